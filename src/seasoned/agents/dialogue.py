@@ -1,0 +1,198 @@
+"""The command dialogue of ExpNote: THINK and ANSWER, then, where the answer is judged, NOTE.
+
+Two styles. `free`: the model writes the commands itself, as in the paper (section 3.2). `guided`: each turn asks for
+one command and the model writes its argument alone, which costs fewer tokens and suits small models. Always holds: both
+leave the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`), and the worked cases are the same conversation in
+front of every case, so that a server's prefix cache serves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from seasoned.agents.recorder import Recorder, attempt
+from seasoned.commands import parse
+from seasoned.errors import ParseError
+from seasoned.protocols import LLM, Advise, Environment
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.types import Example, Guidance, Message, Task, Trajectory
+
+NO_NOTES = "No relevant notes."
+RIGHT = "Right."
+WRONG = "Wrong. The right answer is {answer}."
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """An agent that thinks, answers and, once told whether it was right, notes what it learned.
+
+    `notes` says where notes stand: with the case, or after the first thought, when `advise` is asked for them.
+    `max_turns` counts model replies in the free style; `think_tokens`, `answer_tokens` and `note_tokens` cap replies.
+    """
+
+    llm: LLM
+    instruction: str
+    think_hint: str = "what you make of the case."
+    note_hint: str = ""
+    examples: Sequence[Example] = ()
+    style: Literal["guided", "free"] = "guided"
+    notes: Literal["case", "thought"] = "case"
+    max_turns: int = 10
+    think_tokens: int = 80
+    answer_tokens: int = 24
+    note_tokens: int = 120
+    temperature: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The agent's name in records."""
+        return f"dialogue-{self.style}"
+
+    def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
+        """Make one attempt (paper section 3.1). See `seasoned.protocols.Agent`."""
+        talk = self._guided if self.style == "guided" else self._free
+
+        def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:
+            recorder.messages.extend(self.preamble())
+            question = observation if self.style == "guided" else offered(observation, info.get("choices", ()))
+            talk(recorder, self._case(question, guidance.text), info)
+
+        return attempt(self.name, task, env, guidance, body, advise)
+
+    def preamble(self) -> list[Message]:
+        """What stands in front of every case: instruction and worked cases as a conversation."""
+        system = render_prompt(
+            "seasoned.agents",
+            f"dialogue_{self.style}.j2",
+            instruction=self.instruction,
+            think_hint=self.think_hint,
+            note_hint=self.note_hint,
+        )
+        messages: list[Message] = [{"role": "system", "content": system}]
+        for example in self.examples:
+            messages += self._guided_example(example) if self.style == "guided" else self._free_example(example)
+        return _joined(messages)
+
+    def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
+        recorder.say("user", f"{question}\nTHINK")
+        thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
+        recorder.act(f"THINK[{clean(thought)}]", thought)
+        recorder.say("user", self._then(recorder.advised(), "ANSWER", info.get("choices", ())))
+        judged = recorder.act(f"ANSWER[{self._answer(recorder, info)}]")
+        if recorder.over:
+            return
+        recorder.say("user", f"{judged}\nNOTE")
+        notes = recorder.ask(self.llm, max_tokens=self.note_tokens, temperature=self.temperature).text
+        for line in notes.splitlines():
+            key, colon, value = line.partition(":")
+            if not recorder.over and colon and key.strip() and value.strip():
+                recorder.act(f"NOTE[{clean(key)}]: {clean(value)}")
+        if not recorder.over:
+            recorder.act("END")
+
+    def _answer(self, recorder: Recorder, info: Mapping[str, Any]) -> str:
+        choices = info.get("choices")
+        schema = {"type": "string", "enum": list(choices)} if choices else None
+        try:
+            reply = recorder.ask(
+                self.llm,
+                schema=schema,
+                stop=None if schema else ["\n"],
+                max_tokens=self.answer_tokens,
+                temperature=self.temperature,
+            )
+        except ParseError as error:
+            recorder.say("assistant", str(error))
+            return ""
+        return str(reply.parsed) if schema else clean(reply.text)
+
+    def _free(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
+        del info
+        recorder.say("user", question)
+        asked = False
+        for _ in range(self.max_turns):
+            limit = max(self.think_tokens, self.answer_tokens, self.note_tokens)
+            reply = recorder.ask(self.llm, max_tokens=limit, temperature=self.temperature).text
+            commands = parse(reply)
+            actions = [_spell(c.name, c.key, c.text) for c in commands] or [reply]
+            observations = []
+            for action in actions:
+                observations.append(recorder.act(action))
+                if recorder.over:
+                    return
+            said = "\n".join(dict.fromkeys(o for o in observations if o)) or "OK."
+            asked = asked or self.notes == "case"
+            recorder.say("user", said if asked else self._then(recorder.advised(), said))
+            asked = True
+
+    def _case(self, question: str, notes: str) -> str:
+        """A case as the model reads it first: the question, and what is recalled for it unless that comes later."""
+        return question if self.notes == "thought" else f"{question}\n{notes or NO_NOTES}"
+
+    def _then(self, notes: str, said: str, choices: Sequence[str] = ()) -> str:
+        """What follows a thought: the answers offered, what is recalled if notes come then, and what is said next."""
+        lines = ["  ".join(choices)] if choices else []
+        return "\n".join([*lines, notes or NO_NOTES, said] if self.notes == "thought" else [*lines, said])
+
+    def _guided_example(self, example: Example) -> list[Message]:
+        messages = [
+            {"role": "user", "content": f"{self._case(example.question, _recalled(example))}\nTHINK"},
+            {"role": "assistant", "content": example.thought},
+            {"role": "user", "content": self._then(_recalled(example), "ANSWER", example.choices)},
+            {"role": "assistant", "content": example.wrong or example.answer},
+        ]
+        if example.notes:
+            notes = "\n".join(f"{key}: {value}" for key, value in example.notes)
+            messages += [
+                {"role": "user", "content": f"{_judged(example)}\nNOTE"},
+                {"role": "assistant", "content": notes},
+            ]
+        return messages
+
+    def _free_example(self, example: Example) -> list[Message]:
+        messages = [
+            {"role": "user", "content": self._case(offered(example.question, example.choices), _recalled(example))},
+            {"role": "assistant", "content": f"THINK[{example.thought}]"},
+            {"role": "user", "content": self._then(_recalled(example), "OK.")},
+            {"role": "assistant", "content": f"ANSWER[{example.wrong or example.answer}]"},
+        ]
+        if example.notes:
+            notes = "\n".join(f"NOTE[{key}]: {value}" for key, value in example.notes)
+            messages += [
+                {"role": "user", "content": _judged(example)},
+                {"role": "assistant", "content": f"{notes}\nEND"},
+            ]
+        return messages
+
+
+def offered(question: str, choices: Sequence[str]) -> str:
+    """A question with the answers it offers, if any, on a line below."""
+    return f"{question}\n{'  '.join(choices)}" if choices else question
+
+
+def _spell(name: str, key: str, text: str) -> str:
+    if name == "END":
+        return "END"
+    return f"NOTE[{key}]: {text}" if name == "NOTE" else f"{name}[{text}]"
+
+
+def _recalled(example: Example) -> str:
+    notes = "\n".join(f"- {key}: {value}" for key, value in example.recalled)
+    return f"Notes from earlier cases:\n{notes}" if notes else ""
+
+
+def _judged(example: Example) -> str:
+    return WRONG.format(answer=example.answer) if example.wrong else RIGHT
+
+
+def _joined(messages: Sequence[Message]) -> list[Message]:
+    """Neighbours of one role as one message: some chat templates refuse two in a row."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and joined[-1]["role"] == message["role"]:
+            joined[-1] = {"role": message["role"], "content": f"{joined[-1]['content']}\n{message['content']}"}
+        else:
+            joined.append(dict(message))
+    return joined

@@ -1,0 +1,90 @@
+"""Agents that answer at once: zero-shot, few-shot and chain of thought (ExpNote, table 1).
+
+Always holds: one model call an attempt, examples in front of the case and constant, guidance (if any) below the case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from seasoned.agents.dialogue import offered
+from seasoned.agents.recorder import Recorder, attempt
+from seasoned.errors import ParseError
+from seasoned.protocols import LLM, Advise, Environment
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.types import Example, Guidance, Message, Task, Trajectory
+
+_ANSWER_LINE = re.compile(r"answer\s*(?:is)?\s*[:=]?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Direct:
+    """One answer a case: `zero-shot`; `few-shot` with examples; `cot` with examples that show their reasoning."""
+
+    llm: LLM
+    instruction: str
+    examples: Sequence[Example] = ()
+    style: Literal["zero-shot", "few-shot", "cot"] = "zero-shot"
+    max_tokens: int = 24
+    reasoning_tokens: int = 160
+    temperature: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The agent's name in records."""
+        return self.style
+
+    def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
+        """Make one attempt. See `seasoned.protocols.Agent`; there is no way on which to be advised."""
+        del advise
+
+        def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:
+            recorder.messages.extend(self.preamble())
+            question = offered(observation, info.get("choices", ()))
+            recorder.say("user", f"{question}\n{guidance.text}" if guidance.text else question)
+            thought, answer = self._answer(recorder, info)
+            recorder.act(f"ANSWER[{answer}]", thought)
+
+        return attempt(self.name, task, env, guidance, body)
+
+    def preamble(self) -> list[Message]:
+        """Instruction and examples as a conversation."""
+        system = render_prompt("seasoned.agents", "direct.j2", instruction=self.instruction, style=self.style)
+        messages: list[Message] = [{"role": "system", "content": system}]
+        for example in self.examples if self.style != "zero-shot" else ():
+            answer = f"{example.thought}\nAnswer: {example.answer}" if self.style == "cot" else example.answer
+            messages.append({"role": "user", "content": offered(example.question, example.choices)})
+            messages.append({"role": "assistant", "content": answer})
+        return messages
+
+    def _answer(self, recorder: Recorder, info: dict[str, Any]) -> tuple[str, str]:
+        if self.style == "cot":
+            text = recorder.ask(self.llm, max_tokens=self.reasoning_tokens, temperature=self.temperature).text
+            return split_reasoning(text)
+        choices = info.get("choices")
+        schema = {"type": "string", "enum": list(choices)} if choices else None
+        try:
+            reply = recorder.ask(
+                self.llm,
+                schema=schema,
+                stop=None if schema else ["\n"],
+                max_tokens=self.max_tokens,
+                temperature=self.temperature,
+            )
+        except ParseError as error:
+            recorder.say("assistant", str(error))
+            return "", ""
+        return "", str(reply.parsed) if schema else clean(reply.text)
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Reasoning and answer of a chain of thought: the answer follows the last "answer", else it is the last line."""
+    found = list(_ANSWER_LINE.finditer(text))
+    if found:
+        answer = text[found[-1].end() :].strip().splitlines()
+        return clean(text[: found[-1].start()]), clean(answer[0]) if answer else ""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return clean(" ".join(lines[:-1])), clean(lines[-1]) if lines else ""

@@ -1,0 +1,138 @@
+"""How an attempt is kept while it is being made, whatever agent makes it.
+
+Always holds: what was said and done before a limit, an error or an interruption is in the trajectory; a failure of the
+server is recorded as the reason `error` with unknown success, never as a failure of the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError, ParseError
+from seasoned.protocols import LLM, Advise, Environment
+from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajectory, Usage
+
+
+@dataclass
+class Recorder:
+    """The growing record of one attempt: the conversation, the steps and the usage."""
+
+    agent: str
+    task: Task
+    env: Environment
+    guidance: Guidance
+    advise: Advise | None = None
+    messages: list[Message] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    info: dict[str, Any] = field(default_factory=dict)
+    over: bool = False
+
+    def say(self, role: str, content: str) -> None:
+        """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
+        if self.messages and self.messages[-1]["role"] == role:
+            content = self.messages.pop()["content"] + "\n" + content
+        self.messages.append({"role": role, "content": content})
+
+    def ask(
+        self,
+        llm: LLM,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """Let the model speak next; its reply joins the conversation and its usage is counted."""
+        try:
+            reply = llm.chat(self.messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+        except ParseError as error:
+            self.usage = self.usage + (error.reply.usage if error.reply else Usage())
+            raise
+        self.usage = self.usage + reply.usage
+        self.say("assistant", reply.text)
+        return reply
+
+    def act(self, action: str, thought: str = "") -> str:
+        """Do one action in the environment and keep the step; returns the observation."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        self.info.update(info)
+        self.over = terminated or truncated
+        self.info["truncated"] = truncated
+        self.steps.append(Step(thought=thought, action=action, observation=observation, reward=reward))
+        return observation
+
+    def advised(self) -> str:
+        """Ask for guidance on what was done so far; it counts as in force from here on. Returns its text."""
+        if self.advise is None:
+            return ""
+        fresh = self.advise(self.trajectory(Outcome()))
+        self.guidance = Guidance(
+            lessons=tuple({lesson.id: lesson for lesson in (*self.guidance.lessons, *fresh.lessons)}.values()),
+            demonstrations=(*self.guidance.demonstrations, *fresh.demonstrations),
+            text="\n".join(text for text in (self.guidance.text, fresh.text) if text),
+        )
+        return fresh.text
+
+    def trajectory(self, outcome: Outcome) -> Trajectory:
+        """The record so far, with this outcome."""
+        return Trajectory(
+            task_id=self.task.id,
+            task=self.task.text,
+            category=self.task.category,
+            agent=self.agent,
+            steps=tuple(self.steps),
+            outcome=outcome,
+            guidance=self.guidance.text,
+            lesson_ids=tuple(lesson.id for lesson in self.guidance.lessons),
+            demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
+            messages=tuple(self.messages),
+            usage=self.usage,
+        )
+
+    def outcome(self) -> Outcome:
+        """How the environment saw it end."""
+        success = self.info.get("success")
+        answer = str(self.info.get("answer", ""))
+        if success is None:
+            return Outcome(success=False, reward=0.0, reason="step_limit", answer=answer)
+        return Outcome(success=bool(success), reward=float(success), reason="answered", answer=answer)
+
+
+def attempt(
+    agent: str,
+    task: Task,
+    env: Environment,
+    guidance: Guidance,
+    body: Callable[[Recorder, str, dict[str, Any]], None],
+    advise: Advise | None = None,
+) -> Trajectory:
+    """Make one attempt and return its trajectory.
+
+    Args:
+        agent: the agent's name for the record.
+        task: what has to be solved.
+        env: where it is tried; it is reset here.
+        guidance: what recall returned.
+        body: makes the attempt, given the recorder, the first observation and its info.
+        advise: recalls again on the way, where the agent asks for it.
+
+    Raises:
+        BudgetExceeded: if the limit of the whole run was crossed (an episode's own limit is an outcome).
+    """
+    recorder = Recorder(agent, task, env, guidance, advise)
+    try:
+        observation, info = env.reset(task)
+        body(recorder, observation, info)
+        outcome = recorder.outcome()
+    except BudgetExceeded as error:
+        if error.scope == "run":
+            raise
+        outcome = Outcome(success=False, reward=0.0, reason="budget", detail=str(error))
+    except ContextLengthError as error:
+        outcome = Outcome(success=False, reward=0.0, reason="context", detail=str(error))
+    except InfrastructureError as error:
+        outcome = Outcome(reason="error", detail=str(error))
+    return recorder.trajectory(outcome)

@@ -1,0 +1,197 @@
+"""Safe reading of data files that somebody else wrote: JSON lines, CSV, plain lines, and Python literals in a field.
+
+Always holds: nothing in a file is ever run or unpickled; a file that cannot be read is a `DataError` that names the
+file, the line and what was expected; every text returned is valid Unicode.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seasoned.errors import DataError
+
+MAX_FILE_BYTES = 512 * 1024 * 1024
+MAX_FIELD = 100_000
+"""Characters of one field (CSV) or one line (JSON lines) above which a file is refused."""
+
+_PICKLE_SUFFIXES = (".pickle", ".pkl")
+# A protocol byte; or an opening that Python 2's text protocol writes and no JSON, CSV or word list has.
+_PICKLE = re.compile(
+    rb"\x80[\x00-\x0f]|\([ldi]?p\d+\r?\n|\(i[\w.]+\r?\n|[\]}]q[\x00-\xff]|c[A-Za-z_][\w.]*\r?\n[A-Za-z_]\w*\r?\np\d+\r?\n"
+)
+_SHOWN = 3
+
+
+class Row(NamedTuple):
+    """One row: the line it begins on, counted from 1, and its values by column."""
+
+    line: int
+    values: dict[str, Any]
+
+
+def read_lines(path: Path | str) -> list[tuple[int, str]]:
+    """The lines of a text file that are not blank, with their numbers from 1. A byte order mark is dropped.
+
+    Raises:
+        DataError: The file is missing, a folder, not readable, too large, a pickle, not UTF-8, or has no line.
+    """
+    lines = [(n, line) for n, line in enumerate(_text(Path(path)).split("\n"), 1) if line.strip()]
+    if not lines:
+        raise DataError(f"{path} holds no rows")
+    return [(n, line.rstrip("\r")) for n, line in lines]
+
+
+def read_jsonl(path: Path | str, required: Sequence[str]) -> list[Row]:
+    """The rows of a file with one JSON object per line.
+
+    Args:
+        path: The file.
+        required: Names that every object must have.
+
+    Raises:
+        DataError: As for `read_lines`; or lines are no JSON objects or lack a name (the first of them are named).
+    """
+    rows: list[Row] = []
+    faults: list[str] = []
+    for number, line in read_lines(path):
+        values, fault = _object(line)
+        if not fault and (missing := [name for name in required if name not in values]):
+            fault = f"{_list(missing)} missing, found {_list(list(values)) or 'no names'}"
+        if fault:
+            faults.append(f"line {number}: {fault}")
+        else:
+            rows.append(Row(number, values))
+    if faults:
+        more = f"; and {len(faults) - _SHOWN} more lines" if len(faults) > _SHOWN else ""
+        raise DataError(f"{path} should hold one JSON object per line; {'; '.join(faults[:_SHOWN])}{more}")
+    return rows
+
+
+def _object(line: str) -> tuple[dict[str, Any], str]:
+    if len(line) > MAX_FIELD:
+        return {}, f"longer than {MAX_FIELD} characters"
+    try:
+        value = json.loads(line)
+        _check_texts(value)
+    except UnicodeEncodeError:
+        return {}, "half of a surrogate pair, which is no character"
+    except (ValueError, RecursionError) as e:
+        return {}, f"not valid JSON ({e})"
+    if not isinstance(value, dict):
+        return {}, "not an object (a JSON array should be written with one object per line)"
+    return value, ""
+
+
+def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
+    """The rows of a CSV file whose first line names the columns. Every value is a text.
+
+    Args:
+        path: The file.
+        required: Columns that it must have.
+
+    Raises:
+        DataError: As for `read_lines`; a column is missing (named, with what was found); a line is broken or too long.
+    """
+    reader = csv.reader(io.StringIO(_text(Path(path)), newline=""), strict=True)
+    header: list[str] = []
+    rows: list[Row] = []
+    last = 0
+    try:
+        for fields in reader:
+            line, last = last + 1, reader.line_num
+            if not any(f.strip() for f in fields):
+                continue
+            if not header:
+                header = _header(path, fields, required)
+                continue
+            if len(fields) != len(header):
+                raise DataError(f"{path}, line {line}: {len(fields)} fields, but the header has {len(header)}")
+            if max(map(len, fields)) > MAX_FIELD:
+                raise DataError(f"{path}, line {line}: a field is longer than {MAX_FIELD} characters")
+            rows.append(Row(line, dict(zip(header, fields, strict=True))))
+    except csv.Error as e:
+        raise DataError(f"{path}, line {last + 1}: not valid CSV ({e})") from e
+    if not rows:
+        raise DataError(f"{path} holds no rows")
+    return rows
+
+
+def _header(path: Path | str, fields: Sequence[str], required: Sequence[str]) -> list[str]:
+    header = [f.strip() for f in fields]
+    if missing := [name for name in required if name not in header]:
+        found = _list(header)
+        raise DataError(f"{path} should have the columns {_list(required)}; {_list(missing)} missing, found {found}")
+    return header
+
+
+def read_literal(text: str) -> Any:
+    """The value of a Python or JSON literal, such as `('a', 'b')` or `[{"a": null}]`. Nothing is run.
+
+    Raises:
+        DataError: It is neither, or longer than `MAX_FIELD`.
+    """
+    if len(text) > MAX_FIELD:
+        raise DataError(f"a literal of {len(text)} characters is longer than {MAX_FIELD}")
+    try:
+        value = _literal(text.strip())
+        _check_texts(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as e:
+        raise DataError(f"{text[:60]!r} is not a list, tuple, object or text that could be read") from e
+    return value
+
+
+def _literal(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
+
+
+def _check_texts(value: Any) -> None:
+    """Raises UnicodeEncodeError where a text in `value` has half of a surrogate pair: no store could keep it."""
+    flat = json.dumps(value, ensure_ascii=False, skipkeys=True, default=lambda v: list(v) if isinstance(v, set) else "")
+    flat.encode("utf-8")
+
+
+def _text(path: Path) -> str:
+    """The file's text, in one piece, with the refusals that all kinds of file share."""
+    if path.suffix.lower() in _PICKLE_SUFFIXES:
+        raise DataError(_no_pickle(path))
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, but a file was expected")
+        if (size := path.stat().st_size) > MAX_FILE_BYTES:
+            raise DataError(f"{path} has {size} bytes, more than the {MAX_FILE_BYTES} that are read")
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (OSError, ValueError) as e:
+        raise DataError(f"{path} cannot be read: {getattr(e, 'strerror', None) or e}") from e
+    if _PICKLE.match(raw):
+        raise DataError(_no_pickle(path))
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        raise DataError(f"{path}, line {line}: not UTF-8 text (byte {e.start}): save the file as UTF-8") from e
+
+
+def _no_pickle(path: Path) -> str:
+    return (
+        f"{path} is a Python pickle. Data is never unpickled, as a pickle can run any code: "
+        "write the rows as JSON lines or CSV"
+    )
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names)

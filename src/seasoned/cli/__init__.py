@@ -1,0 +1,61 @@
+"""The command line: `seasoned run|runs|lessons|recall|bench|model|demo|doctor`.
+
+Always holds: results go to standard output and everything else to standard error; a user's mistake is a sentence and
+exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from seasoned.cli import bench, demo, lessons, model, run, runs
+from seasoned.cli.shared import fail
+from seasoned.errors import SeasonedError
+
+app = typer.Typer(
+    name="seasoned",
+    help="Agents that learn from their own experience: record what they did, learn lessons, and know that they help.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("run")(run.run)
+app.command("demo")(demo.demo)
+app.command("recall")(lessons.recall)
+app.command("doctor")(model.doctor)
+app.add_typer(runs.app, name="runs")
+app.add_typer(lessons.app, name="lessons")
+app.add_typer(bench.app, name="bench")
+app.add_typer(model.app, name="model")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from seasoned import __version__
+
+        typer.echo(f"seasoned {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
+    ),
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    try:
+        app(standalone_mode=True)
+    except SeasonedError as error:
+        sys.exit(fail(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)

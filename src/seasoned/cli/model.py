@@ -1,0 +1,121 @@
+"""`seasoned model` and `seasoned doctor`: the local model's file, and whether this installation is fit."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, open_store, print_json
+from seasoned.errors import SeasonedError
+
+app = typer.Typer(help="The local model's file: where it is, fetch it, check it.", no_args_is_help=True)
+NameArgument = Annotated[str, typer.Argument(help="qwen (the default) or smol (small, for tests).")]
+
+
+@app.command("path")
+def path(name: NameArgument = "qwen") -> None:
+    """Print where the model's file is, or would be."""
+    from seasoned.llm.modelfile import model_path
+
+    typer.echo(model_path(name))
+
+
+@app.command("pull")
+def pull(name: NameArgument = "qwen") -> None:
+    """Fetch the model, once, and verify it."""
+    typer.echo(pull_with_progress(name))
+
+
+@app.command("check")
+def check(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
+    """Read the whole file and compare its hash with the known one."""
+    from seasoned.llm.modelfile import check as check_file
+
+    report = check_file(name)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        typer.echo(report.problem or f"{report.path} is whole: {report.size:,} bytes, sha256 {report.sha256}")
+    if report.state != "ok":
+        raise typer.Exit(1)
+
+
+def pull_with_progress(name: str) -> Path:
+    """Fetch a model if it is not there, with a bar on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from seasoned.llm.modelfile import pull as pull_file
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(f"fetching {name}", total=None)
+
+        def moved(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        return pull_file(name, progress=moved)
+
+
+def doctor(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
+    checks = [_python(), *_libraries(), _model(), _store(store), _runs(runs)]
+    if as_json:
+        print_json({"ok": all(c["ok"] for c in checks), "checks": checks})
+    else:
+        for one in checks:
+            typer.echo(f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']:<12} {one['says']}")
+    if not all(c["ok"] for c in checks):
+        raise typer.Exit(1)
+
+
+def _line(name: str, ok: bool, says: str) -> dict[str, Any]:
+    return {"name": name, "ok": ok, "says": says}
+
+
+def _python() -> dict[str, Any]:
+    return _line("python", sys.version_info >= (3, 11), sys.version.split()[0])
+
+
+def _libraries() -> list[dict[str, Any]]:
+    from importlib import metadata
+
+    found = []
+    for extra, library in (("local", "xllamacpp"), ("local", "wordllama"), ("eval", "scipy"), ("eval", "matplotlib")):
+        try:
+            found.append(_line(library, True, metadata.version(library)))
+        except metadata.PackageNotFoundError:
+            found.append(_line(library, True, f"not installed (optional): pip install 'seasoned[{extra}]'"))
+    return found
+
+
+def _model() -> dict[str, Any]:
+    from seasoned.llm.modelfile import model_path
+
+    file = model_path("qwen")
+    if not file.exists():
+        return _line("model", True, "not fetched yet: `seasoned model pull` fetches it (1.1 GB)")
+    size = file.stat().st_size
+    return _line("model", size == 1_117_320_768, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
+
+
+def _store(address: str) -> dict[str, Any]:
+    if "://" not in address and not Path(address).exists():
+        return _line("store", True, f"none at {address} yet: the first run makes it")
+    try:
+        with open_store(address) as opened:
+            problems = opened.check()
+    except SeasonedError as error:
+        return _line("store", False, str(error))
+    return _line("store", not problems, "; ".join(problems) or f"{address} is sound")
+
+
+def _runs(runs: Path) -> dict[str, Any]:
+    there = list(runs.glob("*/config.toml")) if runs.is_dir() else []
+    complete = sum((p.parent / "summary.json").is_file() for p in there)
+    return _line("runs", True, f"{len(there)} in {runs}, {complete} complete")

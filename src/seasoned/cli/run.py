@@ -1,0 +1,152 @@
+"""`seasoned run`: an experiment from a recipe, new or resumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, open_store, print_json
+from seasoned.errors import BudgetExceeded, ConfigError
+
+if TYPE_CHECKING:
+    from seasoned.runner.recipe import Recipe
+
+
+def run(
+    recipe: Annotated[Path | None, typer.Argument(help="A recipe, such as experiments/emoji.toml.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("-c", "--set", metavar="KEY=VALUE", help="Change a setting: -c llm.model=gpt-5-mini. Repeatable."),
+    ] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with this run: its directory, its name, or 'last'.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many training and test cases.")] = None,
+    redo: Annotated[
+        list[str] | None,
+        typer.Option(help="With --resume: a condition (or 'training') to run again. Repeatable."),
+    ] = None,
+    cost_limit: Annotated[
+        float | None, typer.Option(min=0, help="Stop when the run has cost this many dollars.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count episodes and model calls, and run nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an experiment: gather attempts, learn from them, evaluate, and report.
+
+    It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice.
+    """
+    directory = find_run(resume, runs) if resume else None
+    chosen = _recipe(recipe, setting or [], directory, cost_limit)
+    if redo and directory is None:
+        raise ConfigError("--redo needs --resume RUN: it runs a part of an earlier run again")
+    if dry_run:
+        _count(chosen, limit, as_json)
+        return
+    execute(chosen, directory, store=store, runs=runs, limit=limit, redo=redo or [], quiet=quiet, as_json=as_json)
+
+
+def execute(
+    recipe: Recipe,
+    directory: Path | None,
+    *,
+    store: str,
+    runs: Path,
+    limit: int | None = None,
+    redo: list[str] | None = None,
+    quiet: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Run and print the result; say how to go on when it is stopped."""
+    from seasoned.report.stats import require
+    from seasoned.runner.experiment import run as run_experiment
+
+    require()
+    with open_store(store) as opened:
+        try:
+            directory = run_experiment(
+                recipe,
+                store=opened,
+                runs_dir=runs,
+                resume=directory,
+                limit=limit,
+                redo=redo or [],
+                quiet=quiet,
+            )
+        except BudgetExceeded as error:
+            raise ConfigError(f"{error}. What was done is kept: {_how_to_go_on(runs, directory)}") from None
+        except KeyboardInterrupt:
+            typer.echo(f"\nStopped; what was done is kept. {_how_to_go_on(runs, directory)}", err=True)
+            raise typer.Exit(130) from None
+    show_run(directory, as_json)
+
+
+def show_run(directory: Path, as_json: bool) -> None:
+    """Print a complete run: its tables and where its files are."""
+    from seasoned.runner.outputs import read_summary
+
+    summary = read_summary(directory)
+    if as_json:
+        print_json(brief(directory, summary))
+        return
+    from rich.console import Console
+
+    from seasoned.report.tables import show
+
+    console = Console()
+    show(summary, console)
+    console.print(f"\nreport:  {directory / 'report.html'}\nsummary: {directory / 'summary.json'}", soft_wrap=True)
+
+
+def brief(directory: Path, summary: dict[str, Any]) -> dict[str, Any]:
+    """The path of a run and the heart of its summary."""
+    wanted = ("headline", "conditions", "pairs", "training", "cached_share")
+    files = {
+        "path": str(directory),
+        "summary": str(directory / "summary.json"),
+        "report": str(directory / "report.html"),
+    }
+    return {**files, **{key: summary.get(key) for key in wanted}}
+
+
+def _recipe(path: Path | None, settings: list[str], directory: Path | None, cost_limit: float | None) -> Recipe:
+    from seasoned.runner.recipe import load_recipe
+
+    if (path is None) == (directory is None):
+        raise ConfigError("expected either a recipe or --resume RUN: seasoned run experiments/emoji.toml")
+    if cost_limit is not None:
+        settings = [*settings, f"run_limits.cost={cost_limit!r}"]
+    recipe = load_recipe(directory / "config.toml" if directory else path or "", settings)
+    if directory and recipe.digest != load_recipe(directory / "config.toml").digest:
+        raise ConfigError(
+            "a resumed run keeps its settings: only workers and limits can be changed with -c; "
+            "start a new run for anything else"
+        )
+    return recipe
+
+
+def _count(recipe: Recipe, limit: int | None, as_json: bool) -> None:
+    from seasoned.runner.plan import make_plan
+
+    plan = make_plan(recipe, limit)
+    counts = {
+        "benchmark": recipe.benchmark.name,
+        "source": plan.blocks[0].benchmark.source,
+        "conditions": [condition.name for condition in plan.conditions],
+        "episodes": plan.episodes,
+        "model_calls": plan.calls,
+    }
+    if as_json:
+        print_json(counts)
+    else:
+        typer.echo(f"{plan.episodes} episodes, about {plan.calls} model calls; nothing was run.")
+
+
+def _how_to_go_on(runs: Path, directory: Path | None) -> str:
+    place = directory or find_run("last", runs)
+    return f"go on with: seasoned run --resume {place}"

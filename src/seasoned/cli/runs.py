@@ -1,0 +1,81 @@
+"""`seasoned runs`: what was run, and what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seasoned.cli.shared import RUNS, JsonOption, RunsOption, find_run, print_json
+
+app = typer.Typer(help="List, show and compare the runs of this folder.", no_args_is_help=True)
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
+
+
+@app.command("list")
+def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """List the runs, the latest last."""
+    from seasoned.runner.outputs import SUMMARY, read_summary
+
+    found = []
+    for directory in sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []:
+        complete = (directory / SUMMARY).is_file()
+        summary = read_summary(directory) if complete else {}
+        found.append(
+            {
+                "run": directory.name,
+                "complete": complete,
+                "model": summary.get("run", {}).get("model", ""),
+                "headline": summary.get("headline", "not complete"),
+            }
+        )
+    if as_json:
+        print_json(found)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("run", "complete", "model", "found", box=None, pad_edge=False)
+    for row in found:
+        table.add_row(str(row["run"]), "yes" if row["complete"] else "no", str(row["model"]), str(row["headline"]))
+    Console().print(table if found else f"no runs in {runs}")
+
+
+@app.command("show")
+def show(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """Show what a run found."""
+    from seasoned.cli.run import show_run
+    from seasoned.runner.outputs import read_summary
+
+    directory = find_run(run, runs)
+    if as_json:
+        print_json({"path": str(directory), **read_summary(directory)})
+    else:
+        show_run(directory, False)
+
+
+@app.command("compare")
+def compare(
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="Two or more runs.")],
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs condition by condition, with paired tests where they share tasks."""
+    from seasoned.report.tables import comparison_table, to_json, to_rich
+    from seasoned.runner.outputs import read_rows, read_summary
+
+    places = [find_run(name, runs) for name in run]
+    table = comparison_table([read_summary(p) for p in places], [read_rows(p) for p in places])
+    if as_json:
+        print_json(to_json(table))
+        return
+    from rich.console import Console
+
+    Console().print(to_rich(table))
+
+
+@app.command("path")
+def path(run: RunArgument, runs: RunsOption = RUNS) -> None:
+    """Print the directory of a run."""
+    typer.echo(Path(find_run(run, runs)).resolve())

@@ -1,0 +1,194 @@
+"""The contracts of the protocols, as functions to run on an object of one's own.
+
+Each plays through what Seasoned will ask of the object and raises ContractError with the first clause that is broken.
+Always holds: a check needs nothing but the object, changes nothing outside it, and lets errors of Seasoned's own tree
+(no key, no server, a budget) through, since they say nothing about the contract.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from seasoned.errors import ContractError, SeasonedError
+from seasoned.protocols import LLM, Embedder, Environment
+from seasoned.types import Message, Reply, Task
+
+_TEXTS = ("a red apple", "die Katze schläft", "سلام 👋🏽 世界", "x" * 20_000)
+_ODD_ACTIONS = ("", "no such action", "](}\n\0\u202e👩‍👩‍👧", "x" * 20_000)
+
+
+def check_llm(llm: LLM) -> None:
+    """Runs the contract of `LLM`: about five short calls, which may cost money.
+
+    Raises:
+        ContractError: a clause is broken; the sentence names it.
+        LLMError: the model could not be reached, or was too weak to reply with the JSON that it was asked for.
+    """
+    what = type(llm).__name__
+    _expect(isinstance(llm, LLM), f"{what} must have a name and a method chat")
+    _expect(isinstance(llm.name, str) and llm.name != "", f"{what}.name must be a text that is not empty")
+    messages: list[Message] = [
+        {"role": "system", "content": "You answer with one word."},
+        {"role": "user", "content": 'Is fire hot? Answer "yes" or "no".'},
+    ]
+    before = [dict(message) for message in messages]
+    with _own_errors_only(f"{what}.chat"):
+        _check_reply(what, llm.chat(messages, max_tokens=64))
+        _check_reply(what, llm.chat(tuple(messages), max_tokens=64, temperature=0.7))
+        stopped = _check_reply(what, llm.chat(messages, stop=["e"], max_tokens=64))
+        word = {"type": "string", "enum": ["yes", "no"]}
+        closed = {"type": "object", "properties": {"word": word}, "required": ["word"], "additionalProperties": False}
+        plain = _check_reply(what, llm.chat(messages, schema=word, max_tokens=64)).parsed
+        inside = _check_reply(what, llm.chat(messages, schema=closed, max_tokens=64)).parsed
+    _expect("e" not in stopped.text, f'{what}.chat must end the text before a stop sequence: stop=["e"]', stopped.text)
+    _expect(plain in ("yes", "no"), f"{what}.chat must return in `parsed` a value that satisfies the schema", plain)
+    _expect(
+        inside in ({"word": "yes"}, {"word": "no"}),
+        f"{what}.chat must return in `parsed` an object that satisfies the schema",
+        inside,
+    )
+    _expect(messages == before, f"{what}.chat must not change the messages that it is given")
+
+
+def check_embedder(embedder: Embedder) -> None:
+    """Runs the contract of `Embedder` on a few texts. A text without any content may give a row of zeros.
+
+    Raises:
+        ContractError: a clause is broken; the sentence names it.
+    """
+    import numpy as np
+
+    what = type(embedder).__name__
+    _expect(isinstance(embedder, Embedder), f"{what} must have a name, a dim and a method embed")
+    _expect(isinstance(embedder.name, str) and embedder.name != "", f"{what}.name must be a text that is not empty")
+    dim = embedder.dim
+    _expect(isinstance(dim, int) and dim > 0, f"{what}.dim must be a positive whole number", dim)
+
+    def rows(texts: Sequence[str]) -> Any:
+        with _own_errors_only(f"{what}.embed"):
+            found = embedder.embed(texts)
+        _expect(isinstance(found, np.ndarray), f"{what}.embed must return a numpy array", type(found).__name__)
+        _expect(found.dtype == np.float32, f"{what}.embed must return float32", str(found.dtype))
+        _expect(found.shape == (len(texts), dim), f"{what}.embed must return one row of {dim} per text", found.shape)
+        _expect(bool(np.isfinite(found).all()), f"{what}.embed must return finite numbers")
+        return found
+
+    rows([])
+    norm = float(np.linalg.norm(rows([""])[0]))
+    _expect(abs(norm - 1) < 1e-3 or norm == 0, f"{what}.embed must return rows of length 1 (0 for an empty text)", norm)
+    together = rows(_TEXTS)
+    norms = np.linalg.norm(together, axis=1)
+    _expect(bool((abs(norms - 1) < 1e-3).all()), f"{what}.embed must return rows of length 1", norms.tolist())
+    for place, text in enumerate(_TEXTS):
+        alike = float(together[place] @ rows([text])[0])
+        # Quantised models differ a little with the batch.
+        _expect(alike > 0.98, f"{what}.embed must give a text the same row whatever texts are beside it", alike)
+    alike = float(together[0] @ together[1])
+    _expect(alike < 0.999, f"{what}.embed must tell different texts apart", alike)
+
+
+def check_environment(
+    make: Callable[[], Environment], task: Task | None = None, *, actions: Sequence[str] = (), steps: int = 50
+) -> None:
+    """Runs the contract of `Environment`: two attempts that must go alike, odd actions, a second reset, closing.
+
+    Args:
+        make: makes a fresh environment; it is called several times.
+        task: a task the environment knows; a bare one when it needs none.
+        actions: sensible actions, played in order; the odd ones (empty, unknown, unprintable, very long) follow.
+        steps: at most this many steps an attempt.
+
+    Raises:
+        ContractError: a clause is broken; the sentence names it.
+    """
+    task = task or Task(id="contract", text="a task to check the environment with")
+    played = (*actions, *_ODD_ACTIONS)
+    first, second = make(), make()
+    what = type(first).__name__
+    _expect(isinstance(first, Environment), f"{what} must have the methods reset, step and close")
+    _expect(first is not second, "make() must return a fresh environment at each call")
+    try:
+        one = _attempt(what, first, task, played[:steps])
+        _expect(
+            one == _attempt(what, second, task, played[:steps]),
+            f"{what} must give the same observations, rewards and ends for the same task, seed and actions",
+        )
+        for odd in _ODD_ACTIONS:
+            _attempt(what, first, task, (odd,))
+        _expect(
+            one == _attempt(what, first, task, played[:steps]),
+            f"{what}.reset must begin anew: the same actions after it went differently from the first time",
+        )
+    finally:
+        with _own_errors_only(f"{what}.close"):
+            first.close()
+            first.close()
+            second.close()
+
+
+def _check_reply(what: str, reply: object) -> Reply:
+    if not isinstance(reply, Reply):
+        raise ContractError(f"{what}.chat must return a seasoned.types.Reply; it returned {type(reply).__name__}")
+    used = reply.usage
+    counts = (used.prompt_tokens, used.cached_tokens, used.completion_tokens, used.calls, used.replayed)
+    _expect(min(counts) >= 0, f"{what}.chat must count its usage with numbers from 0 up", used)
+    _expect(used.calls + used.replayed > 0, f"{what}.chat must count itself in usage.calls or usage.replayed", used)
+    _expect(used.cached_tokens <= used.prompt_tokens, f"{what}: cached_tokens must be part of prompt_tokens", used)
+    _expect(used.cost is None or used.cost >= 0, f"{what}: cost must be dollars, or None when unknown", used)
+    return reply
+
+
+def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) -> list[Any]:
+    """Plays the actions until the episode ends; what came back, without the infos."""
+    with _own_errors_only(f"{what}.reset"):
+        start: object = env.reset(task, seed=0)
+    if not isinstance(start, tuple) or len(start) != 2:
+        raise ContractError(f"{what}.reset must return (observation, info); it returned {_short(start)}")
+    _expect(isinstance(start[0], str), f"{what}.reset must return its observation as text", start[0])
+    _expect(isinstance(start[1], dict), f"{what}.reset must return its info as a dict", start[1])
+    seen: list[Any] = [start[0]]
+    for action in actions:
+        with _own_errors_only(f"{what}.step({_short(action)})"):
+            result: object = env.step(action)
+        if not isinstance(result, tuple) or len(result) != 5:
+            raise ContractError(
+                f"{what}.step must return (observation, reward, terminated, truncated, info); it returned "
+                f"{_short(result)}"
+            )
+        observation, reward, terminated, truncated, info = result
+        _expect(isinstance(observation, str), f"{what}.step must return its observation as text", observation)
+        is_number = isinstance(reward, int | float) and not isinstance(reward, bool) and math.isfinite(reward)
+        _expect(is_number, f"{what}.step must return its reward as a finite number", reward)
+        _expect(isinstance(terminated, bool), f"{what}.step must return terminated as a bool", terminated)
+        _expect(isinstance(truncated, bool), f"{what}.step must return truncated as a bool", truncated)
+        _expect(isinstance(info, dict), f"{what}.step must return its info as a dict", info)
+        seen.append((observation, reward, terminated, truncated))
+        if terminated or truncated:
+            break
+    return seen
+
+
+def _expect(holds: bool, clause: str, came: object = None) -> None:
+    if not holds:
+        raise ContractError(clause if came is None else f"{clause}; it was {_short(came)}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:120]}..."
+
+
+@contextmanager
+def _own_errors_only(what: str) -> Iterator[None]:
+    """Nothing but errors of Seasoned's tree may come out of a protocol's methods."""
+    try:
+        yield
+    except SeasonedError:
+        raise
+    except Exception as error:
+        raise ContractError(
+            f"{what} must raise nothing but errors of seasoned.errors; it raised {type(error).__name__}: {error}"
+        ) from error

@@ -1,0 +1,98 @@
+"""Embedders: texts to unit vectors. Each is a small class; heavy libraries are imported when one is made.
+
+Always holds, for every embedder here: `embed` gives float32 of shape (n, dim), also for n = 0; every row has length 1;
+a text without any visible character gets the first axis (1, 0, 0, ...), and no model or server is asked about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from seasoned.errors import ConfigError, DataError, SeasonedError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from seasoned.protocols import Embedder
+
+_HOMES = {
+    "static": "seasoned.embed.static:StaticEmbedder",
+    "minilm": "seasoned.embed.minilm:MiniLMEmbedder",
+    "mpnet": "seasoned.embed.mpnet:MPNetEmbedder",
+    "hashing": "seasoned.embed.hashing:HashingEmbedder",
+}
+
+
+def embedder(name: str = "static") -> Embedder:
+    """The embedder of a short name, or of a class's dotted import path.
+
+    Args:
+        name: "static", "minilm", "mpnet" or "hashing"; "openai:MODEL" for an OpenAI-compatible endpoint (address and
+            key from `OPENAI_BASE_URL` and `OPENAI_API_KEY`); or the path of a class or function that takes no
+            arguments, such as "mypackage.embedders.Mine" or "mypackage.embedders:Mine".
+
+    Raises:
+        ConfigError: nothing has that name.
+        MissingExtraError: its library is not installed.
+    """
+    if name.startswith("openai:"):
+        from seasoned.embed.openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(name.removeprefix("openai:"))
+    known = f"{', '.join(_HOMES)}, openai:MODEL, or the import path of a class"
+    module, colon, member = _HOMES.get(name, name).rpartition(":")
+    if not colon:
+        module, _, member = name.rpartition(".")
+    if not module or not member:
+        raise ConfigError(f"there is no embedder {name!r}: known are {known}")
+    try:
+        made: Any = getattr(import_module(module), member)()
+    except SeasonedError:
+        raise
+    except Exception as error:  # whatever an import of somebody's module may raise
+        raise ConfigError(f"the embedder {name!r} cannot be made ({error}): known are {known}") from error
+    if not all(hasattr(made, part) for part in ("name", "dim", "embed")):
+        raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")
+    embedder: Embedder = made
+    return embedder
+
+
+def rows(
+    texts: Sequence[str], dim: int, vectors: Callable[[list[str]], NDArray[Any]], *, batch: int = 1024
+) -> NDArray[np.float32]:
+    """Unit rows for texts, by a function that knows nothing of empty texts, lengths or broken unicode.
+
+    Args:
+        texts: any strings.
+        dim: columns of the result.
+        vectors: called with up to `batch` texts that can be encoded and have a visible character; returns (n, dim).
+        batch: texts a call.
+
+    Returns:
+        float32 of shape (len(texts), dim).
+
+    Raises:
+        DataError: `texts` is one string, or holds something else than strings.
+    """
+    import numpy as np
+
+    if isinstance(texts, str):
+        raise DataError("embed takes a sequence of texts and got one text: put it into a list")
+    for text in texts:
+        if not isinstance(text, str):
+            raise DataError(f"embed takes texts and got {type(text).__name__}: {text!r:.80}")
+    result = np.zeros((len(texts), dim), dtype=np.float32)
+    result[:, 0] = 1.0
+    full = [number for number, text in enumerate(texts) if not text.isspace() and text]
+    for start in range(0, len(full), batch):
+        chosen = full[start : start + batch]
+        # A lone surrogate can be in a str, but in no tokenizer and no request.
+        clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in chosen]
+        found = np.asarray(vectors(clean), dtype=np.float32)
+        lengths = np.linalg.norm(found, axis=1)
+        usable = np.isfinite(lengths) & (lengths > 0)
+        result[np.array(chosen)[usable]] = found[usable] / lengths[usable, None]
+    return result

@@ -1,0 +1,62 @@
+"""Feature hashing of words and of their three-letter pieces: no model, no download, the same everywhere.
+
+Always holds: equal texts give equal rows on every machine and Python; texts that share words or parts of words are near
+each other, and nothing else is known of meaning. It is meant for tests and as a last resort.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from seasoned.embed import rows
+from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+class HashingEmbedder:
+    """Signed hashing of word and character n-grams into `dim` columns. Safe to share between threads.
+
+    Raises:
+        ConfigError: `dim` is smaller than 8.
+    """
+
+    def __init__(self, dim: int = 256) -> None:
+        if dim < 8:
+            raise ConfigError(f"an embedder needs at least 8 dimensions, not {dim}")
+        self.dim = dim
+        self.name = f"hashing-{dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, float32 (n, dim); a text with no visible character, or whose features cancel, gets the first axis.
+
+        Raises:
+            DataError: `texts` is not a sequence of strings.
+        """
+        return rows(texts, self.dim, self._vectors)
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for feature, weight in _features(text):
+                number = zlib.crc32(feature.encode("utf-8"))
+                row[(number >> 1) % self.dim] += weight if number & 1 else -weight
+        return vectors
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+        yield f"w {word}", 1.0
+        edged = f"<{word}>"
+        for start in range(len(edged) - 2):
+            yield f"c {edged[start : start + 3]}", 0.5

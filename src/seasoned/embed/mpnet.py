@@ -1,0 +1,66 @@
+"""A sentence-transformers model, by default all-mpnet-base-v2 (768 dimensions): the encoder the ExpeL paper uses.
+
+Always holds: files come from a folder of the user's or from the library's own cache; nothing is downloaded unless that
+is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasoned.embed import rows
+from seasoned.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MODEL = "sentence-transformers/all-mpnet-base-v2"
+_BATCH = 32
+
+
+class MPNetEmbedder:
+    """An encoder of the sentence-transformers library (which brings PyTorch). Safe between threads, one at a time.
+
+    Args:
+        model: a folder with the model, or its name in the library's cache.
+        download: whether the library may fetch what is not in its cache.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        ConfigError: the model is not there, or cannot be read.
+    """
+
+    def __init__(self, model: str | Path = MODEL, *, download: bool = False) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtraError("mpnet", "sentence-transformers") from error
+        try:
+            self._model = SentenceTransformer(str(model), local_files_only=not download)
+        except Exception as error:  # whatever torch, the hub client or the file system raise
+            raise ConfigError(
+                f"the sentence-transformers model {str(model)!r} cannot be loaded ({error!s:.200}): give the folder it"
+                " lies in, or let the library download it once with MPNetEmbedder(download=True)"
+            ) from error
+        self.dim = int(self._model.get_sentence_embedding_dimension())
+        self.name = Path(str(model)).name.lower()
+        self._one_at_a_time = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, float32 (n, dim); a text with no visible character gets the first axis.
+
+        Raises:
+            DataError: `texts` is not a sequence of strings.
+        """
+        return rows(texts, self.dim, self._vectors)
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        with self._one_at_a_time:
+            found = self._model.encode(texts, batch_size=_BATCH, convert_to_numpy=True, show_progress_bar=False)
+        return np.asarray(found, dtype=np.float32)

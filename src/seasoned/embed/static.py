@@ -1,0 +1,89 @@
+"""WordLlama: the mean of static token vectors, from the two files that lie inside the wordllama package.
+
+The package itself is not imported: its import sets up the root logger, and its loader looks for the tokenizer in a
+folder where it is not and then asks the network. Always holds: no network, no logging set up, safe between threads.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seasoned.embed import rows
+from seasoned.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
+_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+
+
+class StaticEmbedder:
+    """256 dimensions, tens of thousands of short texts a second on one core.
+
+    Args:
+        folder: what holds WordLlama's `weights` and `tokenizers` folders; None is the installed package.
+
+    Raises:
+        MissingExtraError: wordllama is not installed.
+        DataError: the files are not where they should be, or cannot be read.
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        base = Path(folder) if folder is not None else _package()
+        try:
+            from safetensors.numpy import load_file
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtraError("local", str(error.name or "tokenizers")) from error
+        import numpy as np
+
+        try:
+            weights = load_file(str(base / _WEIGHTS))["embedding.weight"]
+            self._tokenizer = Tokenizer.from_file(str(base / _TOKENIZER))
+        except Exception as error:  # both libraries raise their own, also bare Exception
+            raise DataError(
+                f"the files of WordLlama in {base} cannot be read ({error}): install it again"
+                " (pip install --force-reinstall 'wordllama>=0.4,<0.5')"
+            ) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._weights: NDArray[np.float32] = np.ascontiguousarray(weights, dtype=np.float32)
+        self.dim = int(weights.shape[1])
+        self.name = f"wordllama-{self.dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, float32 (n, dim); a text with no visible character gets the first axis.
+
+        Raises:
+            DataError: `texts` is not a sequence of strings.
+        """
+        return rows(texts, self.dim, self._vectors)
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        lengths = np.array([len(each) for each in ids])
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
+        if not lengths.any():
+            return vectors
+        tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(lengths.sum()))
+        np.clip(tokens, 0, len(self._weights) - 1, out=tokens)
+        starts = np.cumsum(lengths) - lengths
+        full = lengths > 0
+        sums = np.add.reduceat(self._weights[tokens], starts[full], axis=0)
+        vectors[full] = sums / lengths[full, None]
+        return vectors
+
+
+def _package() -> Path:
+    spec = importlib.util.find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError("local", "wordllama")
+    return Path(spec.origin).parent

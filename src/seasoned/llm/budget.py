@@ -1,0 +1,142 @@
+"""Limits on what model calls may use, and the count of what they used.
+
+Always holds: no call starts at or beyond a limit. The call that crosses a limit is still counted and its reply still
+returned; the next one is refused. Calls that run at the same time in other threads may finish beyond a limit on tokens
+or cost; the limit on calls is exact, but for the re-ask inside one call with a schema.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from seasoned.errors import BudgetExceeded, ConfigError, ParseError
+from seasoned.protocols import LLM
+from seasoned.types import Message, Reply, Usage
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits; None is no limit, 0 allows no call.
+
+    Args:
+        tokens: prompt and completion tokens together, cached ones included.
+        cost: US dollars. A reply of unknown cost never crosses this limit: see `Metered.cost_known`.
+        calls: model calls, replayed ones included, so that a resumed run stops where the first would have.
+        seconds: wall time since the `Metered` was made.
+    """
+
+    tokens: int | None = None
+    cost: float | None = None
+    calls: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            limit = getattr(self, field.name)
+            if limit is not None and not limit >= 0:
+                raise ConfigError(f"the budget's {field.name} must be a number from 0 up, not {limit!r}")
+
+
+class Metered:
+    """A model that counts what it uses and stops at a budget. Safe to share between threads.
+
+    Args:
+        llm: the model that answers.
+        budget: the limits; none by default, so that it only counts.
+        scope: whose limits these are, for the message and for `BudgetExceeded.scope`.
+        parent: another meter (that of the run, say) that counts these calls too and whose limits hold as well.
+
+    `cost_known` turns False with the first reply whose cost is unknown; `usage.cost` is None from then on, and a limit
+    on cost sees only the part that is known.
+    """
+
+    def __init__(
+        self,
+        llm: LLM,
+        budget: Budget | None = None,
+        *,
+        scope: Literal["episode", "run"] = "episode",
+        parent: Metered | None = None,
+    ) -> None:
+        self.name = llm.name
+        self.scope = scope
+        self.budget = budget or Budget()
+        self.cost_known = True
+        self._llm = llm
+        self._meters: tuple[Metered, ...] = (*(parent._meters if parent else ()), self)
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self._usage = Usage()
+        self._known_cost = 0.0
+        self._in_flight = 0
+
+    @property
+    def usage(self) -> Usage:
+        """What the replies so far used."""
+        return self._usage
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """The model's reply, counted.
+
+        Raises:
+            BudgetExceeded: a limit was reached before this call; nothing was sent.
+        """
+        started: list[Metered] = []
+        usage = Usage()
+        try:
+            for meter in self._meters:
+                meter._start()
+                started.append(meter)
+            reply = self._llm.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+            usage = reply.usage
+            return reply
+        except ParseError as error:
+            if isinstance(error.reply, Reply):
+                usage = error.reply.usage
+            raise
+        finally:
+            for meter in started:
+                meter._settle(usage)
+
+    def _start(self) -> None:
+        with self._lock:
+            used = {
+                "tokens": self._usage.tokens,
+                "cost": self._known_cost,
+                "calls": self._usage.calls + self._usage.replayed + self._in_flight,
+                "seconds": time.monotonic() - self._began,
+            }
+            for name, amount in used.items():
+                limit = getattr(self.budget, name)
+                if limit is not None and amount >= limit:
+                    raise BudgetExceeded(
+                        f"the {self.scope}'s budget allows {_amount(name, limit)}, of which {_amount(name, amount)} "
+                        f"are used: raise `{name}` in the budget of the {self.scope} to go on",
+                        self.scope,
+                    )
+            self._in_flight += 1
+
+    def _settle(self, usage: Usage) -> None:
+        with self._lock:
+            self._in_flight -= 1
+            self._usage += usage
+            self._known_cost += usage.cost or 0.0
+            self.cost_known = self._usage.cost is not None
+
+
+def _amount(name: str, value: float) -> str:
+    if name == "cost":
+        return f"${value:.4f}"
+    return f"{value:,.1f} seconds" if name == "seconds" else f"{value:,} {name}"

@@ -1,0 +1,108 @@
+"""Replies kept on disk, so that a killed run goes on without paying for a model call twice.
+
+Always holds: a reply is in the store before it is returned, and a request that the journal has is not sent. The only
+call that can be paid for twice is one whose reply was still under way when the process died.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Protocol
+
+from seasoned.errors import ParseError
+from seasoned.llm.structured import UNPARSED
+from seasoned.protocols import LLM
+from seasoned.types import Message, Reply
+
+
+class Journal(Protocol):
+    """What a store must offer; `journal_put` returns when the reply is durable."""
+
+    def journal_get(self, scope: str, key: str) -> Reply | None: ...  # noqa: D102
+    def journal_put(self, scope: str, key: str, reply: Reply) -> None: ...  # noqa: D102
+
+
+class Journaled:
+    """A model whose replies are journalled under `scope`; a second run of the same scope gets them from there.
+
+    A request is known by the model's name, its messages and options, and by how many equal requests this object had
+    before it, so a loop that asks the same thing twice gets two replies, in both runs. What is not in the request (the
+    model's seed, its server) belongs into the scope. Safe to share between threads.
+
+    Args:
+        llm: the model that answers what the journal does not have.
+        store: where the journal is.
+        scope: one run, condition, episode, ...: requests of different scopes never meet.
+    """
+
+    def __init__(self, llm: LLM, store: Journal, scope: str) -> None:
+        self.name = llm.name
+        self._llm = llm
+        self._store = store
+        self._scope = scope
+        self._lock = threading.Lock()
+        self._taken: dict[str, set[int]] = {}
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """The journalled reply, or the model's, journalled.
+
+        A replayed reply has `usage.calls` 0 and the calls it stands for in `usage.replayed`; tokens, seconds and cost
+        are those of the first time. A reply that did not fit its schema was paid for too: it is journalled, and
+        raises its ParseError again.
+        """
+        request = [self.name, list(messages), schema, list(stop or ()), max_tokens, float(temperature)]
+        text = json.dumps(request, sort_keys=True, default=dict)
+        with self._turn(text) as turn:
+            key = hashlib.sha256(f"{turn} {text}".encode()).hexdigest()
+            stored = self._store.journal_get(self._scope, key)
+            if stored is not None:
+                return _replayed(stored)
+            try:
+                reply = self._llm.chat(
+                    messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature
+                )
+            except ParseError as error:
+                if isinstance(error.reply, Reply):
+                    note = {"parsed": str(error), "finish_reason": UNPARSED}
+                    self._store.journal_put(self._scope, key, error.reply.model_copy(update=note))
+                raise
+            self._store.journal_put(self._scope, key, reply)
+            return reply
+
+    @contextmanager
+    def _turn(self, request: str) -> Iterator[int]:
+        """The number of this request among equal ones; a request that fails gives its number back to be tried again."""
+        with self._lock:
+            taken = self._taken.setdefault(hashlib.sha256(request.encode()).hexdigest(), set())
+            turn = next(number for number in count() if number not in taken)
+            taken.add(turn)
+        try:
+            yield turn
+        except ParseError:
+            raise
+        except BaseException:
+            with self._lock:
+                taken.discard(turn)
+            raise
+
+
+def _replayed(stored: Reply) -> Reply:
+    usage = stored.usage
+    usage = usage.model_copy(update={"calls": 0, "replayed": usage.calls + usage.replayed})
+    reply = stored.model_copy(update={"usage": usage})
+    if reply.finish_reason == UNPARSED:
+        raise ParseError(str(reply.parsed), reply.model_copy(update={"parsed": None}))
+    return reply

@@ -1,0 +1,239 @@
+"""A model in this process: llama.cpp's server on loopback, asked like any other OpenAI-compatible server.
+
+Always holds: the server listens on 127.0.0.1 only, on a port the system picks, under a random key, with no page of
+another origin let in; nothing is printed; `close` ends it even while it answers, and frees its memory.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import stat
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError
+from seasoned.llm import modelfile
+from seasoned.llm.openai import OpenAIChat
+from seasoned.types import Message, Reply
+
+_REPLY_SECONDS = 600.0
+_BATCH = 512
+_PROMPT_CACHE_MIB = 1024
+
+_shared: dict[tuple[Path, int, int], LocalModel] = {}
+_sharing = threading.Lock()
+
+
+class LocalModel:
+    """A GGUF model, served in this process for as long as this object is open. Safe to share between threads.
+
+    Args:
+        path: a known model's short name (None: the default; `modelfile.pull` gets it) or the path of a GGUF file.
+        slots: how many replies are made at once; each slot has a prefix cache of its own.
+        context: tokens of prompt and reply together, per slot.
+        threads: of the computation; None takes the cores that this process may use.
+        seed: sent with every request.
+
+    Raises:
+        ConfigError: a number is out of range.
+        MissingExtraError: the library xllamacpp is not installed.
+        ModelFileError: the file is missing or damaged, the library cannot be loaded, or the model does not start.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        slots: int = 2,
+        context: int = 4096,
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        for what, number, least in (("slots", slots, 1), ("context", context, 256), ("threads", threads, 1)):
+            if number is not None and number < least:
+                raise ConfigError(f"{what} of a local model must be at least {least}, not {number}")
+        self.path = modelfile.resolve(path)
+        self.name = self.path.stem.lower()
+        self.slots = slots
+        self._api_key = secrets.token_urlsafe(24)
+        server = _start(self.path, self.name, self._api_key, slots, context, threads or usable_cores())
+        self._address: str = server.listening_address
+        self._stop = weakref.finalize(self, _stop, [server], int(self._address.rsplit(":", 1)[1]))
+        del server
+        self._chat = OpenAIChat(
+            self.name, base_url=self.base_url, api_key=self._api_key, seed=seed, timeout=_REPLY_SECONDS, max_retries=0
+        )
+        self._changed = threading.Condition()
+        self._calls = 0
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"LocalModel({self.name!r}, {'closed' if self._closed else self._address})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def base_url(self) -> str:
+        """Where the server answers, such as "http://127.0.0.1:40123/v1"."""
+        return f"{self._address}/v1"
+
+    @property
+    def api_key(self) -> str:
+        """The key of this server alone."""
+        return self._api_key
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """One reply, which costs no dollars; see `OpenAIChat.chat`.
+
+        Raises:
+            InfrastructureError: the model is closed, or was closed while it answered.
+            LLMError: as `OpenAIChat.chat` raises it.
+        """
+        with self._changed:
+            if self._closed:
+                raise InfrastructureError(f"the local model {self.name} is closed: open it again to ask it")
+            self._calls += 1
+        try:
+            reply = self._chat.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+            return reply.model_copy(update={"usage": reply.usage.model_copy(update={"cost": 0.0})})
+        except LLMError as error:
+            if self._closed:
+                raise InfrastructureError(f"the local model {self.name} was closed while it answered") from error
+            raise
+        finally:
+            with self._changed:
+                self._calls -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Ends the server and frees the model; replies under way fail. Closing twice does nothing."""
+        with self._changed:
+            self._closed = True
+            end = time.monotonic() + _REPLY_SECONDS
+            # The library holds Python's lock while its server ends, so whoever still waits for a reply has to be gone.
+            while self._calls and self._stop.alive and time.monotonic() < end:
+                _hang_up(int(self._address.rsplit(":", 1)[1]))
+                self._changed.wait(0.05)
+        self._chat.close()
+        self._stop()
+
+
+def shared(path: str | Path | None = None, *, slots: int = 2, context: int = 4096) -> LocalModel:
+    """The one model of this file, slots and context in this process: started at the first call, or after a close.
+
+    Raises:
+        ConfigError, MissingExtraError, ModelFileError: as `LocalModel` raises them.
+    """
+    key = (modelfile.resolve(path), slots, context)
+    with _sharing:
+        model = _shared.get(key)
+        if model is None or model._closed:
+            model = _shared[key] = LocalModel(path, slots=slots, context=context)
+        return model
+
+
+def usable_cores() -> int:
+    """The cores this process may use: more threads than that make llama.cpp many times slower."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return max(1, min(cores, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return cores
+
+
+def _library() -> Any:
+    # Threads that wait for each other by spinning stop all work when somebody else needs a core (20 times slower was
+    # measured), so they are told to sleep. The OpenMP library reads this once, when it is loaded.
+    spinning = "xllamacpp" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
+    if spinning:
+        os.environ["OMP_WAIT_POLICY"] = "passive"
+    try:
+        import xllamacpp
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("local", "xllamacpp") from error
+    except ImportError as error:
+        raise ModelFileError(
+            f"the library xllamacpp is installed but cannot be loaded ({error}): it needs glibc 2.35 or newer and"
+            " libgomp (Debian and Ubuntu: apt-get install libgomp1)"
+        ) from error
+    finally:
+        if spinning:
+            del os.environ["OMP_WAIT_POLICY"]
+    return xllamacpp
+
+
+def _start(path: Path, name: str, api_key: str, slots: int, context: int, threads: int) -> Any:
+    library = _library()
+    params = library.CommonParams()
+    params.model.path = str(path)
+    params.model_alias = {name}
+    params.hostnames, params.port = ["127.0.0.1"], 0
+    params.api_keys = [api_key]
+    # The server names one origin that may read replies; this one exists nowhere.
+    params.cors_origins, params.cors_credentials = "https://nobody.invalid", False
+    params.ui = params.endpoint_slots = params.endpoint_props = False
+    params.endpoint_metrics = True
+    params.offline = True
+    params.verbosity = -1
+    params.n_parallel, params.n_ctx, params.kv_unified = slots, slots * context, False
+    params.n_batch = params.n_ubatch = _BATCH
+    params.cache_prompt, params.cache_ram_mib = True, _PROMPT_CACHE_MIB
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    try:
+        server = library.Server(params)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise ModelFileError(
+            f"llama.cpp could not start the model {path} ({path.stat().st_size / 1e9:.1f} GB) with {slots} slots of"
+            f" {context:,} tokens: the file may be damaged (`seasoned model check`), of a kind that this version of"
+            " xllamacpp does not know, or memory may be short: try fewer slots, a smaller context or a smaller model"
+        ) from error
+    # The constructor returns a moment before the server's loop begins, and an end that is asked for in that moment is
+    # lost: it would be waited for without end. The loop answers this question, so afterwards it is running.
+    server.handle_metrics()
+    return server
+
+
+def _stop(held: list[Any], port: int) -> None:
+    _hang_up(port)
+    held.clear()
+
+
+def _hang_up(port: int) -> None:
+    """Cuts every connection of this process from or to the local port, where the system shows open files as /dev/fd."""
+    try:
+        numbers = [int(name) for name in os.listdir("/dev/fd")]  # noqa: PTH208 - names are numbers here, not paths
+    except OSError:
+        return
+    for number in numbers:
+        try:
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue
+            with socket.socket(fileno=os.dup(number)) as connection:
+                ends = (connection.getsockname(), connection.getpeername())
+                if any(isinstance(end, tuple) and end[1] == port for end in ends):
+                    connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            continue  # not connected, or closed by its owner in between

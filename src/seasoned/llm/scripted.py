@@ -1,0 +1,84 @@
+"""A model that says what it is told to: for tests, examples and dry runs.
+
+Always holds: it is safe to share between threads, it records every request, and with a schema it takes the same path
+(reading, repair, one re-ask, ParseError) as a real model.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from seasoned.errors import ConfigError
+from seasoned.llm.structured import ask, check_schema, cut
+from seasoned.types import Message, Reply, Usage
+
+Script = str | dict[str, Any] | list[Any] | Exception
+
+
+class ScriptedModel:
+    """Gives its replies one after the other, or the ones a function makes.
+
+    Args:
+        replies: a sequence of texts, JSON values (sent as their text) and exceptions (raised when their turn comes); or
+            a function from the messages to one of these.
+        name: what it calls itself.
+
+    `requests` holds every request in order: a dict of messages, schema, stop, max_tokens and temperature. Usage counts
+    words as tokens; the cost is 0. A reply is cut at a stop sequence, as a server would.
+    """
+
+    def __init__(
+        self, replies: Sequence[Script] | Callable[[list[Message]], Script], *, name: str = "scripted"
+    ) -> None:
+        self.name = name
+        self.requests: list[dict[str, Any]] = []
+        self._replies = replies if callable(replies) else list(replies)
+        self._lock = threading.Lock()
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """The next reply.
+
+        Raises:
+            ConfigError: the script has no reply left.
+            ParseError: with `schema`: neither the reply nor the next one (the answer to the re-ask) fits it.
+        """
+
+        def send(prompt: list[Message], _form: dict[str, Any] | None) -> Reply:
+            asked = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+            text = cut(self._next({"messages": [dict(message) for message in prompt], **asked}), stop)
+            words = sum(len(message["content"].split()) for message in prompt)
+            usage = Usage(prompt_tokens=words, completion_tokens=len(text.split()), calls=1)
+            return Reply(text=text, model=self.name, usage=usage)
+
+        if schema is None:
+            return send(list(messages), None)
+        check_schema(schema)
+        return ask(send, messages, schema, "schema")
+
+    def _next(self, request: dict[str, Any]) -> str:
+        with self._lock:
+            turn = len(self.requests)
+            self.requests.append(request)
+        if callable(self._replies):
+            reply = self._replies(request["messages"])
+        elif turn < len(self._replies):
+            reply = self._replies[turn]
+        else:
+            raise ConfigError(
+                f"the script of the model {self.name!r} has {len(self._replies)} replies, and request {turn + 1} came: "
+                "give it more replies, or a function that makes them"
+            )
+        if isinstance(reply, Exception):
+            raise reply
+        return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)

@@ -1,0 +1,300 @@
+"""Structured replies: ask for JSON that fits a schema, read what comes back, and say what is wrong with it.
+
+A server is asked in the strictest way it takes, in steps called rungs: "schema" (a JSON schema that constrains the
+reply), "wrapped" (the same inside {"value": ...}, for servers that want an object at the root), "json" (JSON mode, the
+schema explained in words) and "text" (the explanation alone). What comes back is read exactly, then repaired, then
+asked for once more. Always holds: nothing that a model writes makes `clean`, `read` or `problems` raise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from seasoned.errors import ConfigError, ParseError, RequestError
+from seasoned.types import Message, Reply
+
+Schema = Mapping[str, Any]
+Rung = Literal["schema", "wrapped", "json", "text"]
+Send = Callable[[list[Message], dict[str, Any] | None], Reply]
+"""Sends messages with a `response_format` (or none) and returns the reply; raises RequestError when refused."""
+
+UNPARSED = "unparsed"
+"""The `finish_reason` of a reply that did not fit its schema after the re-ask."""
+
+_RULES = frozenset(("type", "enum", "required", "properties", "items", "additionalProperties")) | frozenset(
+    ("minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems")
+)
+_REMARKS = frozenset(("title", "description", "default", "examples", "$schema"))
+_REPAIR_LIMIT = 20_000  # characters: the repair takes quadratic time on hostile text
+_DEPTH_LIMIT = 64
+_SHOWN = 2_000  # characters of a wrong reply that go back to the model
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+_REFUSAL = re.compile(
+    r"response_format|json[ _-]?(schema|object|mode)|grammar|guided|structured[ _-]?output|invalid schema", re.I
+)
+
+
+def ladder(schema: Schema, *, vendor: bool) -> tuple[Rung, ...]:
+    """The rungs to try, strictest first. `vendor` is true for OpenAI itself, which wants an object at the root."""
+    if _is_object(schema):
+        return ("schema", "json", "text")
+    return ("wrapped", "json", "text") if vendor else ("schema", "wrapped", "json", "text")
+
+
+def descend(send: Send, messages: Sequence[Message], schema: Schema, rungs: Sequence[Rung]) -> tuple[Reply, Rung]:
+    """Asks on the first rung that the server takes.
+
+    Returns:
+        The reply with `parsed`, and the rung it was given on.
+
+    Raises:
+        ConfigError: the schema uses a keyword that is not checked here.
+        ParseError: the reply does not fit the schema, nor did the answer to one re-ask.
+        LLMError: what `send` raises, but for refusals of the format while there is a rung left.
+    """
+    check_schema(schema)
+    for rung in rungs[:-1]:
+        try:
+            return ask(send, messages, schema, rung), rung
+        except RequestError as error:
+            if not _REFUSAL.search(str(error)):
+                raise
+    return ask(send, messages, schema, rungs[-1]), rungs[-1]
+
+
+def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> Reply:
+    """Asks on one rung, and once more when the reply does not fit. The reply's usage is that of both attempts.
+
+    Raises:
+        ParseError: neither reply fits; it carries the last one, with `finish_reason` "unparsed".
+    """
+    wraps = rung in ("wrapped", "json") and not _is_object(schema)
+    asked = _wrapped(schema) if wraps else dict(schema)
+    prompt = list(messages) if rung in ("schema", "wrapped") else _explained(messages, asked)
+    form = _response_format(asked, rung)
+    reply = send(prompt, form)
+    value, wrong = read(reply.text, schema, wrapped=wraps)
+    if wrong:
+        first = reply.usage
+        reply = send([*prompt, *_correction(reply.text, wrong, asked)], form)
+        reply = reply.model_copy(update={"usage": first + reply.usage})
+        value, wrong = read(reply.text, schema, wrapped=wraps)
+    if wrong:
+        raise ParseError(
+            f"the model {reply.model or '(unnamed)'} was asked twice for JSON of a given form, and its second reply "
+            f"does not fit: {wrong}. It wrote {shorten(reply.text, 300)!r}. Allow more tokens, simplify the schema, or "
+            "use a stronger model.",
+            reply.model_copy(update={"finish_reason": UNPARSED}),
+        )
+    text = json.dumps(value, ensure_ascii=False) if wraps else reply.text
+    return reply.model_copy(update={"parsed": value, "text": text})
+
+
+def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]:
+    """Reads a reply as JSON that fits `schema`: exactly, then repaired; a {"value": ...} around it may be taken off.
+
+    Returns:
+        The value and "", or None and a sentence on what is wrong. Never raises, whatever the text.
+    """
+    complaint = ""
+    for value in _readings(text.strip(), schema, wrapped):
+        wrong = problems(value, schema)
+        if not wrong:
+            return value, ""
+        complaint = complaint or "; ".join(wrong[:5])
+    return None, complaint or ("the reply is not JSON" if text.strip() else "the reply is empty")
+
+
+def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
+    unwraps = wrapped or "object" not in schema.get("type", ["object"])
+    for load in (json.loads, _repaired):
+        try:
+            value = _plain(load(text))
+        except Exception:  # the text is hostile and the repair is somebody else's code: any failure is "not JSON"
+            continue
+        if unwraps and isinstance(value, dict) and set(value) == {"value"}:
+            yield value["value"]
+        yield value
+    # Without a constraint a small model answers a bare word where a JSON string was asked for.
+    if text and schema.get("type") == "string":
+        yield clean(text).strip("\"'` \n")
+
+
+def _repaired(text: str) -> Any:
+    from json_repair import loads
+
+    if len(text) > _REPAIR_LIMIT:
+        raise ValueError("too long to repair")
+    value = loads(text)
+    if value == "":
+        raise ValueError("nothing to repair")
+    return value
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """The value with storable text, whole numbers as integers (JSON knows no difference), and no NaN or infinity."""
+    if depth > _DEPTH_LIMIT:
+        raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("not a finite number")
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, list):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {clean(str(key)): _plain(item, depth + 1) for key, item in value.items()}
+    return value
+
+
+def clean(text: str) -> str:
+    """The text as it can be sent and stored: lone surrogates and NUL become U+FFFD."""
+    if text.isascii():
+        return text.replace("\0", "\ufffd")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters of the text, with a mark where it was cut."""
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
+def cut(text: str, stop: Sequence[str] | None) -> str:
+    """The text up to the first stop sequence in it."""
+    for mark in filter(None, stop or ()):
+        text = text.split(mark, 1)[0]
+    return text
+
+
+def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
+    """What keeps `value` (from JSON) from fitting `schema`: one sentence for each place, [] when it fits. Never raises.
+
+    Knows the keywords that `check_schema` lets through, with JSON Schema's meaning.
+    """
+    kinds = schema.get("type", list(_KINDS))
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if not any(_is_kind(value, kind) for kind in kinds):
+        return [f"{path} must be of type {' or '.join(kinds)}, not {_shown(value)}"]
+    found: list[str] = []
+
+    def expect(holds: bool, what: str) -> None:
+        if not holds:
+            found.append(f"{path} must {what}, not {_shown(value)}")
+
+    options = schema.get("enum", (value,))
+    if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in options):
+        expect(False, f"be one of {shorten(json.dumps(list(options), ensure_ascii=False), 500)}")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        expect(value >= schema.get("minimum", -math.inf), f"be at least {schema.get('minimum')}")
+        expect(value <= schema.get("maximum", math.inf), f"be at most {schema.get('maximum')}")
+    elif isinstance(value, str):
+        expect(len(value) >= schema.get("minLength", 0), f"have at least {schema.get('minLength')} characters")
+        expect(len(value) <= schema.get("maxLength", math.inf), f"have at most {schema.get('maxLength')} characters")
+        expect(re.search(schema.get("pattern", ""), value) is not None, f"match {schema.get('pattern')!r}")
+    elif isinstance(value, list):
+        expect(len(value) >= schema.get("minItems", 0), f"have at least {schema.get('minItems')} items")
+        expect(len(value) <= schema.get("maxItems", math.inf), f"have at most {schema.get('maxItems')} items")
+        for place, item in enumerate(value):
+            found += problems(item, schema.get("items", {}), f"{path}[{place}]")
+    elif isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        found += [f"{path} must have the property {name!r}" for name in schema.get("required", ()) if name not in value]
+        for name, item in value.items():
+            if name in known or isinstance(others, Mapping):
+                found += problems(item, known.get(name, others), f"{path}.{shorten(name, 50)}")
+            elif others is False:
+                found.append(f"{path} must not have the property {shorten(name, 50)!r}")
+    return found
+
+
+def check_schema(schema: Schema) -> None:
+    """Makes sure that `problems` can judge every rule of the schema.
+
+    Raises:
+        ConfigError: a keyword or a type is unknown here, or a pattern is no regular expression.
+    """
+    kinds = schema.get("type", [])
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        if kind not in _KINDS:
+            raise ConfigError(f"the schema names the type {kind!r}: JSON knows only {', '.join(_KINDS)}")
+    for keyword in schema:
+        if keyword not in _RULES | _REMARKS:
+            raise ConfigError(
+                f"the schema uses {keyword!r}, which Seasoned does not check: use only {', '.join(sorted(_RULES))}"
+            )
+    try:
+        re.compile(schema.get("pattern", ""))
+    except re.error as error:
+        raise ConfigError(f"the schema's pattern {schema['pattern']!r} is no regular expression: {error}") from None
+    inner = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    for part in inner:
+        if isinstance(part, Mapping):
+            check_schema(part)
+
+
+def _is_kind(value: Any, kind: str) -> bool:
+    return isinstance(value, _KINDS[kind]) and (kind == "boolean" or not isinstance(value, bool))
+
+
+def _shown(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False), 100)
+
+
+def _is_object(schema: Schema) -> bool:
+    return schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
+
+
+def _wrapped(schema: Schema) -> dict[str, Any]:
+    inside = {"value": dict(schema)}
+    return {"type": "object", "properties": inside, "required": ["value"], "additionalProperties": False}
+
+
+def _is_strict(schema: Schema) -> bool:
+    """Whether OpenAI's strict mode takes it: every object closed, every property required."""
+    known = schema.get("properties", {})
+    closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(known)
+    parts = [*known.values(), *([schema["items"]] if "items" in schema else [])]
+    return (closed or not _is_object(schema)) and all(_is_strict(part) for part in parts)
+
+
+def _response_format(schema: dict[str, Any], rung: Rung) -> dict[str, Any] | None:
+    if rung == "text":
+        return None
+    if rung == "json":
+        return {"type": "json_object"}
+    named = {"name": "reply", "schema": schema, "strict": _is_strict(schema)}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _explanation(schema: Schema) -> str:
+    return "Reply with JSON alone: no other words, no code fence. It has to satisfy this JSON Schema:\n" + json.dumps(
+        schema, ensure_ascii=False
+    )
+
+
+def _explained(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """The messages with the schema in words at the end of the last one, where small models heed it best."""
+    if not messages or messages[-1]["role"] != "user":
+        return [*messages, {"role": "user", "content": _explanation(schema)}]
+    *before, last = messages
+    return [*before, {**last, "content": f"{last['content']}\n\n{_explanation(schema)}"}]
+
+
+def _correction(text: str, wrong: str, schema: Schema) -> list[Message]:
+    return [
+        {"role": "assistant", "content": shorten(clean(text), _SHOWN) or "(empty)"},
+        {"role": "user", "content": f"That reply cannot be used: {wrong}.\n{_explanation(schema)}"},
+    ]

@@ -1,0 +1,1 @@
+"""The methods: one paper a file, its prompts beside it. A method knows no agent and no benchmark."""

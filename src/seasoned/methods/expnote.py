@@ -1,0 +1,179 @@
+"""ExpNote (Sun et al., 2023): notes under keys, written while training, looked up by words before a case.
+
+The notes are the NOTE steps of the trajectories, so any agent can write them. Always holds: keys are folded on write
+and on read; a pinned note is never changed; learning the same trajectories in the same order gives the same notes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from seasoned.commands import parse
+from seasoned.pool import ExperiencePool
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.words import fold, match_notes
+from seasoned.types import Guidance, Lesson, Task, Trajectory
+
+_PARTS = re.compile(r"\s*[,;]\s*")
+_LONGEST_PART = 4
+
+
+@dataclass(frozen=True)
+class ExpNote:
+    """Notes under keys (paper section 3).
+
+    Args:
+        k: at most this many notes are recalled for a case (paper: 3; EMOJI 5).
+        share: the part of a key's words that must occur in the case.
+        policy: what a second note under a key does. `last` replaces the first, as in the paper; `merge` keeps the
+            distinct values and counts them.
+        variant: `notes`; `case` (question, own answer and right answer instead of the note); `positive` and `negative`
+            (only notes from cases answered right, or wrong); `disabled` (nothing is recalled). Paper section 4.2.
+        show: with `merge`, at most this many values of a note are shown, the most telling first.
+        on: what the notes are recalled for. `question`: the case, before the first turn, as in the paper; `thought`:
+            the case and what the agent thought of it, so that notes whose values fit the thought come first.
+    """
+
+    k: int = 3
+    share: float = 1.0
+    policy: Literal["last", "merge"] = "merge"
+    variant: Literal["notes", "case", "positive", "negative", "disabled"] = "notes"
+    show: int = 4
+    on: Literal["question", "thought"] = "question"
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Put the notes of the trajectories into the pool, in order."""
+        notes = {note.key: note for note in pool.lessons(kind="note")}
+        known = set(notes)
+        before = dict(notes)
+        for trajectory in trajectories:
+            if not self._wanted(trajectory):
+                continue
+            for key, value in noted(trajectory):
+                old = notes.get(key)
+                if old is None or not old.pinned:
+                    notes[key] = self._write(old, key, value, trajectory)
+        pool.add([note for key, note in notes.items() if key not in known], why="noted while training")
+        for key in known:
+            if notes[key] != before[key]:
+                pool.update(notes[key], why="noted again while training")
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """The notes whose keys occur in the task (paper section 3.1, equation 3).
+
+        With `on="thought"` there is nothing before the first thought in `progress`.
+        """
+        if self.variant == "disabled" or (self.on == "thought" and progress is None):
+            return Guidance()
+        notes = pool.lessons(kind="note")
+        found = match_notes(task.text, notes, k=len(notes), share=self.share)
+        if self.on == "thought" and progress is not None:
+            fits = relevance(notes, thoughts(progress))
+            found.sort(key=lambda note: -fits.get(note.key, 0.0))
+        found = found[: self.k]
+        if not found:
+            return Guidance()
+        told = telling(notes) if self.policy == "merge" else {}
+        shown = [{"key": clean(n.key), "text": self._text(n, told)} for n in found]
+        template = "expnote_case.j2" if self.variant == "case" else "expnote.j2"
+        return Guidance(lessons=tuple(found), text=render_prompt("seasoned.methods", template, notes=shown))
+
+    def _wanted(self, trajectory: Trajectory) -> bool:
+        success = trajectory.outcome.success
+        return {"positive": success is True, "negative": success is False}.get(self.variant, success is not None)
+
+    def _write(self, old: Lesson | None, key: str, value: str, trajectory: Trajectory) -> Lesson:
+        keeps = self.policy == "merge" and self.variant != "case"
+        values: dict[str, int] = dict(old.data.get("values", {})) if old and keeps else {}
+        for part in parts(value):
+            values[part] = values.pop(part, 0) + 1
+        text = counted(values) if keeps else value
+        if self.variant == "case":
+            text = f"{clean(trajectory.task)} You answered {clean(trajectory.outcome.answer)}. {last_word(trajectory)}"
+        fresh = old or Lesson(kind="note", key=key, text="", method="expnote", importance=0.0)
+        return fresh.model_copy(
+            update={
+                "text": text,
+                "data": {"values": values},
+                "importance": fresh.importance + 1,
+                "sources": tuple(dict.fromkeys((*fresh.sources, trajectory.id))),
+                "updated": trajectory.created,
+            }
+        )
+
+    def _text(self, note: Lesson, told: dict[str, float]) -> str:
+        values: dict[str, int] = note.data.get("values", {})
+        if self.policy == "last" or self.variant == "case" or note.pinned or note.origin == "person" or not values:
+            return clean(note.text)
+        best = sorted(values, key=lambda value: values[value] * told.get(value, 0.0), reverse=True)
+        return clean(", ".join(best[: self.show]))
+
+
+def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """The (folded key, value) pairs that an attempt noted, in order; notes without key or value are passed over."""
+    for step in trajectory.steps:
+        for command in parse(step.action) if step.action.startswith("NOTE") else ():
+            key, value = " ".join(fold(command.key).split()), clean(command.text)
+            if command.name == "NOTE" and key and value:
+                yield key, value
+
+
+def parts(value: str) -> list[str]:
+    """A note that lists short things, taken apart (folded); any other note whole."""
+    found = [fold(part).strip(" .") for part in _PARTS.split(value)]
+    found = [part for part in found if part]
+    if len(found) > 1 and all(len(part.split()) <= _LONGEST_PART for part in found):
+        return list(dict.fromkeys(found))
+    return [value.strip() if len(value.split()) > _LONGEST_PART else fold(value).strip(" .")]
+
+
+def counted(values: dict[str, int]) -> str:
+    """Values by falling count, with the count where it is above one."""
+    ordered = sorted(values, key=lambda value: -values[value])
+    return ", ".join(f"{value} ({values[value]})" if values[value] > 1 else value for value in ordered)
+
+
+def telling(notes: Sequence[Lesson]) -> dict[str, float]:
+    """How much each value tells one key from the others: log((1 + keys) / keys that have it), weighted by counts.
+
+    A value noted under every key says nothing about any; this is the inverse document frequency of word search.
+    """
+    held: dict[str, Counter[str]] = defaultdict(Counter)
+    for note in notes:
+        for value, count in note.data.get("values", {}).items():
+            held[value][note.key] += count
+    return {value: math.log((1 + len(notes)) / len(keys)) for value, keys in held.items()}
+
+
+def thoughts(progress: Trajectory) -> list[str]:
+    """What an attempt thought so far, taken apart like the values of notes."""
+    said = [
+        step.action[len("THINK[") :].removesuffix("]") for step in progress.steps if step.action.startswith("THINK[")
+    ]
+    return [part for text in said for part in parts(text)]
+
+
+def relevance(notes: Sequence[Lesson], values: Sequence[str]) -> dict[str, float]:
+    """How well each note's values fit these values: for each, the part of all its mentions that stand under the key.
+
+    Returns:
+        {key: sum of shares}, each share between 0 and 1.
+    """
+    mentions: dict[str, int] = Counter()
+    for note in notes:
+        mentions.update(note.data.get("values", {}))
+    return {
+        note.key: sum(note.data.get("values", {}).get(v, 0) / mentions[v] for v in values if mentions[v])
+        for note in notes
+    }
+
+
+def last_word(trajectory: Trajectory) -> str:
+    """What the environment said of the answer: the observation of the ANSWER step."""
+    said = [step.observation for step in trajectory.steps if step.action.startswith("ANSWER")]
+    return clean(said[-1]) if said else ""

@@ -1,0 +1,110 @@
+"""TeachMe as ExpNote's baseline (Dalvi et al., 2022): facts of a knowledge base, looked up for the question.
+
+The facts come from a CSV in ConceptNet's form: tab-separated URI, relation, start, end, JSON. Always holds: a line that
+is not of that form is counted, never guessed at; nothing is learned.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from seasoned.errors import DataError
+from seasoned.pool import ExperiencePool
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.words import fold, split_words
+from seasoned.types import Guidance, Task, Trajectory
+
+_SAYS = {
+    "IsA": "is a kind of",
+    "PartOf": "is a part of",
+    "HasA": "has",
+    "UsedFor": "is used for",
+    "CapableOf": "can",
+    "AtLocation": "is found at",
+    "Causes": "causes",
+    "HasProperty": "is",
+    "Desires": "wants",
+    "Synonym": "means the same as",
+    "Antonym": "is the opposite of",
+    "MotivatedByGoal": "is done because of",
+    "CausesDesire": "makes one want",
+    "RelatedTo": "has to do with",
+    "SymbolOf": "is a symbol of",
+    "DefinedAs": "is defined as",
+    "HasSubevent": "involves",
+    "HasPrerequisite": "needs",
+}
+
+
+@dataclass(frozen=True)
+class TeachMe:
+    """The k weightiest facts of `facts` (a CSV path) whose subject is a word of the task."""
+
+    facts: str
+    k: int = 5
+    language: str = field(default="en")
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Nothing: the knowledge base is given."""
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """Facts about the words of the task, weightiest first.
+
+        Raises:
+            DataError: if the file is missing or holds no fact of the language.
+        """
+        index = read_facts(self.facts, self.language)
+        found = {fact for word in set(split_words(task.text)) for fact in index.get(word, ())}
+        best = sorted(found, key=lambda item: (-item[0], item[1]))[: self.k]
+        if not best:
+            return Guidance()
+        return Guidance(text=render_prompt("seasoned.methods", "teachme.j2", facts=[clean(text) for _, text in best]))
+
+
+@cache
+def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
+    """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are passed over.
+
+    Raises:
+        DataError: if the file cannot be read or holds no fact of the language.
+    """
+    facts: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
+            for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                fact = _fact(row, language)
+                if fact:
+                    facts[fact[0]].append(fact[1:])
+    except (OSError, csv.Error) as error:
+        raise DataError(f"expected a ConceptNet CSV at {path}, but it cannot be read: {error}") from error
+    if not facts:
+        raise DataError(
+            f"{path} holds no fact in language {language!r}: expected tab-separated lines of "
+            "URI, relation, start, end and JSON, as ConceptNet's assertions file has them"
+        )
+    return dict(facts)
+
+
+def _fact(row: list[str], language: str) -> tuple[str, float, str] | None:
+    if len(row) < 4:
+        return None
+    relation = row[1].rsplit("/", 1)[-1]
+    start, end = _term(row[2], language), _term(row[3], language)
+    if not start or not end or relation not in _SAYS:
+        return None
+    try:
+        weight = float(json.loads(row[4])["weight"]) if len(row) > 4 else 1.0
+    except (ValueError, KeyError, TypeError):
+        weight = 1.0
+    return fold(start), weight, f"{start} {_SAYS[relation]} {end}"
+
+
+def _term(uri: str, language: str) -> str:
+    pieces = uri.split("/")
+    return pieces[3].replace("_", " ") if len(pieces) > 3 and pieces[1:3] == ["c", language] else ""

@@ -1,0 +1,75 @@
+"""The five protocols, on one screen. A class that has these methods fits; nothing is inherited or registered.
+
+Each has an executable contract in `seasoned.contracts` that a third party runs on its own class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from seasoned.types import Guidance, Message, Reply, Task, Trajectory
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from seasoned.pool import ExperiencePool
+
+
+Advise = Callable[[Trajectory], Guidance]
+"""Recall in the middle of an attempt: what has been done so far in, guidance for the next turn out."""
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A chat model. With `schema` (a JSON Schema) the reply's `parsed` holds a value that satisfies it."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def chat(  # noqa: D102
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to unit rows: float32 of shape (n, dim)."""
+
+    name: str
+    dim: int
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...  # noqa: D102
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """Gymnasium's five values, text in and text out: observation, reward, terminated, truncated, info."""
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]: ...  # noqa: D102
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Makes one attempt. It knows no method: guidance is all it gets, and `advise` if it asks again on the way."""
+
+    def run(  # noqa: D102
+        self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None
+    ) -> Trajectory: ...
+
+
+@runtime_checkable
+class Method(Protocol):
+    """How trajectories become lessons, and lessons guidance. It knows no agent."""
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None: ...  # noqa: D102
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance: ...  # noqa: D102

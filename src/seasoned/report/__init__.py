@@ -1,0 +1,1 @@
+"""Reports: statistics, tables and plots of what a run found."""

@@ -1,0 +1,147 @@
+"""A table as data, and its three forms: for the terminal, as Markdown, as JSON.
+
+Always holds: foreign text is never read as markup; a number is never cut short to fit (whole columns give way instead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seasoned.report.text import clean
+
+if TYPE_CHECKING:
+    import rich.table
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading (its lines parted by newlines), whether numbers stand below, and whether it may give way."""
+
+    name: str
+    number: bool = True
+    spare: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: cells as shown, the values behind them, and whether it is the main one.
+
+    `source` says whose figure it is where it is not ours: "gpt-3.5-turbo, paper".
+    """
+
+    cells: tuple[str, ...]
+    values: Mapping[str, Any]
+    source: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, columns, lines of as many cells, and footnotes."""
+
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
+    """For the terminal: numbers to the right, another model's figures dimmed under its name.
+
+    Args:
+        table: What to draw.
+        width: Columns of the terminal; where they do not suffice, columns that may give way are left out from the
+            right, and a footnote names them.
+    """
+    import rich.table
+    from rich import box
+    from rich.text import Text
+
+    kept = _that_fit(table, width)
+    drawn = rich.table.Table(
+        title=Text(clean(table.title), style="bold"), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
+    for i in kept:
+        column = table.columns[i]
+        name = Text(clean(column.name))
+        drawn.add_column(name, justify="right" if column.number else "left", no_wrap=column.number, overflow="fold")
+    source = ""
+    for line in table.lines:
+        if line.source and line.source != source:
+            drawn.add_row(Text(clean(line.source)), style="dim italic")
+        source = line.source
+        cells = [Text(clean(line.cells[i])) for i in kept]
+        if source:
+            cells[0] = Text("  ") + cells[0]
+        drawn.add_row(*cells, style="dim" if source else "bold" if line.strong else "")
+    notes = list(table.notes)
+    if len(kept) < len(table.columns):
+        left_out = [_flat(column.name) for i, column in enumerate(table.columns) if i not in kept]
+        notes.append(f"Left out of this narrow terminal: {', '.join(left_out)}.")
+    if notes:
+        drawn.caption = Text("\n".join(clean(note) for note in notes))
+        drawn.caption_justify = "left"
+    return drawn
+
+
+def _that_fit(table: Table, width: int | None) -> list[int]:
+    from rich.cells import cell_len
+
+    kept = list(range(len(table.columns)))
+    if width is None:
+        return kept
+
+    sources = "\n".join(line.source for line in table.lines)
+
+    def needed(i: int) -> int:
+        cells = [table.columns[i].name, *(line.cells[i] for line in table.lines), *([sources] if i == 0 else [])]
+        widest = max(cell_len(part) for cell in cells for part in clean(cell).split("\n"))
+        return widest if table.columns[i].number else min(widest, 20)
+
+    for i in reversed(range(len(table.columns))):
+        if sum(needed(j) + 2 for j in kept) <= width:
+            break
+        if table.columns[i].spare:
+            kept.remove(i)
+    return kept
+
+
+def to_markdown(table: Table) -> str:
+    """A pipe table with its title and footnotes."""
+    heads = [_escape(column.name) for column in table.columns]
+    rules = ["---:" if column.number else ":---" for column in table.columns]
+    rows = [
+        [_marked(_escape(cell), line) for cell in (f"{first} ({line.source})" if line.source else first, *others)]
+        for line in table.lines
+        for first, *others in [line.cells]
+    ]
+    body = "\n".join(f"| {' | '.join(row)} |" for row in [heads, rules, *rows])
+    notes = "".join(f"\n- {_escape(note)}" for note in table.notes)
+    return f"### {_escape(table.title)}\n\n{body}\n" + (f"{notes}\n" if notes else "")
+
+
+def _marked(cell: str, line: Line) -> str:
+    if not cell:
+        return cell
+    return f"*{cell}*" if line.source else f"**{cell}**" if line.strong else cell
+
+
+def _escape(text: str) -> str:
+    line = _flat(text).replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{char}" if char in "\\`*_[]|~#" else char for char in line)
+
+
+def _flat(text: str) -> str:
+    return " ".join(clean(text).split())
+
+
+def to_json(table: Table) -> dict[str, Any]:
+    """The values behind the table: title, columns, rows (each with its `source`, "" for ours), notes."""
+    return {
+        "title": table.title,
+        "columns": [_flat(column.name) for column in table.columns],
+        "rows": [{**line.values, "source": line.source} for line in table.lines],
+        "notes": list(table.notes),
+    }

@@ -1,0 +1,89 @@
+"""The sentences of a report: one that says what was found, and remarks that keep it honest.
+
+Always holds: a difference is claimed only where the exact McNemar test gives p < 0.05 on the tasks that both conditions
+finished; whatever was left out of the figures is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seasoned.report.text import label, p_clause
+
+ALPHA = 0.05
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """One sentence on the method against the baseline, or on what there is when one of them is missing."""
+    blocks = {block["name"]: block for block in summary["conditions"]}
+    method = blocks.get(summary["method"])
+    baseline = blocks.get(summary["baseline"])
+    shown = method or baseline
+    if shown is None or not shown["n"]:
+        return "No test episode was finished, so there is nothing to compare."
+    if method is None or baseline is None or not baseline["n"]:
+        return f"{label(shown['name'])} solved {_score(shown)}; there is no baseline to compare it with."
+    pairs = summary["pairs"]
+    pair = next((one for one in pairs if one["a"] == baseline["name"] and one["b"] == method["name"]), None)
+    if pair is None or not pair["n"]:
+        return f"{label(method['name'])} and {label(baseline['name'])} have no test task in common: nothing to compare."
+    return _compared(method, baseline, pair)
+
+
+def _compared(method: Mapping[str, Any], baseline: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
+    after, before = pair["both"] + pair["only_b"], pair["both"] + pair["only_a"]
+    name = label(method["name"])
+    scope = "" if pair["n"] == method["n"] == baseline["n"] else " test episodes that both finished"
+    test = f"exact McNemar {p_clause(pair['p'])}"
+    disabled = baseline["name"] == "disabled"
+    if pair["p"] >= ALPHA:
+        rest = f"{before} without notes" if disabled else f"{label(baseline['name'])} {before}"
+        return f"No difference was found: {name} solved {after} of {pair['n']}{scope}, {rest} ({test})."
+    more = f"{after - before} more" if after > before else f"{before - after} fewer"
+    other = "without notes" if disabled else label(baseline["name"])
+    return f"{name} solved {after} of {pair['n']}{scope}, {more} than {other} ({before}; {test})."
+
+
+def _score(block: Mapping[str, Any]) -> str:
+    return f"{block['successes']} of {block['n']}"
+
+
+def remarks(summary: Mapping[str, Any]) -> list[str]:
+    """What a reader has to know for the figures to be true, one sentence each."""
+    blocks = summary["conditions"]
+    found = []
+    errors = {block["name"]: block["errors"] for block in blocks if block["errors"]}
+    if errors:
+        found.append(f"Errors of the server, left out of every rate: {_listed(errors)}.")
+    budget = {block["name"]: block["reasons"].get("budget", 0) for block in blocks}
+    if any(budget.values()):
+        ended = {name: n for name, n in budget.items() if n}
+        found.append(f"Ended by a budget and counted as not solved: {_listed(ended)}.")
+    unknown = [label(block["name"]) for block in blocks if block["cost"] is None]
+    if unknown:
+        found.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
+    found += _pooled(blocks)
+    if summary["transitions"] and len(summary["transitions"]) > 1:
+        found.append("The p values are not corrected for the number of comparisons.")
+    return found
+
+
+def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
+    numbers = {
+        which: len({part[which] for block in blocks for part in block["per_seed"]}) for which in ("seed", "fold")
+    }
+    over = " and ".join(f"{n} {which}s" for which, n in numbers.items() if n > 1)
+    if not over:
+        return []
+    means = [
+        f"{label(block['name'])} {100 * block['mean']:.1f} ± {100 * block['error']:.1f}"
+        for block in blocks
+        if block["error"] is not None
+    ]
+    spread = f" Mean and standard error over them, in percent: {', '.join(means)}." if means else ""
+    return [f"Figures are pooled over {over}; pairs are the same task, seed and fold.{spread}"]
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{label(name)} {n}" for name, n in counts.items())

@@ -1,0 +1,234 @@
+"""report.html: one file a person opens, reads and prints, with nothing to fetch.
+
+Always holds: whatever a model, a benchmark or a config says is escaped, cut to a readable length and kept from turning
+the direction of the text around it; the page's own policy forbids scripts and every request; the file is whole or it is
+not there.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import DataError, MissingExtraError
+from seasoned.report import plots
+from seasoned.report.episodes import views
+from seasoned.report.forms import Table
+from seasoned.report.rows import Row
+from seasoned.report.summary import condition_of, pair_of
+from seasoned.report.tables import lessons_table, main_table
+from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, p_clause, percent, signed
+from seasoned.types import Lesson, Trajectory
+
+CONFIG_LIMIT = 20_000
+LESSON_LIMIT = 100
+
+
+def write_report(
+    path: str | Path,
+    summary: Mapping[str, Any],
+    rows: Sequence[Row],
+    trajectories: Sequence[Trajectory] = (),
+    lessons: Sequence[Lesson] = (),
+    config_text: str = "",
+) -> Path:
+    """Write the report of a run. Without matplotlib the plots are left out, and the page says so.
+
+    Args:
+        path: Where to; the folder must exist.
+        summary: What `seasoned.report.summary.build` returns. Of `run`, these are shown where they are there: name,
+            id, benchmark, model, seeds, started, finished (ISO 8601), version, revision, command.
+        rows: The rows it was built from.
+        trajectories: Whole episodes to read, for instance those that `choose_episodes` names. Two of one task, seed and
+            fold stand together.
+        lessons: The lessons of the run, to show what an episode had recalled.
+        config_text: The resolved config, shown as it is.
+
+    Returns:
+        The path written.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
+    target = Path(path)
+    page = render(summary, rows, trajectories, lessons, config_text)
+    try:
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            os.close(descriptor)
+            Path(name).write_text(page, encoding="utf-8", newline="\n")
+            Path(name).chmod(0o644)
+            os.replace(name, target)  # noqa: PTH105 - atomic, and the same call on every system
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise DataError(f"the report could not be written to {target}: {error.strerror or error}") from error
+    return target
+
+
+def render(
+    summary: Mapping[str, Any],
+    rows: Sequence[Row],
+    trajectories: Sequence[Trajectory] = (),
+    lessons: Sequence[Lesson] = (),
+    config_text: str = "",
+) -> str:
+    """The page that `write_report` writes, as text."""
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+    )
+    figures, missing = _figures(summary)
+    return environment.get_template("report.html.j2").render(
+        summary=summary,
+        name=_run_name(summary["run"]),
+        facts=_facts(summary["run"]),
+        tiles=_tiles(summary),
+        main=main_table(summary),
+        published=_published(summary),
+        # Drawn here from figures and escaped names alone: the only text that the template takes as it is.
+        figures=[(title, Markup(_themed(svg)), caption) for title, svg, caption in figures],
+        figures_missing=missing,
+        categories=_categories(summary),
+        efficiency=summary["efficiency"],
+        lessons=lessons_table(summary, limit=LESSON_LIMIT, width=400) if summary["lessons"] else None,
+        episodes=views(summary, rows, trajectories, lessons),
+        training=summary["training"],
+        config=cut(config_text, CONFIG_LIMIT),
+        steps=_steps(summary["run"]),
+        label=label,
+        percent=percent,
+        signed=signed,
+        count=count,
+        cost=cost,
+        duration=duration,
+    )
+
+
+def _run_name(run: Mapping[str, Any]) -> str:
+    return one_line(run.get("name") or run.get("id") or "run", 80)
+
+
+def _facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+    seeds = run.get("seeds")
+    shown = {
+        "benchmark": run.get("benchmark"),
+        "model": run.get("model"),
+        "seeds": ", ".join(str(seed) for seed in seeds) if isinstance(seeds, list | tuple) else seeds,
+        "date": _date(run.get("started")),
+        "took": _took(run.get("started"), run.get("finished")),
+        "run": run.get("id"),
+    }
+    return [(name, one_line(value, 120)) for name, value in shown.items() if value not in (None, "")]
+
+
+def _date(stamp: object) -> str:
+    moment = _moment(stamp)
+    return moment.strftime("%Y-%m-%d %H:%M %Z").strip() if moment else one_line(stamp or "", 40)
+
+
+def _took(started: object, finished: object) -> str | None:
+    first, last = _moment(started), _moment(finished)
+    if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None) or last < first:
+        return None
+    return duration((last - first).total_seconds())
+
+
+def _moment(stamp: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(stamp))
+    except ValueError:
+        return None
+
+
+def _tiles(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Big figure, what it is, small print: the method, the baseline, the difference, what it took."""
+    tiles = []
+    method, baseline = (condition_of(summary, summary[which]) for which in ("method", "baseline"))
+    for block in (method, baseline):
+        if block and block["n"]:
+            low, high = (f"{100 * bound:.0f}" for bound in block["interval"])
+            small = f"{block['successes']} of {block['n']} solved, 95% interval {low} to {high}"
+            tiles.append((percent(block["accuracy"], 0), label(block["name"]), small))
+    pair = pair_of(summary, summary["baseline"], summary["method"])
+    if pair and pair["n"]:
+        small = f"{pair['only_b']} gained, {pair['only_a']} lost, exact McNemar {p_clause(pair['p'])}"
+        tiles.append((signed(pair["points"], 0), "points of difference", small))
+    used = [*summary["conditions"], summary["training"]]
+    total = sum(one["tokens"]["total"] for one in used)
+    price = cost(None if any(one["cost"] is None for one in used) else sum(one["cost"] for one in used))
+    cached = summary["cached_share"]
+    small = f"{sum(one['calls'] for one in used):,} model calls, cost {price if price[0] != '—' else 'unknown'}"
+    if cached is not None:
+        small += f"; {percent(cached, 0)} of the test prompts from cache"
+    return [*tiles, (count(total), "tokens in all", small)] if total else tiles
+
+
+def _published(summary: Mapping[str, Any]) -> Table | None:
+    """All the papers' figures for the benchmark, where the main table leaves some out."""
+    everything = main_table(summary, which="all")
+    own = sum(bool(line.source) for line in main_table(summary).lines)
+    lines = tuple(line for line in everything.lines if line.source)
+    return Table("", everything.columns, lines) if len(lines) > own else None
+
+
+def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], str]:
+    """(title, SVG, caption) of each plot that has something to show, and why there are none."""
+    wanted: list[tuple[str, Callable[[Mapping[str, Any]], str], str]] = [
+        ("Accuracy", plots.accuracy_bars, "Whiskers are 95% Wilson intervals."),
+        (
+            "Accuracy by number of training cases",
+            plots.learning_curve,
+            "The band is the 95% Wilson interval; with 0 training cases a method is the baseline.",
+        ),
+        (
+            f"What changed against {label(summary['baseline'])}",
+            plots.transitions_bars,
+            "Each task once: what it was under the baseline, and what it became. Numbers are tasks.",
+        ),
+        ("Tokens", plots.tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
+    ]
+    try:
+        drawn = [(title, plot(summary), caption) for title, plot, caption in wanted]
+    except MissingExtraError as error:
+        return [], f"There are no plots: {error}."
+    return [one for one in drawn if one[1]], ""
+
+
+def _themed(svg: str) -> str:
+    """Colours that a dark page shows in another shade."""
+    for name, colour in (("pale", plots.PALE), ("blue", plots.BLUE)):
+        svg = svg.replace(f": {colour}", f": var(--{name}, {colour})")
+    return svg
+
+
+def _categories(summary: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Solved of attempted, one line a category and one cell a condition; none where all is one category."""
+    blocks = summary["conditions"]
+    names = sorted({name for block in blocks for name in block["categories"]})
+    if len(names) < 2:
+        return []
+    lines = []
+    for name in names[:40]:
+        parts = [block["categories"].get(name) for block in blocks]
+        lines.append((name, [f"{part['successes']}/{part['n']}" if part else "—" for part in parts]))
+    return lines
+
+
+def _steps(run: Mapping[str, Any]) -> list[str]:
+    command = run.get("command")
+    version = run.get("version")
+    install = f"pip install 'seasoned[local,eval]=={version}'" if version else "pip install 'seasoned[local,eval]'"
+    return [install, one_line(command, 500) if command else "seasoned run config.toml"]

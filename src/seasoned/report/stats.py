@@ -1,0 +1,192 @@
+"""Statistics of a comparison: intervals, paired tests, transitions, efficiency, pass@k and pass^k.
+
+Exact where exactness is cheap; SciPy is imported on first use. Always holds: no function divides by zero in silence -
+where there are no episodes the answer is None, the widest interval, or a `DataError` that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, sqrt
+from typing import Any, TypeVar
+
+from seasoned.errors import DataError, MissingExtraError
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """Two conditions on the same tasks: how many both solved, only one, neither; and the exact two-sided p."""
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+    p: float
+
+    @property
+    def n(self) -> int:
+        """Tasks that both conditions attempted."""
+        return self.both + self.only_a + self.only_b + self.neither
+
+    @property
+    def points(self) -> float | None:
+        """The rate of b minus that of a, in percentage points over the common tasks; None when there are none."""
+        return 100 * (self.only_b - self.only_a) / self.n if self.n else None
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """ExpNote, figure 4: what became of each task between the baseline (first letter) and another condition."""
+
+    ff: int
+    ft: int
+    tt: int
+    tf: int
+
+    @property
+    def n(self) -> int:
+        """Tasks that both conditions attempted."""
+        return self.ff + self.ft + self.tt + self.tf
+
+
+def _binomtest(successes: int, n: int) -> Any:
+    try:
+        from scipy.stats import binomtest
+    except ImportError as error:
+        raise MissingExtraError("eval", "scipy") from error
+    return binomtest(successes, n, 0.5)
+
+
+def require() -> None:
+    """Find out before a run, not after it, whether the library behind the statistics is there.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    _binomtest(0, 1)
+
+
+def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson score interval of a success rate, without continuity correction.
+
+    Args:
+        successes: Solved episodes, 0 to n.
+        n: Counted episodes. With 0 nothing is known: (0.0, 1.0).
+        level: Confidence level, between 0 and 1.
+
+    Returns:
+        (low, high), both in 0..1.
+
+    Raises:
+        DataError: The counts or the level make no sense.
+        MissingExtraError: SciPy is not installed.
+    """
+    if not 0 <= successes <= n:
+        raise DataError(f"successes must lie between 0 and n: got {successes} of {n}")
+    if not 0 < level < 1:
+        raise DataError(f"a confidence level lies between 0 and 1, such as 0.95: got {level}")
+    if n == 0:
+        return (0.0, 1.0)
+    found = _binomtest(successes, n).proportion_ci(confidence_level=level, method="wilson")
+    rate = successes / n
+    # Rounding inside SciPy can leave the end at 0 or n successes a hair on the wrong side of the rate.
+    return (max(0.0, min(rate, float(found.low))), min(1.0, max(rate, float(found.high))))
+
+
+def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> McNemar:
+    """Exact two-sided McNemar test over the tasks that both conditions attempted.
+
+    Args:
+        a: Solved or not by task key, for instance (seed, fold, task id).
+        b: The same for the other condition. Keys that only one side has are left out.
+
+    Returns:
+        The four counts and p; p is 1.0 where no task tells the two apart.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    common = [key for key in a if key in b]
+    both = sum(a[key] and b[key] for key in common)
+    only_a = sum(a[key] and not b[key] for key in common)
+    only_b = sum(b[key] and not a[key] for key in common)
+    p = 1.0
+    if only_a + only_b:
+        p = min(1.0, float(_binomtest(only_a, only_a + only_b).pvalue))
+    return McNemar(both, only_a, only_b, len(common) - both - only_a - only_b, p)
+
+
+def transitions(baseline: Mapping[Key, bool], other: Mapping[Key, bool]) -> Transitions:
+    """Count F=>F, F=>T, T=>T and T=>F over the tasks that both attempted (ExpNote, section 4.4 and figure 4)."""
+    pairs = [(baseline[key], other[key]) for key in baseline if key in other]
+    return Transitions(
+        ff=pairs.count((False, False)),
+        ft=pairs.count((False, True)),
+        tt=pairs.count((True, True)),
+        tf=pairs.count((True, False)),
+    )
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+    """Mean and its standard error over seeds or folds.
+
+    Args:
+        values: One figure per seed or fold, in any unit.
+
+    Returns:
+        (mean, standard error), in the unit of the values; the error is None for a single value.
+
+    Raises:
+        DataError: There are no values.
+    """
+    n = len(values)
+    if not n:
+        raise DataError("a mean needs at least one value: got none")
+    mean = sum(values) / n
+    if n == 1:
+        return (mean, None)
+    return (mean, sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n))
+
+
+def efficiency(performance: float, baseline: float, count: float) -> float | None:
+    """What one lesson of a type is worth (ExpNote, equation 4).
+
+    Args:
+        performance: The variant's accuracy in percent.
+        baseline: Accuracy of `disabled` in percent.
+        count: How many lessons of that type the pool holds.
+
+    Returns:
+        Percentage points per lesson; None where the pool holds none.
+    """
+    return (performance - baseline) / count if count > 0 else None
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """Unbiased chance that at least one of k attempts succeeds, from c successes in n attempts (ERL, figure 3).
+
+    Raises:
+        DataError: Not 0 <= c <= n, or not 1 <= k <= n.
+    """
+    _check_attempts(n, c, k)
+    return 1 - comb(n - c, k) / comb(n, k)
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float:
+    """Unbiased chance that all of k attempts succeed (pass^k), from c successes in n attempts (ERL, figure 3).
+
+    Raises:
+        DataError: Not 0 <= c <= n, or not 1 <= k <= n.
+    """
+    _check_attempts(n, c, k)
+    return comb(c, k) / comb(n, k)
+
+
+def _check_attempts(n: int, c: int, k: int) -> None:
+    if not 0 <= c <= n:
+        raise DataError(f"successes must lie between 0 and the number of attempts: got {c} of {n}")
+    if not 1 <= k <= n:
+        raise DataError(f"k must lie between 1 and the number of attempts: got k = {k} with {n} attempts")

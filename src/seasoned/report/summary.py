@@ -1,0 +1,233 @@
+"""What a run found, as one JSON-able dictionary: the content of `summary.json` and the source of every report.
+
+Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
+compared on the tasks that both sides finished; a cost that is unknown stays null.
+
+    schema_version  1
+    run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
+    baseline        name of the condition everything is compared with
+    method          name of the condition that the headline is about, or null
+    headline        one sentence
+    remarks         sentences that a reader needs for the figures to be true (what was left out, and why)
+    conditions      list: name, n, successes, errors, accuracy, interval [lo, hi], trained_on, lessons (mean size of a
+                    pool), tokens {prompt, cached, completion, total}, cost (US dollars), calls, seconds, cached_share,
+                    turns (mean), reward (mean), per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard
+                    error over seeds and folds), categories {name: {n, successes}}, reasons {reason: count}
+    pairs           list: a, b, n, both, only_a, only_b, neither, p (exact McNemar), points (b minus a)
+    curve           list: condition, trained_on, n, successes, accuracy, interval (ExpNote, figure 3)
+    transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
+    efficiency      list: condition, type, lessons, points, points_per_lesson (ExpNote, equation 4)
+    cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
+    lessons         list, most recalled first: see `seasoned.report.effect`
+    training        n, successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes, errors}}
+
+Rates are 0..1 (null without episodes), differences and efficiency are in percentage points, seconds are model seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seasoned.report import effect, stats
+from seasoned.report.headline import headline, remarks
+from seasoned.report.rows import Row, final, latest, outcomes
+from seasoned.report.text import share
+from seasoned.types import Lesson, Usage
+
+
+def build(
+    rows: Sequence[Row],
+    *,
+    run: Mapping[str, Any],
+    baseline: str = "disabled",
+    lessons: Sequence[Lesson] = (),
+) -> dict[str, Any]:
+    """Sum up a run.
+
+    Args:
+        rows: Every episode in the order it was finished, training and test; of an episode that is there twice (a
+            resumed or repeated run) the later counts, and its usage both times.
+        run: What is known of the run; JSON-able. A list under "conditions" orders the conditions, "method" names the
+            one that the headline is about (by default the first that learned anything).
+        baseline: The condition that the others are compared with; it may be missing from the rows.
+        lessons: The lessons of all pools of the run, for their effect.
+
+    Returns:
+        The dictionary described at the top of this module.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    tested = final(rows)
+    training = [row for row in latest(rows) if row.split == "train"]
+    names = _order(tested, run, baseline)
+    pools = effect.pool_sizes(lessons, training)
+    by_name = {name: [row for row in tested if row.condition == name] for name in names}
+    conditions = [_condition(name, by_name[name], pools.get(name)) for name in names]
+    method = _method(conditions, run, baseline)
+    summary: dict[str, Any] = {
+        "schema_version": 1,
+        "run": dict(run),
+        "baseline": baseline,
+        "method": method,
+        "headline": "",
+        "remarks": [],
+        "conditions": conditions,
+        "pairs": _pairs(by_name, baseline),
+        "curve": _curve(rows, names, baseline),
+        "transitions": _transitions(by_name, baseline),
+        "efficiency": effect.efficiencies(conditions, baseline, lessons, training),
+        "cached_share": _cached_share(list(by_name.values())),
+        "lessons": effect.effects(tested, training, lessons, baseline),
+        "training": _training(rows, training),
+    }
+    summary["headline"] = headline(summary)
+    summary["remarks"] = remarks(summary)
+    return summary
+
+
+def condition_of(summary: Mapping[str, Any], name: str | None) -> dict[str, Any] | None:
+    """The block of one condition, or None."""
+    return next((block for block in summary["conditions"] if block["name"] == name), None)
+
+
+def pair_of(summary: Mapping[str, Any], a: str, b: str | None) -> dict[str, Any] | None:
+    """The comparison of two conditions as it was made (a first), or None."""
+    return next((pair for pair in summary["pairs"] if pair["a"] == a and pair["b"] == b), None)
+
+
+def _order(tested: Sequence[Row], run: Mapping[str, Any], baseline: str) -> list[str]:
+    """The baseline first, then as the caller ordered them, then as they appear."""
+    given = run.get("conditions")
+    wanted = [baseline, *(str(name) for name in given)] if isinstance(given, list | tuple) else [baseline]
+    there = dict.fromkeys(row.condition for row in tested)
+    return [*(name for name in dict.fromkeys(wanted) if name in there), *(name for name in there if name not in wanted)]
+
+
+def _method(conditions: Sequence[Mapping[str, Any]], run: Mapping[str, Any], baseline: str) -> str | None:
+    """Chosen before the figures are looked at: picking the best afterwards would make its p value a lie."""
+    others = [block for block in conditions if block["name"] != baseline]
+    wanted = run.get("method")
+    named = [block for block in others if block["name"] == wanted]
+    learned = [block for block in others if block["trained_on"] > 0]
+    chosen = [*named, *learned, *others]
+    return str(chosen[0]["name"]) if chosen else None
+
+
+def _condition(name: str, rows: Sequence[Row], lessons: float | None) -> dict[str, Any]:
+    counted = [row for row in rows if row.counted]
+    successes = sum(row.solved for row in counted)
+    rewards = [row.reward for row in counted if row.reward is not None]
+    per_seed = [
+        {"seed": seed, "fold": fold, **_score([row for row in counted if (row.seed, row.fold) == (seed, fold)])}
+        for seed, fold in sorted({(row.seed, row.fold) for row in counted})
+    ]
+    mean, error = stats.mean_and_error([part["accuracy"] for part in per_seed]) if per_seed else (None, None)
+    categories = {
+        category: _score([row for row in counted if row.category == category])
+        for category in sorted({row.category for row in counted})
+    }
+    return {
+        "name": name,
+        **_score(counted),
+        "errors": len(rows) - len(counted),
+        "interval": list(stats.wilson(successes, len(counted))),
+        "trained_on": max((row.trained_on for row in rows), default=0),
+        "lessons": lessons,
+        **_usage(rows),
+        "cached_share": _cached_share([rows]),
+        "turns": sum(row.turns for row in counted) / len(counted) if counted else None,
+        "reward": sum(rewards) / len(rewards) if rewards else None,
+        "per_seed": per_seed,
+        "mean": mean,
+        "error": error,
+        "categories": {key: {"n": part["n"], "successes": part["successes"]} for key, part in categories.items()},
+        "reasons": dict(Counter(row.reason for row in rows)),
+    }
+
+
+def _score(counted: Sequence[Row]) -> dict[str, Any]:
+    successes = sum(row.solved for row in counted)
+    return {"n": len(counted), "successes": successes, "accuracy": share(successes, len(counted))}
+
+
+def _usage(rows: Sequence[Row]) -> dict[str, Any]:
+    used = sum((row.usage for row in rows), Usage())
+    return {
+        "tokens": {
+            "prompt": used.prompt_tokens,
+            "cached": used.cached_tokens,
+            "completion": used.completion_tokens,
+            "total": used.tokens,
+        },
+        "cost": used.cost,
+        "calls": used.calls,
+        "seconds": used.seconds,
+    }
+
+
+def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str, Any]]:
+    """Every two conditions once; the baseline comes first wherever it takes part."""
+    names = [*(name for name in by_name if name == baseline), *(name for name in by_name if name != baseline)]
+    solved = {name: outcomes(by_name[name]) for name in names}
+    found = []
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            test = stats.mcnemar(solved[a], solved[b])
+            counts = {"both": test.both, "only_a": test.only_a, "only_b": test.only_b, "neither": test.neither}
+            found.append({"a": a, "b": b, "n": test.n, **counts, "p": test.p, "points": test.points})
+    return found
+
+
+def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> list[dict[str, Any]]:
+    """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3)."""
+    test = [row for row in latest(rows) if row.split == "test" and row.counted]
+    untrained = [row for row in final(rows) if row.condition == baseline and row.counted]
+    points = []
+    for name in names:
+        own: dict[int, list[Row]] = {}
+        for row in test:
+            if row.condition == name:
+                own.setdefault(row.trained_on, []).append(row)
+        if name == baseline or not any(own):
+            continue
+        if 0 not in own and untrained:
+            own[0] = untrained
+        for trained_on, found in sorted(own.items()):
+            score = _score(found)
+            bounds = list(stats.wilson(score["successes"], score["n"]))
+            points.append({"condition": name, "trained_on": trained_on, **score, "interval": bounds})
+    return points
+
+
+def _transitions(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str, Any]]:
+    if baseline not in by_name:
+        return []
+    before = outcomes(by_name[baseline])
+    found = []
+    for name, rows in by_name.items():
+        if name != baseline:
+            moved = stats.transitions(before, outcomes(rows))
+            cells = {"F=>F": moved.ff, "F=>T": moved.ft, "T=>T": moved.tt, "T=>F": moved.tf}
+            found.append({"condition": name, "n": moved.n, **cells})
+    return found
+
+
+def _cached_share(groups: Sequence[Sequence[Row]]) -> float | None:
+    """Left out: the first episode of each condition, which cannot find its constant text in the cache."""
+    used = sum((row.usage for rows in groups for row in rows[1:]), Usage())
+    return share(used.cached_tokens, used.prompt_tokens)
+
+
+def _training(rows: Sequence[Row], training: Sequence[Row]) -> dict[str, Any]:
+    names = dict.fromkeys(row.condition for row in training)
+    parts = {name: _attempts([row for row in training if row.condition == name]) for name in names}
+    # What was spent on attempts that were repeated was spent all the same.
+    return {**_attempts(training), **_usage([row for row in rows if row.split == "train"]), "conditions": parts}
+
+
+def _attempts(rows: Sequence[Row]) -> dict[str, int]:
+    counted = [row for row in rows if row.counted]
+    return {"n": len(counted), "successes": sum(row.solved for row in counted), "errors": len(rows) - len(counted)}

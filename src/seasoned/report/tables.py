@@ -1,0 +1,225 @@
+"""The tables of a report: test episodes, lessons, and runs side by side.
+
+Always holds: every figure is written in one place, so terminal, Markdown, JSON and HTML agree; published figures are
+marked as another model's; a figure that is unknown is an em dash, one that makes no sense in its place is blank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from seasoned.report import stats
+from seasoned.report.forms import Column as Column
+from seasoned.report.forms import Line as Line
+from seasoned.report.forms import Table as Table
+from seasoned.report.forms import to_json as to_json
+from seasoned.report.forms import to_markdown as to_markdown
+from seasoned.report.forms import to_rich as to_rich
+from seasoned.report.reference import Reference, references
+from seasoned.report.rows import Row, final, outcomes
+from seasoned.report.summary import pair_of
+from seasoned.report.text import UNKNOWN, clean, cost, count, interval, label, one_line, p_value, percent, signed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Which = Literal["matching", "all", "none"]
+
+
+def main_table(summary: Mapping[str, Any], *, which: Which = "matching") -> Table:
+    """One line a condition, then the papers' figures.
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+        which: Published figures to show: those of conditions in the run, all of the benchmark, or none.
+    """
+    baseline = summary["baseline"]
+    columns = (
+        Column("condition", number=False),
+        Column("solved"),
+        Column("accuracy\n[95%]"),
+        Column(f"points vs\n{label(baseline)}"),
+        Column("exact\np"),
+        Column("tokens in\n(cached)", spare=True),
+        Column("tokens\nout", spare=True),
+        Column("cost"),
+        Column("errors", spare=True),
+    )
+    lines = [_condition_line(block, summary) for block in summary["conditions"]]
+    figures = _figures(summary, which)
+    lines += [_reference_line(figure) for figure in figures]
+    notes = list(summary["remarks"])
+    if figures:
+        notes.insert(0, _explanation(figures))
+    return Table("Test episodes", columns, tuple(lines), tuple(notes))
+
+
+def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any]) -> Line:
+    pair = pair_of(summary, summary["baseline"], block["name"]) or {}
+    tokens = block["tokens"]
+    prompt = count(tokens["prompt"])
+    if tokens["prompt"]:
+        prompt += f" ({percent(tokens['cached'] / tokens['prompt'], 0)})"
+    cells = (
+        label(block["name"]),
+        f"{block['successes']}/{block['n']}",
+        f"{percent(block['accuracy'])} {interval(block['interval'])}" if block["n"] else UNKNOWN,
+        signed(pair.get("points")),
+        p_value(pair.get("p") if pair.get("n") else None),
+        prompt,
+        count(tokens["completion"]),
+        cost(block["cost"]),
+        str(block["errors"]),
+    )
+    values = {
+        **{key: block[key] for key in ("name", "n", "successes", "errors", "accuracy", "interval", "tokens", "cost")},
+        "points": pair.get("points"),
+        "p": pair.get("p"),
+    }
+    return Line(cells, values, strong=block["name"] == summary["method"])
+
+
+def _figures(summary: Mapping[str, Any], which: Which) -> list[Reference]:
+    names = [str(block["name"]).casefold() for block in summary["conditions"]]
+    found = references(str(summary["run"].get("benchmark", "")))
+    matching = [figure for name in names for figure in found if figure.condition == name]
+    return {"none": [], "matching": matching, "all": list(found)}[which]
+
+
+def _reference_line(figure: Reference) -> Line:
+    shown = f"{figure.value:.1f}%" if figure.unit == "%" else f"{figure.value:.3f}"
+    if figure.error is not None:
+        shown += f" ± {figure.error:.1f}"
+    cells = (label(figure.condition), "", shown, *[""] * 6)
+    values = {
+        "name": figure.condition,
+        "value": figure.value,
+        "unit": figure.unit,
+        "error": figure.error,
+        "paper": figure.paper,
+        "model": figure.model,
+    }
+    return Line(cells, values, source=figure.source)
+
+
+def _explanation(figures: Sequence[Reference]) -> str:
+    models = " and ".join(dict.fromkeys(figure.model for figure in figures))
+    papers = " and ".join(dict.fromkeys(figure.paper for figure in figures))
+    return f"What is marked paper was printed in {papers}, for {models}: another model, and other cases."
+
+
+def lessons_table(summary: Mapping[str, Any], *, limit: int = 20, width: int = 60) -> Table:
+    """The lessons most often recalled, and how those test tasks ended with them and without.
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+        limit: Lines at most.
+        width: Characters of a lesson's text at most.
+    """
+    lessons = summary["lessons"]
+    seeds = len({one["seed"] for one in lessons} - {None}) > 1
+    columns = [
+        Column("key", number=False),
+        Column("lesson", number=False),
+        Column("recalled"),
+        Column("solved\nwith it"),
+        Column(f"same tasks,\n{label(summary['baseline'])}"),
+        Column("points"),
+    ]
+    if seeds:
+        columns.insert(2, Column("seed", spare=True))
+    lines = [Line(_lesson_cells(one, width, seeds), one) for one in lessons[:limit]]
+    notes = []
+    if len(lessons) > limit:
+        notes.append(f"{len(lessons) - limit} more lessons are in summary.json.")
+    unused = sum(not one["recalled"] for one in lessons)
+    if unused:
+        notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
+    if lessons:
+        notes.append("Lessons are recalled together, so these figures show company as well as merit.")
+    return Table("Lessons and what came of them", tuple(columns), tuple(lines), tuple(notes))
+
+
+def _lesson_cells(one: Mapping[str, Any], width: int, seeds: bool) -> tuple[str, ...]:
+    return (
+        one_line(one["key"], 24) or UNKNOWN,
+        one_line(one["text"], width),
+        *([UNKNOWN if one["seed"] is None else str(one["seed"])] if seeds else []),
+        str(one["recalled"]),
+        f"{one['successes']}/{one['n']}" if one["n"] else UNKNOWN,
+        f"{one['baseline_successes']}/{one['baseline_n']}" if one["baseline_n"] else UNKNOWN,
+        signed(one["points"], 0),
+    )
+
+
+def comparison_table(summaries: Sequence[Mapping[str, Any]], rows: Sequence[Sequence[Row]] | None = None) -> Table:
+    """Several runs side by side: one line a run and condition.
+
+    Args:
+        summaries: One summary a run, the first is what the others are compared with.
+        rows: The rows of the same runs. With them, each condition of a later run is paired with the same condition of
+            the first run on their common tasks, provided that the benchmark is the same.
+    """
+    columns = (
+        Column("run", number=False),
+        Column("model", number=False),
+        Column("condition", number=False),
+        Column("solved"),
+        Column("accuracy\n[95%]"),
+        Column("pairs", spare=True),
+        Column("points\nvs first"),
+        Column("exact\np"),
+        Column("tokens", spare=True),
+        Column("cost"),
+    )
+    solved = [_by_condition(one) for one in rows] if rows is not None else []
+    lines = []
+    for i, summary in enumerate(summaries):
+        for block in summary["conditions"]:
+            test = None
+            if i and i < len(solved) and summary["run"].get("benchmark") == summaries[0]["run"].get("benchmark"):
+                test = stats.mcnemar(solved[0].get(block["name"], {}), solved[i].get(block["name"], {}))
+            lines.append(_comparison_line(summary, block, test))
+    notes = ("Pairs are the same condition, task, seed and fold in both runs.",) if rows is not None else ()
+    return Table("Runs", columns, tuple(lines), notes)
+
+
+def _by_condition(rows: Sequence[Row]) -> dict[str, dict[Any, bool]]:
+    tested = final(rows)
+    return {name: outcomes([row for row in tested if row.condition == name]) for name in {r.condition for r in tested}}
+
+
+def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test: stats.McNemar | None) -> Line:
+    run = summary["run"]
+    paired = test is not None and test.n > 0
+    cells = (
+        one_line(run.get("name") or run.get("id") or UNKNOWN, 32),
+        one_line(run.get("model") or UNKNOWN, 28),
+        label(block["name"]),
+        f"{block['successes']}/{block['n']}",
+        f"{percent(block['accuracy'])} {interval(block['interval'])}" if block["n"] else UNKNOWN,
+        str(test.n) if test is not None and paired else UNKNOWN,
+        signed(test.points) if test is not None else UNKNOWN,
+        p_value(test.p) if test is not None and paired else UNKNOWN,
+        count(block["tokens"]["total"]),
+        cost(block["cost"]),
+    )
+    values = {
+        "run": run.get("id"),
+        **{key: block[key] for key in ("name", "n", "successes", "errors", "accuracy", "interval", "tokens", "cost")},
+        "pairs": test.n if test is not None else None,
+        "points": test.points if test is not None else None,
+        "p": test.p if test is not None and paired else None,
+    }
+    return Line(cells, values)
+
+
+def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> None:
+    """Print the headline, the main table and the lessons most recalled."""
+    from rich.text import Text
+
+    console.print(Text(clean(summary["headline"]), style="bold"))
+    console.print(to_rich(main_table(summary), console.width))
+    if summary["lessons"] and lessons:
+        console.print(to_rich(lessons_table(summary, limit=lessons), console.width))

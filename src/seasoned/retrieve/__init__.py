@@ -1,0 +1,1 @@
+"""Retrieval: by words, by meaning, and the rendering of what was found."""

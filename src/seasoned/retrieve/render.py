@@ -1,0 +1,53 @@
+"""Guidance as text for a prompt: delimited, capped, and put in as values, never as templates.
+
+Always holds: what is returned is at most `limit` characters per lesson, holds no control characters, cannot close the
+block it stands in, and is "" when there is nothing to say.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+
+CAP = 600
+
+
+@cache
+def _environment(package: str) -> jinja2.Environment:
+    def source(name: str) -> str | None:
+        file = resources.files(package) / "prompts" / name
+        return file.read_text(encoding="utf-8") if file.is_file() else None
+
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(source),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+
+
+def render_prompt(package: str, name: str, **values: Any) -> str:
+    """Render `prompts/<name>` of a package with values; a missing value raises, a value is never a template."""
+    return _environment(package).get_template(name).render(**values).strip()
+
+
+def clean(text: str, limit: int = CAP) -> str:
+    """One line without control characters, cut at `limit` characters with an ellipsis.
+
+    Joiners and direction marks of real scripts and emoji stay (category Cf); other control characters go.
+    """
+    kept = (c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
+    flat = " ".join("".join(kept).split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def bullets(lines: Iterable[str], limit: int = CAP) -> str:
+    """Lines as a list, each cleaned and capped."""
+    return "\n".join(f"- {clean(line, limit)}" for line in lines)

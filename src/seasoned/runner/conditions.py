@@ -1,0 +1,176 @@
+"""The conditions an experiment compares: which agent, which method, and whether it learns from the training attempts.
+
+Always holds: conditions of one benchmark answer in the same environment under the same limits and constraints; those
+that learn share one set of training attempts.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from seasoned.agents.dialogue import Dialogue
+from seasoned.agents.direct import Direct
+from seasoned.benchmarks.base import Benchmark
+from seasoned.errors import ConfigError
+from seasoned.methods.expnote import ExpNote
+from seasoned.methods.nearest import NearestCases
+from seasoned.methods.teachme import TeachMe
+from seasoned.protocols import LLM, Agent, Method
+from seasoned.runner.recipe import Recipe
+from seasoned.types import Example, Task
+
+MakeAgent = Callable[[Recipe, Benchmark, LLM, Sequence[Task]], Agent]
+PAPER_K = 5
+"""Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
+
+MakeMethod = Callable[[Recipe, Benchmark], Method]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One column of a comparison.
+
+    `calls` are the model calls of a test episode where nothing goes wrong; without `own_pool` it recalls from the pool
+    of the training attempts themselves.
+    """
+
+    name: str
+    says: str
+    agent: MakeAgent
+    method: MakeMethod | None = None
+    learns: bool = False
+    calls: int = 1
+    own_pool: bool = True
+
+
+def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
+    """The dialogue agent that every variant of ExpNote uses, in training and in testing."""
+    del training
+    return _dialogue(recipe, benchmark, llm, recipe.method.on or benchmark.retrieval.on)
+
+
+def _noted_first(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
+    """The dialogue with the notes beside the question, as in the paper."""
+    del training
+    return _dialogue(recipe, benchmark, llm, "question")
+
+
+def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["question", "thought"]) -> Dialogue:
+    return Dialogue(
+        llm=llm,
+        instruction=benchmark.instruction,
+        think_hint=benchmark.think_hint,
+        note_hint=benchmark.note_hint,
+        examples=benchmark.examples,
+        style=recipe.agent.style,
+        notes="thought" if on == "thought" else "case",
+        max_turns=benchmark.max_turns,
+        think_tokens=recipe.agent.think_tokens,
+        answer_tokens=recipe.agent.answer_tokens,
+        note_tokens=recipe.agent.note_tokens,
+        temperature=recipe.llm.temperature,
+    )
+
+
+def _direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+        if style == "few-shot":
+            examples: Sequence[Example] = _shots(training, recipe.agent.shots)
+        else:
+            examples = benchmark.examples
+        return Direct(
+            llm=llm,
+            instruction=benchmark.instruction,
+            examples=examples,
+            style=style,
+            max_tokens=recipe.agent.answer_tokens,
+            reasoning_tokens=2 * recipe.agent.think_tokens,
+            temperature=recipe.llm.temperature,
+        )
+
+    return make
+
+
+def _shots(training: Sequence[Task], k: int) -> list[Example]:
+    """The first k training cases with their right answers, as few-shot has them."""
+    return [Example(question=t.text, thought="", answer=str(t.data.get("answer", ""))) for t in training[:k]]
+
+
+def _expnote(
+    variant: Literal["notes", "case", "positive", "negative", "disabled"] = "notes",
+    policy: Literal["last", "merge"] | None = None,
+    on: Literal["question", "thought"] | None = None,
+) -> MakeMethod:
+    def make(recipe: Recipe, benchmark: Benchmark) -> Method:
+        settings = recipe.method
+        return ExpNote(
+            k=settings_k(recipe, benchmark) if on is None else max(settings_k(recipe, benchmark), PAPER_K),
+            share=settings.share or benchmark.retrieval.share,
+            policy=policy or settings.policy,
+            variant=variant,
+            show=settings.show,
+            on=on or settings.on or benchmark.retrieval.on,
+        )
+
+    return make
+
+
+def _teachme(recipe: Recipe, benchmark: Benchmark) -> Method:
+    if not recipe.method.facts:
+        raise ConfigError(
+            "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "
+            "(tab-separated URI, relation, start, end, JSON)"
+        )
+    return TeachMe(facts=recipe.method.facts, k=settings_k(recipe, benchmark))
+
+
+def settings_k(recipe: Recipe, benchmark: Benchmark) -> int:
+    """How many lessons, facts or cases are recalled."""
+    return recipe.method.k or benchmark.retrieval.k
+
+
+def _nearest(recipe: Recipe, benchmark: Benchmark) -> Method:
+    return NearestCases(k=settings_k(recipe, benchmark))
+
+
+_QUESTION = _expnote(on="question")
+
+CONDITIONS = {
+    condition.name: condition
+    for condition in (
+        Condition("zero-shot", "one answer, no examples", _direct("zero-shot")),
+        Condition("few-shot", "one answer, after training cases with their right answers", _direct("few-shot")),
+        Condition("cot", "one answer after worked reasoning", _direct("cot")),
+        Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, _expnote("disabled"), calls=2),
+        Condition("expnote", "the dialogue with recalled notes", dialogue, _expnote(), True, 2),
+        Condition("expnote-last", "the last note under a key wins", dialogue, _expnote(policy="last"), True, 2),
+        Condition(
+            "expnote-question", "notes beside the question, before any thought", _noted_first, _QUESTION, True, 2
+        ),
+        Condition("expnote-merge", "distinct notes under a key are kept", dialogue, _expnote(policy="merge"), True, 2),
+        Condition("case", "the noted cases instead of the notes", dialogue, _expnote("case"), True, 2),
+        Condition("positive", "only notes from cases answered right", dialogue, _expnote("positive"), True, 2),
+        Condition("negative", "only notes from cases answered wrong", dialogue, _expnote("negative"), True, 2),
+        Condition("nearest", "the most similar training cases as examples", dialogue, _nearest, True, 2, False),
+        Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
+    )
+}
+
+
+def conditions(names: Sequence[str]) -> list[Condition]:
+    """The conditions of these names, in order.
+
+    Raises:
+        ConfigError: if a name is unknown (the nearest one is named) or doubled.
+    """
+    for name in names:
+        if name not in CONDITIONS:
+            near = difflib.get_close_matches(name, CONDITIONS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(CONDITIONS)}"
+            raise ConfigError(f"there is no condition {name!r}; {hint}")
+    if len(set(names)) < len(names):
+        raise ConfigError(f"expected every condition once, but got {', '.join(names)}")
+    return [CONDITIONS[name] for name in names]

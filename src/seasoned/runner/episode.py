@@ -1,0 +1,108 @@
+"""Episodes: the act of making one attempt, with its journal, its limits and its record.
+
+Always holds: an episode that is in the store is not made again; an infrastructure error is recorded, shown and
+made again when the run is resumed; model replies are on disk before they are used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from seasoned.errors import InfrastructureError
+from seasoned.llm.budget import Budget, Metered
+from seasoned.llm.journal import Journaled
+from seasoned.protocols import LLM, Advise, Agent, Environment
+from seasoned.runner.recipe import Limits
+from seasoned.store.sql import Store
+from seasoned.types import Guidance, Task, Trajectory
+
+_GIVE_UP_AFTER = 5
+
+
+class _HasLLM(Protocol):
+    llm: LLM
+
+
+@dataclass
+class Session:
+    """What the episodes of a run share: the store, the limits of an episode, and what is already done.
+
+    `llm` counts against the run's limits. After five infrastructure errors in a row the run stops: the server is gone,
+    and every further episode would be an error as well.
+    """
+
+    store: Store
+    run_id: str
+    llm: LLM
+    limits: Limits
+    done: dict[str, Trajectory]
+    errors_in_a_row: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def journaled(self, key: str) -> LLM:
+        """The model for one episode: its replies are kept under the episode's key, its own limits hold."""
+        kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}")
+        if all(value is None for value in self.limits.model_dump().values()):
+            return kept
+        return Metered(kept, Budget(**self.limits.model_dump()), scope="episode")
+
+    def count(self, trajectory: Trajectory) -> None:
+        """Notice servers that are gone.
+
+        Raises:
+            InfrastructureError: after too many errors in a row.
+        """
+        with self.lock:
+            failed = trajectory.outcome.reason == "error"
+            self.errors_in_a_row = self.errors_in_a_row + 1 if failed else 0
+            if self.errors_in_a_row >= _GIVE_UP_AFTER:
+                raise InfrastructureError(
+                    f"{self.errors_in_a_row} episodes in a row ended in a server error, so the run stops here; "
+                    f"the last: {trajectory.outcome.detail}"
+                )
+
+
+def with_llm(agent: Any, llm: LLM) -> Any:
+    """The same agent with another model, where it is a dataclass that has one; else the agent as it is."""
+    if dataclasses.is_dataclass(agent) and not isinstance(agent, type) and hasattr(agent, "llm"):
+        return dataclasses.replace(agent, llm=llm)
+    return agent
+
+
+def episode(
+    session: Session,
+    key: str,
+    scope: str,
+    agent: Agent,
+    env: Environment,
+    task: Task,
+    guidance: Guidance,
+    meta: dict[str, Any],
+    advise: Advise | None = None,
+    shares: str | None = None,
+) -> Trajectory:
+    """Make one attempt, or return the one that was already made under this key.
+
+    Args:
+        session: what the run shares.
+        key: names the episode within the run.
+        scope: the pool the trajectory is recorded in.
+        agent: makes the attempt; its `llm` is replaced by a journalled one.
+        env: where; closed by the caller.
+        task: what has to be solved.
+        guidance: what recall returned.
+        advise: recalls again on the way, for agents that ask.
+        shares: episodes with the same value share their journal: an identical request is made once. For
+            temperature 0 only.
+        meta: kept with the trajectory (condition, seed, fold, split, trained_on).
+    """
+    if key in session.done:
+        return session.done[key]
+    made: Trajectory = with_llm(agent, session.journaled(shares or key)).run(task, env, guidance, advise)
+    trajectory = made.model_copy(update={"meta": {**made.meta, **meta}, "benchmark": meta.get("benchmark", "")})
+    session.store.save_episode(session.run_id, key, scope, trajectory)
+    session.count(trajectory)
+    return trajectory

@@ -1,0 +1,48 @@
+"""Opens the model and the embedder a recipe names.
+
+Always holds: what is opened here is closed here; secrets come from the environment alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from seasoned.runner.recipe import LLMSettings
+
+if TYPE_CHECKING:
+    from seasoned.protocols import LLM
+
+
+@contextmanager
+def open_llm(settings: LLMSettings) -> Iterator[LLM]:
+    """The model of the settings: a server by `base_url` or vendor, else the bundled one served on loopback.
+
+    With a `base_url` and no model named, the server's first model is taken.
+
+    Raises:
+        ModelFileError: if the bundled model is not there and cannot be had.
+        AuthError, InfrastructureError: as `OpenAIChat` raises them.
+    """
+    if settings.base_url is None and settings.model in ("local", "qwen", "smol"):
+        from seasoned.llm.local import LocalModel
+
+        name = "qwen" if settings.model == "local" else settings.model
+        with LocalModel(
+            settings.path or name, slots=settings.slots, context=settings.context, seed=settings.seed
+        ) as model:
+            yield model
+        return
+    from seasoned.llm.openai import OpenAIChat, first_model
+
+    name = settings.model
+    if name == "local":
+        name = first_model(str(settings.base_url), timeout=settings.timeout)
+    yield OpenAIChat(
+        name,
+        base_url=settings.base_url,
+        seed=settings.seed,
+        timeout=settings.timeout,
+        max_retries=settings.max_retries,
+    )

@@ -1,0 +1,142 @@
+"""What a run leaves behind: trajectories, lessons, results, summary and report, written from the store.
+
+Always holds: the files say what the store says, in the order of the plan; `summary.json` is written last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from seasoned import __version__
+from seasoned.errors import ConfigError
+from seasoned.report.episodes import choose_episodes
+from seasoned.report.html import write_report
+from seasoned.report.rows import Row
+from seasoned.report.summary import build
+from seasoned.runner.plan import TRAINING, Plan
+from seasoned.runner.rundir import write_json, write_jsonl
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, Task, Trajectory, now
+
+SUMMARY = "summary.json"
+
+
+def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, started: str) -> dict[str, Any]:
+    """Write every file of a finished run and return the summary.
+
+    Args:
+        directory: the run's directory; its name is the run's id.
+        plan: what was run.
+        store: what came of it.
+        model: the model's name.
+        started: when this (part of the) run began, ISO 8601.
+    """
+    run_id = directory.name
+    episodes = store.episodes(run_id)
+    tasks = {task.id: task for block in plan.blocks for task in (*block.train, *block.test)}
+    kept = [t for t in episodes.values() if t.task_id in tasks]
+    rows = [row_of(trajectory, run_id, tasks[trajectory.task_id]) for trajectory in kept]
+    lessons = list(_lessons(plan, store, run_id))
+    write_jsonl(directory / "trajectories.jsonl", kept)
+    write_jsonl(directory / "lessons.jsonl", lessons)
+    write_jsonl(directory / "results.jsonl", rows)
+    run = {
+        "id": run_id,
+        "name": plan.recipe.name,
+        "benchmark": plan.recipe.benchmark.name,
+        "source": plan.blocks[0].benchmark.source,
+        "model": model,
+        "seeds": list(plan.recipe.seeds),
+        "folds": plan.recipe.folds,
+        "conditions": [condition.name for condition in plan.conditions],
+        "started": min([started, *(t.created for t in kept)]),
+        "finished": max([t.created for t in kept], default=now()),
+        "version": __version__,
+    }
+    summary = build(rows, run=run, baseline=plan.recipe.baseline, lessons=lessons)
+    chosen = set(choose_episodes(summary, rows))
+    write_report(
+        directory / "report.html",
+        summary,
+        rows,
+        [t for t in kept if t.id in chosen],
+        lessons,
+        (directory / "config.toml").read_text(encoding="utf-8"),
+    )
+    write_json(directory / SUMMARY, summary)
+    return summary
+
+
+def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
+    """One line of `results.jsonl`."""
+    meta = trajectory.meta
+    return Row(
+        run_id=run_id,
+        benchmark=trajectory.benchmark,
+        condition=meta["condition"],
+        seed=meta["seed"],
+        fold=meta["fold"],
+        split=meta["split"],
+        task_id=trajectory.task_id,
+        task=trajectory.task,
+        category=trajectory.category,
+        success=trajectory.outcome.success,
+        reward=trajectory.outcome.reward,
+        reason=trajectory.outcome.reason,
+        answer=trajectory.outcome.answer,
+        gold=str(task.data.get("answer", "")),
+        trajectory_id=trajectory.id,
+        usage=trajectory.usage,
+        trained_on=meta["trained_on"],
+        turns=len(trajectory.steps),
+        lesson_ids=trajectory.lesson_ids,
+    )
+
+
+def read_summary(directory: Path) -> dict[str, Any]:
+    """The summary of a complete run.
+
+    Raises:
+        ConfigError: if the run is not complete or the file is broken.
+    """
+    file = directory / SUMMARY
+    if not file.is_file():
+        raise ConfigError(f"the run {directory.name} is not complete: go on with `seasoned run --resume {directory}`")
+    try:
+        summary = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    if not isinstance(summary, dict):
+        raise ConfigError(f"{file} does not hold a summary: expected a JSON object")
+    return summary
+
+
+def read_rows(directory: Path) -> list[Row]:
+    """The rows of a run's `results.jsonl`.
+
+    Raises:
+        ConfigError: if the file is missing or broken.
+    """
+    file = directory / "results.jsonl"
+    try:
+        return [Row.model_validate_json(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+
+
+def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
+    for block in plan.blocks:
+        for condition in plan.conditions:
+            if condition.learns and condition.own_pool:
+                scope = f"{run_id}/{block.name}/{condition.name}"
+                where: Mapping[str, Any] = {
+                    "condition": condition.name,
+                    "seed": block.seed,
+                    "fold": block.fold,
+                    "training": TRAINING,
+                }
+                for lesson in store.lessons(scope):
+                    yield lesson.model_copy(update={"data": {**lesson.data, **where}})

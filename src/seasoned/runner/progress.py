@@ -1,0 +1,99 @@
+"""What a person sees while an experiment runs: a bar with time left, running accuracy, tokens and cost.
+
+Always holds: everything goes to standard error, so that standard output stays for results; without a terminal there
+is a plain line every few seconds instead of a bar.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as TimeLeft
+
+from seasoned.types import Trajectory, Usage
+
+_EVERY = 15.0
+
+
+class Watch:
+    """Counts episodes as they end and shows them. `quiet` shows nothing."""
+
+    def __init__(self, total: int, *, quiet: bool = False, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True, highlight=False)
+        self.quiet = quiet
+        self.usage = Usage()
+        self._lock = threading.Lock()
+        self._counts: dict[str, tuple[int, int, int]] = {}
+        self._bars: dict[str, TaskID] = {}
+        self._said = self._began = time.monotonic()
+        self._done, self._total = 0, total
+        self._bar = Progress(
+            TextColumn("{task.description:<24}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[solved]:>10}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeLeft(),
+            TextColumn("{task.fields[used]}"),
+            console=self.console,
+            disable=quiet or not self.console.is_terminal,
+            speed_estimate_period=120,
+        )
+        self._all = self._bar.add_task("all", total=total, solved="", used="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def stage(self, name: str, total: int) -> None:
+        """A stage of `total` episodes begins (or goes on, under the same name)."""
+        with self._lock:
+            if name in self._bars:
+                self._bar.update(self._bars[name], total=(self._bar.tasks[self._bars[name]].total or 0) + total)
+            else:
+                self._bars[name] = self._bar.add_task(name, total=total, solved="", used="")
+                self._counts[name] = (0, 0, 0)
+
+    def say(self, text: str) -> None:
+        """One line for the person."""
+        if not self.quiet:
+            self.console.print(text)
+
+    def ended(self, stage: str, trajectory: Trajectory) -> None:
+        """An episode of a stage ended."""
+        with self._lock:
+            n, solved, errors = self._counts[stage]
+            known = trajectory.outcome.success is not None
+            counts = (n + known, solved + bool(trajectory.outcome.success), errors + (not known))
+            self._counts[stage] = counts
+            self.usage = self.usage + trajectory.usage
+            self._done += 1
+            rate = f"{counts[1]}/{counts[0]} = {counts[1] / counts[0]:.0%}" if counts[0] else ""
+            rate += f" {counts[2]} err" if counts[2] else ""
+            self._bar.update(self._bars[stage], advance=1, solved=rate)
+            self._bar.update(self._all, advance=1, used=_used(self.usage))
+            self._line(stage, rate)
+
+    def _line(self, stage: str, rate: str) -> None:
+        now = time.monotonic()
+        if self.quiet or self.console.is_terminal or (now - self._said < _EVERY and self._done < self._total):
+            return
+        self._said = now
+        left = (now - self._began) / max(self._done, 1) * (self._total - self._done)
+        self.console.print(
+            f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left"
+        )
+
+
+def _used(usage: Usage) -> str:
+    cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
+    return f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{cost}"

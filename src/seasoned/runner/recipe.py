@@ -1,0 +1,187 @@
+"""Recipe: what an experiment is, read from TOML and `-c key=value` settings.
+
+Always holds: an unknown key is refused with the nearest right one, nothing is read from the environment but
+secrets, and `Recipe` written as TOML and read again is the same recipe.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from seasoned.errors import ConfigError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BenchmarkChoice(BaseModel):
+    """Which benchmark, and its own options (checked by the benchmark)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Everything but the name."""
+        return dict(self.model_extra or {})
+
+
+class LLMSettings(_Section):
+    """Which model: "local" is the bundled one; any other name goes to an OpenAI-compatible server.
+
+    `path` is a GGUF file of the user's; `slots` and `context` (tokens a slot) are for the local server; `seed` and
+    `temperature` for every call.
+    """
+
+    model: str = "local"
+    base_url: str | None = None
+    path: str | None = None
+    slots: int = Field(default=4, ge=1, le=64)
+    context: int = Field(default=4096, ge=256)
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    seed: int = 0
+    timeout: float = Field(default=120.0, gt=0)
+    max_retries: int = Field(default=4, ge=0)
+
+
+class AgentSettings(_Section):
+    """The dialogue: its style and the caps of its replies in tokens; `shots` are the examples of few-shot."""
+
+    style: Literal["guided", "free"] = "guided"
+    think_tokens: int = Field(default=80, ge=1)
+    answer_tokens: int = Field(default=24, ge=1)
+    note_tokens: int = Field(default=120, ge=1)
+    shots: int = Field(default=7, ge=0)
+
+
+class MethodSettings(_Section):
+    """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV."""
+
+    policy: Literal["last", "merge"] = "merge"
+    k: int | None = Field(default=None, ge=1)
+    share: float | None = Field(default=None, gt=0, le=1)
+    show: int = Field(default=4, ge=1)
+    on: Literal["question", "thought"] | None = None
+    facts: str = ""
+
+
+class Limits(_Section):
+    """Limits on tokens, US dollars, model calls and seconds; None is no limit."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    calls: int | None = None
+    seconds: float | None = None
+
+
+class Recipe(_Section):
+    """A whole experiment.
+
+    `train` and `test` count cases; with `folds` of 2 or more both are taken together, and each fold is judged by what
+    was learned on the others. `curve` lists smaller training counts to evaluate as well. `workers` 0 means one a slot.
+    """
+
+    name: str
+    benchmark: BenchmarkChoice
+    conditions: tuple[str, ...] = ("disabled", "few-shot", "expnote")
+    baseline: str = "disabled"
+    train: int = Field(default=60, ge=0)
+    test: int = Field(default=60, ge=1)
+    seeds: tuple[int, ...] = (0,)
+    folds: int = Field(default=0, ge=0)
+    curve: tuple[int, ...] = ()
+    workers: int = Field(default=0, ge=0)
+    llm: LLMSettings = LLMSettings()
+    agent: AgentSettings = AgentSettings()
+    method: MethodSettings = MethodSettings()
+    embedder: str = "static"
+    episode_limits: Limits = Limits()
+    run_limits: Limits = Limits()
+
+    @property
+    def digest(self) -> str:
+        """A short hash of everything that decides the results (12 hex digits): limits and workers do not."""
+        text = self.model_dump_json(exclude={"workers", "run_limits"})
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def load_recipe(path: str | Path, settings: Sequence[str] = ()) -> Recipe:
+    """Read a recipe and put `key=value` settings (dotted keys, TOML values) over it.
+
+    Raises:
+        ConfigError: if the file is missing or no TOML, a key is unknown, or a value is of the wrong kind.
+    """
+    file = Path(path)
+    try:
+        raw = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        near = ", ".join(sorted(str(p) for p in Path("experiments").glob("*.toml"))) or "none in experiments/"
+        raise ConfigError(f"expected a recipe at {file}, but there is no such file; recipes here: {near}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the recipe {file} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"the recipe {file} is not valid TOML: {error}") from error
+    for setting in settings:
+        _put(raw, setting)
+    return make_recipe(raw)
+
+
+def make_recipe(raw: Mapping[str, Any]) -> Recipe:
+    """A checked recipe from plain data.
+
+    Raises:
+        ConfigError: with one line per fault; an unknown key is named with the nearest known one.
+    """
+    try:
+        return Recipe.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_fault(e) for e in error.errors())) from None
+
+
+def _put(raw: dict[str, Any], setting: str) -> None:
+    key, sign, text = setting.partition("=")
+    key = key.strip()
+    if not sign or not key:
+        raise ConfigError(f"expected a setting as key=value, such as llm.model=gpt-5-mini, but got {setting!r}")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *folders, last = key.split(".")
+    place = raw
+    for folder in folders:
+        inner = place.setdefault(folder, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"{key} cannot be set: {folder} is a value, not a section")
+        place = inner
+    place[last] = value
+
+
+def _fault(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(where, list(_keys(Recipe)), n=1, cutoff=0.5)
+        if not near:
+            ends = {key.rsplit(".", 1)[-1]: key for key in _keys(Recipe)}
+            near = [ends[k] for k in difflib.get_close_matches(where.rsplit(".", 1)[-1], list(ends), n=1)]
+        hint = f"did you mean {near[0]}?" if near else "see `seasoned run --help`"
+        return f"there is no setting {where}; {hint}"
+    if error["type"] == "missing":
+        return f"the setting {where} is missing"
+    return f"the setting {where} is wrong: {error['msg'].lower()}, but it is {error['input']!r}"
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield prefix + name
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _keys(field.annotation, f"{prefix}{name}.")

@@ -1,0 +1,95 @@
+"""The store's door: values to JSON text and back, and text that every database takes.
+
+Always holds: what passes `to_body` can be read back by `from_body`. Postgres refuses NUL characters in text, and UTF-8
+has no form for half a surrogate pair, so both become U+FFFD here, in SQLite too: one store behaves as the other. A
+number that is not finite has no form in JSON: where a number must stand, NaN becomes 0.0 and an infinity the largest
+float, and where anything may stand, they become None.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from seasoned.errors import StoreError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def clean_text(text: str) -> str:
+    """The text without NUL and half surrogates: each becomes U+FFFD, and two halves that fit become their character."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def clean_value(value: Any) -> Any:
+    """The same for a value made of dictionaries, lists, texts and numbers."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return 0.0 if math.isnan(value) else math.copysign(sys.float_info.max, value)
+    if isinstance(value, dict):
+        return {clean_value(key): clean_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_value(item) for item in value]
+    return value
+
+
+def to_body(value: M) -> tuple[M, str]:
+    """The value as the store will give it back, and its JSON.
+
+    Raises:
+        StoreError: when the value holds something that JSON has no form for, or is nested too deeply to be read.
+    """
+    kind = type(value)
+    try:
+        body = value.model_dump_json()
+        if "\\u0000" not in body:
+            kind.model_validate_json(body)
+            return value, body
+    except ValueError:
+        pass  # half a surrogate pair, or a number that is not finite: cleaned below
+    try:
+        cleaned = kind.model_validate(clean_value(value.model_dump()))
+        body = cleaned.model_dump_json()
+        kind.model_validate_json(body)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StoreError(
+            f"a {kind.__name__.lower()} ({getattr(value, 'id', '') or 'without an id'}) cannot be stored as JSON: "
+            f"{_first_line(error)}; use texts, numbers, lists and dictionaries, nested at most 100 deep"
+        ) from error
+    return cleaned, body
+
+
+def from_body(kind: type[M], body: str, name: str) -> M:
+    """The value in a row.
+
+    Args:
+        kind: its type.
+        body: its JSON.
+        name: what the row is, for the error: "the lesson les-1".
+
+    Raises:
+        StoreError: when the row was damaged or written by hand.
+    """
+    try:
+        return kind.model_validate_json(body)
+    except ValueError as error:
+        raise StoreError(
+            f"{name} is in the store but cannot be read: {_first_line(error)}; "
+            "mend its column `body`, or remove the row, with any SQL tool"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "; ".join(lines[:3])[:300] or type(error).__name__

@@ -1,0 +1,289 @@
+"""One database under a store: its address, its connections, its transactions.
+
+Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so two writers queue and neither fails halfway;
+what a returned call has written is there after `kill -9` of the process (write-ahead log with synchronous=NORMAL: only
+a power cut may lose the last writes, and never the store); every database error comes out as a `StoreError`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, select
+from sqlalchemy.exc import ArgumentError
+
+from seasoned.errors import MissingExtraError, StoreError, StoreLockedError
+from seasoned.store.faults import DATABASE_ERRORS, translate
+from seasoned.store.schema import scopes
+from seasoned.store.upgrade import bring_up
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
+    from sqlalchemy.dialects.sqlite import Insert as SQLiteInsert
+
+T = TypeVar("T")
+
+_CHUNK = 500  # how many ids one statement names
+
+
+class Database:
+    """Opened connections to one SQLite file or Postgres database; safe in threads, not to be carried over a fork."""
+
+    def __init__(self, path_or_url: str | Path, *, timeout: float = 10.0) -> None:
+        """Open the store; make it, or bring it to the present layout, where that is needed.
+
+        Args:
+            path_or_url: a file (its folders are made), or a URL such as `postgresql://user@host/name`.
+            timeout: seconds to wait for another writer before `StoreLockedError`.
+
+        Raises:
+            StoreVersionError: when a newer Seasoned made it.
+            StoreLockedError: when another program holds it for too long.
+            StoreError: when it cannot be opened, or is something else.
+        """
+        url, self.path = _address(path_or_url)
+        self.where = str(self.path) if self.path else url.render_as_string(hide_password=True)
+        self.timeout = timeout
+        self._pid = os.getpid()
+        self._closed = False
+        self._local = threading.local()
+        self._turn = threading.RLock()  # the writers of this process queue here, more fairly than in SQLite
+        self._engine = _engine(url, timeout)
+        self._writer = self._engine.execution_options(seasoned_wait=timeout)
+        self._release = weakref.finalize(self, self._engine.dispose)
+        try:
+            with self._faults():
+                bring_up(self._writer, self.where, timeout)
+        except BaseException:
+            self.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"Store({self.where!r})"
+
+    def close(self) -> None:
+        """Close all connections. The last program to do so leaves one file without a `-wal` beside it."""
+        self._closed = True
+        self._release()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside `transaction()`."""
+        return self._held() is not None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes of this thread inside the block, as one: all of them are kept, or none.
+
+        Other writers wait meanwhile, so no model is called in here.
+
+        Raises:
+            StoreLockedError: when another writer does not finish within the timeout.
+        """
+        if self._held() is not None:
+            yield
+            return
+        if not self._turn.acquire(timeout=self.timeout):
+            raise StoreLockedError(
+                f"another thread has been writing to the store {self.where} for more than {self.timeout:g} s; "
+                "keep model calls and other slow work out of transaction()"
+            )
+        try:
+            with self._faults():
+                connection = self._connect(self._writer)
+            with connection:
+                with self._faults():
+                    connection.begin()
+                self._local.connection = connection
+                try:
+                    yield
+                    self._held()
+                except BaseException:
+                    with suppress(*DATABASE_ERRORS):
+                        connection.rollback()
+                    raise
+                finally:
+                    self._local.connection = self._local.lost = None
+                with self._faults():
+                    connection.commit()
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        held = self._held()
+        if held is None:
+            with self.transaction(), self._faults():
+                yield self._local.connection
+            return
+        with self._faults():
+            point = held.begin_nested()
+            try:
+                yield held
+            except BaseException as error:
+                try:
+                    point.rollback()
+                except DATABASE_ERRORS:  # a full disk undoes the whole transaction, not only what failed
+                    self._local.lost = self._translated(error)
+                raise
+            point.commit()
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        held = self._held()
+        with self._faults():
+            if held is not None:
+                yield held
+            else:
+                with self._connect(self._engine) as connection:
+                    yield connection
+
+    def _held(self) -> Connection | None:
+        lost: BaseException | None = getattr(self._local, "lost", None)
+        if lost is not None:
+            raise StoreError(f"nothing more can be done in this transaction, and nothing of it was kept: {lost}")
+        return getattr(self._local, "connection", None)
+
+    def _connect(self, engine: Engine) -> Connection:
+        if self._closed:
+            raise StoreError(f"the store {self.where} was closed; open it again")
+        if os.getpid() != self._pid:
+            raise StoreError(f"the store {self.where} was opened in another process; open it in this one")
+        return engine.connect()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except DATABASE_ERRORS as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: BaseException) -> BaseException:
+        return translate(error, self.where, self.timeout) if isinstance(error, DATABASE_ERRORS) else error
+
+    @property
+    def _sqlite(self) -> bool:
+        return self._engine.dialect.name == "sqlite"
+
+    def _insert(self, table: Table) -> SQLiteInsert | PostgresInsert:
+        """An insert that knows ON CONFLICT; the two databases share the syntax, but SQLAlchemy has it in two places."""
+        if self._sqlite:
+            from sqlalchemy.dialects import sqlite
+
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table)
+
+    def _bump(self, connection: Connection, scope: str, *, purge: bool = False) -> int:
+        """Count a change of the scope, first thing in a write: in Postgres the row's lock makes its writers queue."""
+        step = 1 if purge else 0
+        insert = self._insert(scopes)
+        connection.execute(
+            insert.on_conflict_do_update(
+                index_elements=["scope"],
+                set_={"change": scopes.c.change + 1, "purges": scopes.c.purges + insert.excluded.purges},
+            ),
+            {"scope": scope, "change": 1, "purges": step},
+        )
+        return int(connection.execute(select(scopes.c.change).where(scopes.c.scope == scope)).scalar_one())
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The items in pieces that fit into one statement."""
+    for start in range(0, len(items), _CHUNK):
+        yield items[start : start + _CHUNK]
+
+
+def _address(path_or_url: str | Path) -> tuple[URL, Path | None]:
+    if isinstance(path_or_url, str) and "://" in path_or_url:
+        try:
+            url = make_url(path_or_url)
+        except (ArgumentError, ValueError) as error:
+            raise StoreError("the store's URL cannot be read; write it as postgresql://user@host:5432/name") from error
+        if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+            return url.set(drivername="postgresql+psycopg"), None
+        if url.drivername != "sqlite" or not url.database:
+            raise StoreError(
+                f"a store lives in a file or in Postgres, not in {url.drivername}; give a path, or a URL as "
+                "postgresql://user@host:5432/name"
+            )
+        path_or_url = url.database
+    if str(path_or_url) == ":memory:":
+        raise StoreError("a store lives in a file or in Postgres, not in :memory:; give a path in a temporary folder")
+    try:
+        path = Path(path_or_url).expanduser().absolute()
+        if "\x00" in str(path):
+            raise ValueError("it holds a NUL character")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            raise StoreError(f"the store {path} should be a file, and is a folder or a device; give the path of a file")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreError(f"the store's path {str(path_or_url)!r} cannot be used: {error}; give another path") from error
+    return URL.create("sqlite", database=str(path)), path
+
+
+def _engine(url: URL, timeout: float) -> Engine:
+    if url.drivername == "sqlite":
+        engine = create_engine(
+            url, pool_size=8, max_overflow=-1, connect_args={"timeout": timeout, "check_same_thread": False}
+        )
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        engine = create_engine(
+            url,
+            pool_size=8,
+            max_overflow=8,
+            pool_timeout=timeout,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": max(2, round(timeout))},
+        )
+    except ImportError as error:
+        raise MissingExtraError("postgres", "psycopg") from error
+
+    def set_up(dbapi: Any, _record: Any) -> None:
+        dbapi.execute(f"SET lock_timeout = {round(timeout * 1000)}")
+        dbapi.commit()
+
+    event.listen(engine, "connect", set_up)
+    return engine
+
+
+def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
+    dbapi.isolation_level = None  # transactions begin where _begin_sqlite says, not where sqlite3 guesses
+    dbapi.execute("PRAGMA foreign_keys=ON")
+    dbapi.execute("PRAGMA synchronous=NORMAL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    dbapi: Any = connection.connection.dbapi_connection
+    wait: float | None = connection.get_execution_options().get("seasoned_wait")
+    if wait is None:
+        dbapi.execute("BEGIN")
+        return
+    # SQLite's own waiting asks ever more seldom, up to once in 100 ms, so that among busy writers the one that has
+    # waited longest waits longest still. Asking at random and often is fair enough for dozens of processes.
+    deadline = time.monotonic() + wait
+    dbapi.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                dbapi.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                    raise
+            time.sleep(random.uniform(0.001, 0.01))
+    finally:
+        dbapi.execute(f"PRAGMA busy_timeout={round(wait * 1000)}")

@@ -1,0 +1,15 @@
+"""Run by alembic: migrates over the connection, and in the transaction, that the opening store hands in."""
+
+from alembic import context
+
+from seasoned.store.schema import VERSION_TABLE, metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+    transactional_ddl=True,
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

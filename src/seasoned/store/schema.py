@@ -1,0 +1,149 @@
+"""The tables of a store, and the version of that layout.
+
+What lies where, in prose: a *scope* separates pools; every trajectory and every lesson belongs to one. A *run* has
+*episodes*, and each episode points to the trajectory it made. A lesson's present state is a row of `lessons`, each
+state it ever had a row of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses`
+in which it was shown. `vectors` holds embeddings of lessons and trajectories, `journal` the replies of models.
+
+Each thing is stored once in full, as the JSON of its type in the column `body`; the columns beside it repeat what is
+filtered, sorted or read by a person. Always holds: `body` is what counts (`Store.check` reports a column that differs),
+a table is made by a migration and by nothing else, and `HEAD` is the newest of these migrations.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
+
+HEAD = "0001"
+VERSIONS = ("0001",)
+"""Every version this program can read or bring up to `HEAD`, oldest first."""
+
+VERSION_TABLE = "seasoned_version"
+
+metadata = MetaData()
+
+scopes = Table(
+    "scopes",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("change", Integer, nullable=False),  # rises with every write to the scope: caches compare it
+    Column("purges", Integer, nullable=False),  # rises when rows go for good: caches start anew
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("finished", Text),
+    Column("config", Text, nullable=False),
+    Column("summary", Text),
+    Index("runs_by_created", "created", "run_id"),
+)
+
+trajectories = Table(
+    "trajectories",
+    metadata,
+    Column("seq", Integer, primary_key=True),  # order of insertion
+    Column("id", Text, nullable=False, unique=True),
+    Column("scope", Text, nullable=False),
+    Column("run_id", Text, nullable=False),  # "" outside any run
+    Column("task_id", Text, nullable=False),
+    Column("benchmark", Text, nullable=False),
+    Column("category", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("success", Boolean),  # null: unknown
+    Column("reason", Text, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Index("trajectories_by_scope", "scope", "success", "seq"),
+    Index("trajectories_by_task", "scope", "task_id", "seq"),
+    Index("trajectories_by_run", "run_id", "seq"),
+)
+
+episodes = Table(
+    "episodes",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("trajectory_id", Text, ForeignKey("trajectories.id"), nullable=False, unique=True),
+    Column("created", Text, nullable=False),
+)
+
+lessons = Table(
+    "lessons",
+    metadata,
+    Column("seq", Integer, primary_key=True),  # order of insertion
+    Column("id", Text, nullable=False, unique=True),
+    Column("scope", Text, nullable=False),
+    Column("change", Integer, nullable=False),  # the change of the scope that wrote this row last
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("category", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("updated", Text, nullable=False),
+    Column("folded", Text, nullable=False),  # key and text without case: what a search looks into
+    Column("body", Text, nullable=False),
+    # A page is found by walking the first or the second of these in order of insertion, without reading a row.
+    Index("lessons_by_scope", "scope", "seq", "status", "kind"),
+    Index("lessons_by_seq", "seq", "status", "kind"),
+    Index("lessons_by_key", "key", "scope", "seq"),
+    Index("lessons_by_change", "scope", "change"),
+)
+
+lesson_history = Table(
+    "lesson_history",
+    metadata,
+    Column("lesson_id", Text, ForeignKey("lessons.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+lesson_sources = Table(
+    "lesson_sources",
+    metadata,
+    Column("lesson_id", Text, ForeignKey("lessons.id", ondelete="CASCADE"), primary_key=True),
+    Column("trajectory_id", Text, primary_key=True),  # no foreign key: a lesson may come from another store
+    Index("lesson_sources_by_trajectory", "trajectory_id"),
+)
+
+lesson_uses = Table(
+    "lesson_uses",
+    metadata,
+    Column("lesson_id", Text, primary_key=True),  # no foreign key: a used lesson may be gone
+    Column("trajectory_id", Text, ForeignKey("trajectories.id", ondelete="CASCADE"), primary_key=True),
+    Index("lesson_uses_by_trajectory", "trajectory_id"),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("owner", Text, primary_key=True),  # "lesson" or "trajectory"
+    Column("id", Text, primary_key=True),
+    Column("embedder", Text, primary_key=True),
+    Column("dim", Integer, nullable=False),
+    Column("digest", Text, nullable=False),  # of the text that was embedded: another text, another vector
+    Column("data", LargeBinary, nullable=False),  # float32, little-endian, dim x 4 bytes
+)
+
+journal = Table(
+    "journal",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("created", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)

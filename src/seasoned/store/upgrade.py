@@ -1,0 +1,116 @@
+"""Bringing a store to the present layout when it is opened: a new one is made, an older one migrated.
+
+Always holds: all of it happens in one transaction, so a store is either as it was or as it should be; two programs that
+open the same new file make it once; a database of somebody else is refused before anything is written to it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+import seasoned
+from seasoned.errors import StoreError, StoreVersionError
+from seasoned.store import schema
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+_one_at_a_time = threading.Lock()  # alembic keeps the migration at work in a module, so threads take turns
+_POSTGRES_LOCK = 7_326_273_663  # any number will do, if it is always the same
+
+
+def bring_up(engine: Engine, where: str, timeout: float) -> None:
+    """Make or migrate the tables, if that is needed.
+
+    Args:
+        engine: of the database; its transactions lock at their start.
+        where: the path or URL, for the sentences.
+        timeout: seconds to wait for other programs.
+
+    Raises:
+        StoreVersionError: when a newer Seasoned made the store.
+        StoreError: when the database is not a store.
+    """
+    with engine.connect() as connection:
+        if stored_version(connection, where) == schema.HEAD:
+            return
+    sqlite = engine.dialect.name == "sqlite"
+    with _one_at_a_time:
+        if sqlite:
+            _write_ahead(engine, timeout)
+        with engine.connect() as connection:
+            connection.detach()  # its foreign keys are off, so nobody else may get it
+            if sqlite:
+                # A migration may rebuild a table; with foreign keys on, dropping the old one would empty its children.
+                connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
+            with connection.begin():
+                if not sqlite:
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRES_LOCK})
+                if stored_version(connection, where) != schema.HEAD:
+                    _run_migrations(connection)
+                    if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first() is not None:
+                        raise StoreError(
+                            f"the store {where} was not migrated: rows in it point to rows that are not there; "
+                            "restore a copy, or remove those rows (`PRAGMA foreign_key_check` lists them)"
+                        )
+
+
+def stored_version(connection: Connection, where: str) -> str | None:
+    """The layout's version in the database, or None when the database is new.
+
+    Raises:
+        StoreVersionError: when this program does not know that version.
+        StoreError: when there are tables, but not those of a store.
+    """
+    tables = set(inspect(connection).get_table_names())
+    if schema.VERSION_TABLE not in tables:
+        # Whoever shares a Postgres database with others does so on purpose; a file with other tables is a wrong path.
+        strangers = tables if connection.dialect.name == "sqlite" else tables & set(schema.metadata.tables)
+        if strangers:
+            raise StoreError(
+                f"{where} is a database, but not a store of Seasoned: it has the tables "
+                f"{', '.join(sorted(strangers)[:5])}; give another path"
+            )
+        return None
+    version = connection.exec_driver_sql(f"SELECT version_num FROM {schema.VERSION_TABLE}").scalar()
+    if version not in schema.VERSIONS:
+        raise StoreVersionError(
+            f"the store {where} has layout version {version}, and Seasoned {seasoned.__version__} knows versions up to "
+            f"{schema.HEAD}: install a newer Seasoned (pip install -U seasoned), or give another path"
+        )
+    return str(version)
+
+
+def _write_ahead(engine: Engine, timeout: float) -> None:
+    """Turn on SQLite's write-ahead log, which stays on in the file; readers and a writer then do not block each other.
+
+    SQLite does not wait for other programs here, so this does.
+    """
+    deadline = time.monotonic() + timeout
+    raw = engine.raw_connection()
+    try:
+        while True:
+            try:
+                raw.cursor().execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
+    finally:
+        raw.close()
+
+
+def _run_migrations(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    command.upgrade(config, schema.HEAD)

@@ -1,0 +1,182 @@
+"""The types everything is said in: Task, Example, Step, Trajectory, Outcome, Lesson, Guidance, Usage, Reply.
+
+Floor 0: pydantic models and nothing else. Always holds: they are frozen (a change is a new value), they refuse unknown
+fields, and `model_dump_json` followed by `model_validate_json` gives an equal value, whatever text is inside.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 1
+
+Message = dict[str, str]
+"""One chat message: {"role": "system" | "user" | "assistant", "content": text}."""
+
+LessonKind = Literal["reflection", "insight", "heuristic", "note", "guideline"]
+LessonStatus = Literal["active", "disabled", "quarantined", "deleted"]
+
+
+def new_id(prefix: str) -> str:
+    """A fresh, unguessable id such as `les-3f9c2a1b7d04`."""
+    return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+
+def now() -> str:
+    """The present in UTC as ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Usage(_Frozen):
+    """What model calls used: tokens as the server counted them, US dollars, seconds.
+
+    `cached_tokens` is the part of `prompt_tokens` that came from a prefix cache. `cost` is None where the price is
+    unknown; unknown plus anything stays unknown. `replayed` calls came from the journal and are not in `calls`.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    calls: int = 0
+    replayed: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            calls=self.calls + other.calls,
+            replayed=self.replayed + other.replayed,
+            cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
+            seconds=self.seconds + other.seconds,
+        )
+
+
+class Reply(_Frozen):
+    """What a model answered: the text, the parsed value when a schema was given, and what it used."""
+
+    text: str
+    parsed: Any = None
+    finish_reason: str = "stop"
+    model: str = ""
+    usage: Usage = Usage()
+
+
+class Task(_Frozen):
+    """What has to be solved. `data` is for the environment alone (the gold answer is in it): agents never see it."""
+
+    id: str
+    text: str
+    category: str = ""
+    data: dict[str, Any] = Field(default_factory=dict, repr=False)
+
+
+class Example(_Frozen):
+    """One worked case for a prompt, in our own words.
+
+    `choices` are the answers offered, if any. With `wrong`, that is answered first and the right answer is told.
+    `recalled` are the notes shown with the case, `notes` the (key, value) pairs that are noted after it.
+    """
+
+    question: str
+    thought: str
+    answer: str
+    choices: tuple[str, ...] = ()
+    wrong: str = ""
+    recalled: tuple[tuple[str, str], ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+class Step(_Frozen):
+    """One thought, action and observation."""
+
+    thought: str = ""
+    action: str = ""
+    observation: str = ""
+    reward: float = 0.0
+
+
+class Outcome(_Frozen):
+    """How an attempt ended: success (None: unknown), reward, the reason, and the answer given if there was one.
+
+    Reasons in use: `answered`, `step_limit`, `loop`, `budget`, `error` (infrastructure: left out of success rates),
+    `unfinished`.
+    """
+
+    success: bool | None = None
+    reward: float | None = None
+    reason: str = "unfinished"
+    answer: str = ""
+    detail: str = ""
+
+
+class Trajectory(_Frozen):
+    """The record of one attempt at one task.
+
+    `messages` is the whole conversation as the model saw it, last reply included. `guidance` is the text that was in
+    force, `lesson_ids` and `demonstration_ids` where it came from.
+    """
+
+    id: str = Field(default_factory=lambda: new_id("tra"))
+    task_id: str
+    task: str
+    category: str = ""
+    benchmark: str = ""
+    agent: str = ""
+    steps: tuple[Step, ...] = ()
+    outcome: Outcome = Outcome()
+    guidance: str = ""
+    lesson_ids: tuple[str, ...] = ()
+    demonstration_ids: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
+    usage: Usage = Usage()
+    meta: dict[str, Any] = Field(default_factory=dict)
+    created: str = Field(default_factory=now)
+
+
+class Lesson(_Frozen):
+    """What was learned, in words a person can read.
+
+    `key` is what a note is looked up by; `importance` counts votes (insights) or how often it was noted (notes);
+    `sources` are the trajectories it came from; `data` holds what the method needs beside the text. `version` rises
+    by one with every change; `pinned` lessons are never changed by a method.
+    """
+
+    id: str = Field(default_factory=lambda: new_id("les"))
+    kind: LessonKind
+    text: str
+    key: str = ""
+    category: str = ""
+    importance: float = 1.0
+    status: LessonStatus = "active"
+    pinned: bool = False
+    origin: str = "model"
+    method: str = ""
+    sources: tuple[str, ...] = ()
+    data: dict[str, Any] = Field(default_factory=dict)
+    version: int = 1
+    created: str = Field(default_factory=now)
+    updated: str = Field(default_factory=now)
+
+
+class Guidance(_Frozen):
+    """What recall returns: lessons, demonstrations, and the text for an agent's prompt ("" when there is none)."""
+
+    lessons: tuple[Lesson, ...] = ()
+    demonstrations: tuple[Trajectory, ...] = ()
+    text: str = ""

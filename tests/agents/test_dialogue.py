@@ -1,0 +1,135 @@
+import pytest
+
+from seasoned.agents.dialogue import Dialogue
+from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.types import Guidance
+
+
+def agent(model, benchmark, style="guided", **more):
+    more.setdefault("notes", "thought" if benchmark.retrieval.on == "thought" else "case")
+    return Dialogue(
+        llm=model,
+        instruction=benchmark.instruction,
+        think_hint=benchmark.think_hint,
+        note_hint=benchmark.note_hint,
+        examples=benchmark.examples,
+        style=style,
+        **more,
+    )
+
+
+def actions(trajectory):
+    return [step.action for step in trajectory.steps]
+
+
+def test_a_guided_training_case_thinks_answers_and_notes(emoji):
+    task = emoji.train[0]
+    wrong = next(c for c in task.data["choices"] if c != task.data["answer"])
+    model = ScriptedModel(["glad, moved", wrong, "k1: glad, moved\nk2: calm\nno colon here"])
+    made = agent(model, emoji).run(task, emoji.make_env(True), Guidance())
+    assert actions(made) == ["THINK[glad, moved]", f"ANSWER[{wrong}]", "NOTE[k1]: glad, moved", "NOTE[k2]: calm", "END"]
+    assert made.outcome.success is False
+    assert made.outcome.answer == wrong
+    assert made.usage.calls == 3
+    assert task.data["answer"] in made.steps[1].observation
+
+
+def test_a_guided_test_case_ends_with_the_answer_and_never_sees_gold(emoji):
+    task = emoji.test[0]
+    model = ScriptedModel(["glad", task.data["answer"]])
+    made = agent(model, emoji).run(task, emoji.make_env(False), Guidance(text="Notes from earlier cases:\n- a: b"))
+    assert made.outcome.success is True
+    assert made.usage.calls == 2
+    case = [m["content"] for m in made.messages if task.data["question"] in m["content"]]
+    assert case == [f"{task.data['question']}\nTHINK"]
+    assert made.messages[-2]["content"] == "  ".join(task.data["choices"]) + "\nNo relevant notes.\nANSWER"
+    assert not any("right answer" in m["content"].lower() for m in made.messages[-4:])
+
+
+def test_notes_stand_with_the_case_or_after_the_thought(lets):
+    task, notes = lets.test[0], Guidance(text="Notes from earlier cases:\n- a: b")
+    model = ScriptedModel(lambda messages: "x")
+    made = agent(model, lets).run(task, lets.make_env(False), notes)
+    assert made.messages[-4]["content"] == f"{task.text}\n{notes.text}\nTHINK"
+    later = agent(model, lets, notes="thought")
+    made = later.run(task, lets.make_env(False), Guidance(), lambda progress: notes)
+    assert made.messages[-4]["content"] == f"{task.text}\nTHINK"
+    assert made.messages[-2]["content"] == f"{notes.text}\nANSWER"
+    assert made.guidance == notes.text
+
+
+def test_choices_constrain_the_answer(emoji):
+    task = emoji.test[0]
+    model = ScriptedModel(["glad", task.data["choices"][0]])
+    agent(model, emoji).run(task, emoji.make_env(False), Guidance())
+    assert model.requests[-1]["schema"]["enum"] == list(task.data["choices"])
+
+
+def test_the_prompt_begins_the_same_for_every_case(emoji):
+    model = ScriptedModel(["glad", emoji.test[0].data["choices"][0], "sad", emoji.test[1].data["choices"][0]])
+    one, two = (agent(model, emoji).run(task, emoji.make_env(False), Guidance()) for task in emoji.test[:2])
+    length = len(agent(model, emoji).preamble())
+    assert one.messages[:length] == two.messages[:length]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "THINK[a word] ANSWER[{answer}]",
+        "**THINK[a word]**\n`ANSWER[{answer}]`",
+        "think[never closed\nAnswer: {answer}",
+        "THINK[about ANSWER[x]]\nANSWER[{answer}]",
+    ],
+)
+def test_free_replies_with_mixed_nested_and_unclosed_commands(lets, reply):
+    task = lets.test[0]
+    model = ScriptedModel([reply.format(answer=task.data["answer"])])
+    made = agent(model, lets, style="free").run(task, lets.make_env(False), Guidance())
+    assert made.outcome.success is True
+
+
+def test_free_style_notes_after_the_answer_was_judged(lets):
+    task = lets.train[0]
+    model = ScriptedModel(["THINK[hm]", f"ANSWER[{task.data['answer']}]", "NOTE[word]: w, o, r, d\nEND"])
+    made = agent(model, lets, style="free").run(task, lets.make_env(True), Guidance())
+    assert actions(made)[-2:] == ["NOTE[word]: w, o, r, d", "END"]
+    assert made.outcome.success is True
+
+
+def test_a_model_that_never_answers_is_wrong_after_the_last_turn(lets):
+    model = ScriptedModel(lambda messages: "I would rather talk about the weather.")
+    made = agent(model, lets, style="free").run(lets.test[0], lets.make_env(False), Guidance())
+    assert made.outcome.success is False
+    assert made.outcome.reason == "step_limit"
+    assert made.usage.calls == 10
+
+
+def test_an_empty_reply_and_one_of_a_megabyte_are_survived(lets):
+    model = ScriptedModel(["", "x" * 1_000_000])
+    made = agent(model, lets).run(lets.test[0], lets.make_env(False), Guidance())
+    assert made.outcome.success is False
+    assert len(made.steps[-1].action) < 1000
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "success"),
+    [
+        (InfrastructureError("the server is gone"), "error", None),
+        (ContextLengthError("too long"), "context", False),
+        (BudgetExceeded("enough", "episode"), "budget", False),
+    ],
+)
+def test_what_stops_an_attempt_is_recorded_with_what_was_done(lets, error, reason, success):
+    made = agent(ScriptedModel(["a thought", error]), lets).run(lets.test[0], lets.make_env(False), Guidance())
+    assert made.outcome.reason == reason
+    assert made.outcome.success is success
+    assert actions(made) == ["THINK[a thought]"]
+    assert made.usage.calls == 1
+
+
+def test_a_limit_of_the_whole_run_is_not_the_episodes_own(lets):
+    with pytest.raises(BudgetExceeded):
+        agent(ScriptedModel([BudgetExceeded("enough", "run")]), lets).run(
+            lets.test[0], lets.make_env(False), Guidance()
+        )

@@ -1,0 +1,47 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.agents.direct import Direct, split_reasoning
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.types import Guidance
+
+
+def test_zero_shot_shows_no_examples_and_few_shot_shows_them(lets):
+    task = lets.test[0]
+    for style, messages in (("zero-shot", 2), ("few-shot", 2 + 2 * len(lets.examples))):
+        model = ScriptedModel([task.data["answer"]])
+        made = Direct(model, lets.instruction, lets.examples, style).run(task, lets.make_env(False), Guidance())
+        assert made.outcome.success is True
+        assert len(model.requests[0]["messages"]) == messages
+        assert made.agent == style
+
+
+def test_chain_of_thought_keeps_its_reasoning(lets):
+    task = lets.test[0]
+    model = ScriptedModel([f"First one letter, then another.\nAnswer: {task.data['answer']}"])
+    made = Direct(model, lets.instruction, lets.examples, "cot").run(task, lets.make_env(False), Guidance())
+    assert made.outcome.success is True
+    assert made.steps[0].thought == "First one letter, then another."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Because.\nAnswer: abc", ("Because.", "abc")),
+        ("Because.\nThe answer is abc", ("Because. The", "abc")),
+        ("abc", ("", "abc")),
+        ("One.\nTwo", ("One.", "Two")),
+        ("", ("", "")),
+        ("Answer:", ("", "")),
+    ],
+)
+def test_split_reasoning(text, expected):
+    assert split_reasoning(text) == expected
+
+
+@given(st.text())
+def test_any_reasoning_is_split_without_error(text):
+    thought, answer = split_reasoning(text)
+    assert len(answer.splitlines()) <= 1
+    assert len(thought) <= 600

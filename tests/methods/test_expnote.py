@@ -1,0 +1,149 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.methods.expnote import ExpNote, counted, noted, parts, telling
+from seasoned.pool import ExperiencePool
+from seasoned.store.sql import Store
+from seasoned.types import Outcome, Step, Task, Trajectory
+
+
+@pytest.fixture
+def pool(tmp_path):
+    with Store(tmp_path / "store.db") as store:
+        yield ExperiencePool(store, "test")
+
+
+def attempt(number, notes, success=False, task="I lost my keys.\nk4  m7", answer="k4"):
+    said = "Right." if success else "Wrong. The right answer is m7."
+    steps = [Step(action=f"ANSWER[{answer}]", observation=said)]
+    steps += [Step(action=f"NOTE[{key}]: {value}", observation="OK.") for key, value in notes]
+    outcome = Outcome(success=success, reward=float(success), reason="answered", answer=answer)
+    return Trajectory(
+        id=f"tra-{number}",
+        task_id=f"t{number}",
+        task=task,
+        steps=tuple(steps),
+        outcome=outcome,
+        created=f"2026-01-0{number}",
+    )
+
+
+def texts(pool):
+    return {note.key: note.text for note in pool.lessons(kind="note")}
+
+
+def test_keys_are_folded_on_write_and_found_on_read(pool):
+    method = ExpNote(policy="last")
+    method.learn([attempt(1, [("M7", "worry")])], pool)
+    assert texts(pool) == {"m7": "worry"}
+    guidance = method.recall(Task(id="x", text="Where are they?\nK4  M7"), pool)
+    assert [note.key for note in guidance.lessons] == ["m7"]
+    assert "- m7: worry" in guidance.text
+
+
+def test_last_lets_the_last_note_win(pool):
+    ExpNote(policy="last").learn([attempt(1, [("m7", "worry")]), attempt(2, [("m7", "panic")])], pool)
+    assert texts(pool) == {"m7": "panic"}
+
+
+def test_merge_keeps_distinct_values_and_counts_them(pool):
+    runs = [attempt(1, [("m7", "worry, panic")]), attempt(2, [("m7", "Panic")]), attempt(3, [("k4", "calm")])]
+    ExpNote(policy="merge").learn(runs, pool)
+    assert texts(pool) == {"m7": "panic (2), worry", "k4": "calm"}
+    note = next(n for n in pool.lessons(kind="note") if n.key == "m7")
+    assert note.sources == ("tra-1", "tra-2")
+    assert note.importance == 2
+
+
+def test_merge_shows_the_telling_values_first_and_no_more_than_asked(pool):
+    runs = [attempt(1, [("m7", "sad, panic")]), attempt(2, [("k4", "sad, calm")]), attempt(3, [("m7", "sad, panic")])]
+    method = ExpNote(policy="merge", show=1)
+    method.learn(runs, pool)
+    guidance = method.recall(Task(id="x", text="?\nm7  k4"), pool)
+    assert "- m7: panic" in guidance.text
+    assert "- k4: calm" in guidance.text
+    assert "sad" not in guidance.text
+
+
+def test_learning_in_two_parts_gives_what_learning_at_once_gives(pool, tmp_path):
+    runs = [attempt(n, [("m7", value)]) for n, value in enumerate(["a", "b", "a"], 1)]
+    ExpNote().learn(runs[:1], pool)
+    ExpNote().learn(runs[1:], pool)
+    with Store(tmp_path / "other.db") as store:
+        other = ExperiencePool(store, "test")
+        ExpNote().learn(runs, other)
+        assert texts(pool) == texts(other)
+
+
+def test_a_pinned_note_is_left_alone(pool):
+    ExpNote().learn([attempt(1, [("m7", "worry")])], pool)
+    note = pool.lessons(kind="note")[0]
+    pool.update(note.model_copy(update={"text": "dread", "pinned": True}), why="I know better", who="person")
+    ExpNote().learn([attempt(2, [("m7", "joy")])], pool)
+    assert texts(pool) == {"m7": "dread"}
+    assert "- m7: dread" in ExpNote().recall(Task(id="x", text="m7"), pool).text
+
+
+@pytest.mark.parametrize(("variant", "keys"), [("positive", {"a"}), ("negative", {"b"}), ("notes", {"a", "b"})])
+def test_variants_choose_the_attempts_they_learn_from(pool, variant, keys):
+    ExpNote(variant=variant).learn([attempt(1, [("a", "x")], success=True), attempt(2, [("b", "y")])], pool)
+    assert set(texts(pool)) == keys
+
+
+def test_case_shows_question_own_answer_and_right_answer(pool):
+    method = ExpNote(variant="case")
+    method.learn([attempt(1, [("m7", "worry")])], pool)
+    text = method.recall(Task(id="x", text="?\nm7"), pool).text
+    assert "I lost my keys." in text
+    assert "You answered k4. Wrong. The right answer is m7." in text
+    assert "worry" not in text
+
+
+def test_disabled_recalls_nothing(pool):
+    ExpNote().learn([attempt(1, [("m7", "worry")])], pool)
+    assert ExpNote(variant="disabled").recall(Task(id="x", text="m7"), pool).text == ""
+
+
+def test_nothing_found_is_no_text(pool):
+    assert ExpNote().recall(Task(id="x", text="m7"), pool).lessons == ()
+
+
+def test_an_attempt_that_ended_in_a_server_error_teaches_nothing(pool):
+    broken = attempt(1, [("m7", "worry")]).model_copy(update={"outcome": Outcome(reason="error")})
+    ExpNote().learn([broken], pool)
+    assert texts(pool) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("sad", ["sad"]),
+        ("Sad, lonely; LOST.", ["sad", "lonely", "lost"]),
+        ("sad, sad", ["sad"]),
+        ("if A is B, then everything that is true of A is true of B", None),
+        ("", [""]),
+    ],
+)
+def test_parts(value, expected):
+    assert parts(value) == (expected if expected is not None else [value])
+
+
+def test_counted_sorts_by_count():
+    assert counted({"a": 1, "b": 3}) == "b (3), a"
+
+
+def test_values_under_every_key_tell_least(pool):
+    runs = [attempt(1, [("a", "sad, torn")]), attempt(2, [("b", "sad, glad")])]
+    ExpNote().learn(runs, pool)
+    told = telling(pool.lessons(kind="note"))
+    assert told["torn"] > told["sad"] > 0
+
+
+@given(st.text(), st.text())
+def test_any_note_is_read_without_error(key, value):
+    pairs = list(noted(attempt(1, [(key, value)])))
+    for one_key, one_value in pairs:
+        assert one_key
+        assert one_value
+        assert one_key == one_key.casefold()

@@ -1,0 +1,45 @@
+import pytest
+
+from seasoned.errors import DataError
+from seasoned.methods.teachme import TeachMe, read_facts
+from seasoned.types import Task
+
+LINES = """\
+/a/1\t/r/IsA\t/c/en/dog\t/c/en/animal\t{"weight": 2.0}
+/a/2\t/r/CapableOf\t/c/en/dog\t/c/en/bark_loudly\t{"weight": 5.0}
+/a/3\t/r/IsA\t/c/fr/chien\t/c/fr/animal\t{"weight": 9.0}
+/a/4\t/r/NoSuch\t/c/en/dog\t/c/en/thing\t{}
+broken line
+/a/5\t/r/IsA\t/c/en/cat/n\t/c/en/pet\tnot json
+"""
+
+
+@pytest.fixture
+def facts(tmp_path):
+    file = tmp_path / "facts.csv"
+    file.write_text(LINES, encoding="utf-8")
+    return str(file)
+
+
+def test_the_weightiest_facts_about_words_of_the_task_come_first(facts):
+    text = TeachMe(facts=facts, k=1).recall(Task(id="x", text="Why does the DOG sleep?"), None).text
+    assert "dog can bark loudly" in text
+    assert "animal" not in text
+
+
+def test_broken_lines_and_other_languages_are_passed_over(facts):
+    index = read_facts(facts, "en")
+    assert set(index) == {"dog", "cat"}
+    assert index["cat"] == [(1.0, "cat is a kind of pet")]
+
+
+def test_no_fact_is_no_text(facts):
+    assert TeachMe(facts=facts).recall(Task(id="x", text="nothing"), None).text == ""
+
+
+def test_a_missing_or_empty_file_is_a_sentence(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_facts(str(tmp_path / "none.csv"), "en")
+    (tmp_path / "empty.csv").write_text("x\n")
+    with pytest.raises(DataError, match="holds no fact"):
+        read_facts(str(tmp_path / "empty.csv"), "en")

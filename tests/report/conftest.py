@@ -1,0 +1,164 @@
+"""A made-up run of EMOJI with private codes: rows, lessons and whole conversations, the same at every call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from seasoned.report.rows import Row
+from seasoned.report.summary import build
+from seasoned.types import Lesson, Outcome, Trajectory, Usage
+
+MEANING = {"joy": "ka", "fear": "zu", "anger": "mo", "sadness": "li", "disgust": "ve", "shame": "ro", "guilt": "pe"}
+TEXTS = {
+    "joy": "My sister called to say the twins were born and everybody was well.",
+    "fear": "The lift stopped between two floors and the light went out.",
+    "anger": "He parked across my gate for the third time this week.",
+    "sadness": "I packed the last box in my grandmother's kitchen.",
+    "disgust": "Something had died behind the fridge, and I found it with my hand.",
+    "shame": "I read out the wrong name at the ceremony, twice.",
+    "guilt": "I told her I was ill and went to the concert instead.",
+}
+RATES = {"disabled": 0.25, "few-shot": 0.32, "positive": 0.55, "negative": 0.5}
+RUN = {
+    "id": "2031-04-05T101112-emoji-3f9c",
+    "name": "emoji",
+    "benchmark": "emoji",
+    "model": "Qwen2.5-Coder-1.5B-Instruct Q4_K_M",
+    "seeds": [0, 1],
+    "started": "2031-04-05T10:11:12+00:00",
+    "finished": "2031-04-05T10:17:40+00:00",
+    "version": "0.1.0",
+}
+
+
+@pytest.fixture(scope="session")
+def make_row() -> Callable[..., Row]:
+    def make(condition: str = "disabled", task_id: str = "t0", **fields: Any) -> Row:
+        given = {
+            "run_id": "r",
+            "benchmark": "emoji",
+            "seed": 0,
+            "split": "test",
+            "task": "a task",
+            "reason": "answered",
+        }
+        return Row(**{**given, "condition": condition, "task_id": task_id, **fields})
+
+    return make
+
+
+def _episodes(make: Callable[..., Row], chance: random.Random) -> list[Row]:
+    rows = []
+    plan = [
+        ("disabled", 0),
+        ("few-shot", 0),
+        *(("expnote", n) for n in (15, 30, 60)),
+        ("positive", 60),
+        ("negative", 60),
+    ]
+    for seed in (0, 1):
+        for i in range(60):
+            emotion = list(MEANING)[i % 7]
+            shared: dict[str, Any] = {"seed": seed, "category": emotion, "gold": MEANING[emotion], "turns": 2}
+            solved = chance.random() < 0.3
+            shared["usage"] = Usage(prompt_tokens=500, cached_tokens=430, completion_tokens=40, calls=3, seconds=1.6)
+            train = {"split": "train", "task": f"{TEXTS[emotion]} ({i})", "trajectory_id": f"train-{seed}-{i}"}
+            rows.append(make("expnote", f"train{i}", success=solved, **train, **shared))
+        for condition, trained_on in plan:
+            for i in range(60):
+                emotion = list(MEANING)[i % 7]
+                rate = RATES.get(condition, 0.25 + 0.5 * (trained_on / 60) ** 0.6)
+                success: bool | None = chance.random() < rate
+                reason = "answered"
+                if (condition, seed, i) in {("disabled", 1, 7), ("expnote", 0, 11)}:
+                    success, reason = None, "error"
+                if (condition, seed, i) == ("expnote", 1, 20):
+                    success, reason = False, "budget"
+                cached = 0 if i == 0 else 360
+                usage = Usage(
+                    prompt_tokens=380 + trained_on, cached_tokens=cached, completion_tokens=12, calls=1, seconds=0.4
+                )
+                used = () if condition in ("disabled", "few-shot") else (f"les-{seed}-{emotion}", f"les-{seed}-the")
+                row = make(
+                    condition,
+                    f"test{i}",
+                    seed=seed,
+                    task=f"{TEXTS[emotion]} ({i})",
+                    category=emotion,
+                    gold=MEANING[emotion],
+                    answer=MEANING[emotion] if success else "li",
+                    success=success,
+                    reward=None if success is None else float(success),
+                    reason=reason,
+                    trained_on=trained_on,
+                    turns=1,
+                    lesson_ids=used,
+                    usage=usage,
+                    trajectory_id=f"{condition}-{trained_on}-{seed}-{i}",
+                )
+                rows.append(row)
+    return rows
+
+
+@pytest.fixture(scope="session")
+def rows(make_row: Callable[..., Row]) -> list[Row]:
+    return _episodes(make_row, random.Random(5))
+
+
+@pytest.fixture(scope="session")
+def lessons(rows: list[Row]) -> list[Lesson]:
+    found = []
+    for seed in (0, 1):
+        for i, (emotion, code) in enumerate(MEANING.items()):
+            text = f"{code} stands for {emotion}: look for words like those in “{TEXTS[emotion][:34]}…”"
+            source = (f"train-{seed}-{i}", f"train-{seed}-{i + 7}")
+            found.append(Lesson(id=f"les-{seed}-{emotion}", kind="note", key=code, text=text, sources=source))
+        weak = Lesson(id=f"les-{seed}-the", kind="note", key="the", text="the", sources=(f"train-{seed}-20",))
+        found += [weak, Lesson(id=f"les-{seed}-never", kind="note", key="مرحبا", text="لا أحد يذكر هذا 🦉")]
+    return found
+
+
+@pytest.fixture(scope="session")
+def summary(rows: list[Row], lessons: list[Lesson]) -> dict[str, Any]:
+    return build(rows, run=RUN, lessons=lessons)
+
+
+@pytest.fixture(scope="session")
+def tell(rows: list[Row]) -> Callable[[str], Trajectory]:
+    """The whole conversation behind a row, by its trajectory id."""
+    known = {row.trajectory_id: row for row in rows}
+
+    def one(trajectory_id: str) -> Trajectory:
+        row = known[trajectory_id]
+        options = "ka zu mo li"
+        notes = (
+            "\n".join(f"- {one_id.rsplit('-', 1)[-1]}" for one_id in row.lesson_ids) or "Nothing was noted for this."
+        )
+        said = f"THINK[The writer feels {row.category}.]\nANSWER[{row.answer}]"
+        messages = (
+            {
+                "role": "system",
+                "content": "You choose the code that fits a text.\n" + "Reply with commands only.\n" * 4,
+            },
+            {"role": "user", "content": f"Notes:\n{notes}\n\nText: {row.task}\nCodes: {options}"},
+            {"role": "assistant", "content": said},
+            {"role": "user", "content": "Right." if row.solved else "Wrong."},
+        )
+        outcome = Outcome(success=row.success, reward=row.reward, reason=row.reason, answer=row.answer)
+        return Trajectory(
+            id=trajectory_id,
+            task_id=row.task_id,
+            task=row.task,
+            category=row.category,
+            agent="dialogue",
+            messages=messages,
+            outcome=outcome,
+            lesson_ids=row.lesson_ids,
+            usage=row.usage,
+        )
+
+    return one

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from seasoned.report.summary import build
+
+
+def _rows(make_row, **solved):
+    """`solved` gives per condition how many of 60 tasks, counted from the first, are solved."""
+    return [
+        make_row(name.replace("_", "-"), f"t{i}", success=i < n, trained_on=30 if name == "expnote" else 0)
+        for name, n in solved.items()
+        for i in range(60)
+    ]
+
+
+def test_a_difference_is_said_with_its_p(make_row):
+    found = build(_rows(make_row, disabled=15, expnote=41), run={})
+    assert found["headline"] == "ExpNote solved 41 of 60, 26 more than without notes (15; exact McNemar p < 0.001)."
+
+
+def test_a_harm_is_said_as_plainly(make_row):
+    found = build(_rows(make_row, disabled=30, expnote=20), run={})
+    assert found["headline"] == "ExpNote solved 20 of 60, 10 fewer than without notes (30; exact McNemar p = 0.002)."
+
+
+@pytest.mark.parametrize(
+    ("solved", "sentence"),
+    [
+        ({"disabled": 28, "expnote": 30}, "ExpNote solved 30 of 60, 28 without notes (exact McNemar p = 0.50)."),
+        ({"disabled": 30, "expnote": 30}, "ExpNote solved 30 of 60, 30 without notes (exact McNemar p = 1.00)."),
+    ],
+)
+def test_no_difference_is_said_too(make_row, solved, sentence):
+    assert build(_rows(make_row, **solved), run={})["headline"] == f"No difference was found: {sentence}"
+
+
+def test_another_baseline_is_named(make_row):
+    rows = _rows(make_row, few_shot=10, expnote=41)
+    assert "31 more than few-shot (10;" in build(rows, run={}, baseline="few-shot")["headline"]
+    rows = _rows(make_row, few_shot=30, expnote=31)
+    assert "few-shot 30 (" in build(rows, run={}, baseline="few-shot")["headline"]
+
+
+def test_where_some_episodes_failed_the_claim_is_about_the_common_ones(make_row):
+    rows = _rows(make_row, disabled=15, expnote=41)
+    rows[0] = rows[0].model_copy(update={"success": None, "reason": "error"})
+    found = build(rows, run={})
+    assert found["headline"].startswith("ExpNote solved 40 of 59 test episodes that both finished, 26 more")
+    assert found["remarks"][0] == "Errors of the server, left out of every rate: disabled 1."
+
+
+def test_nothing_to_compare_with(make_row):
+    assert "no baseline" in build(_rows(make_row, expnote=7), run={})["headline"]
+    assert build(_rows(make_row, disabled=7), run={})["headline"].startswith("disabled solved 7 of 60; there is no")
+    apart = [make_row("disabled", "a", success=True), make_row("expnote", "b", success=True)]
+    assert "no test task in common" in build(apart, run={})["headline"]
+
+
+def test_only_errors_is_no_result(make_row):
+    rows = [make_row(name, reason="error") for name in ("disabled", "expnote")]
+    assert build(rows, run={})["headline"].startswith("No test episode was finished")
+
+
+def test_remarks_say_what_a_reader_must_know(summary):
+    text = " ".join(summary["remarks"])
+    assert "disabled 1, ExpNote 1" in text
+    assert "budget" in text
+    assert "pooled over 2 seeds;" in text
+    assert "±" in text
+    assert "not corrected" in text

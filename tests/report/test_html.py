@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seasoned.errors import DataError
+from seasoned.report.episodes import choose_episodes
+from seasoned.report.html import render, write_report
+from seasoned.report.summary import build
+from seasoned.types import Lesson, Trajectory
+
+EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</style>\x00\u202eمرحبا 🦉 \ud83d"
+# What a JSON reader or pydantic lets through; the half character can only come from elsewhere.
+EVIL_STORED = EVIL.replace("\ud83d", "")
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags in order; complains about what is opened and never closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def _check_inert(text: str) -> Page:
+    page = Page(text)
+    names = [tag for tag, _ in page.tags]
+    assert not {"script", "iframe", "img", "link", "object", "form", "base"} & set(names)
+    assert names.count("style") == 1
+    for _, attributes in page.tags:
+        assert not [name for name in attributes if name.startswith("on")]
+        for name in ("src", "href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#")
+    assert "@import" not in text
+    assert "url(http" not in text
+    assert "default-src 'none'" in text
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(summary, rows, lessons, tell) -> str:
+    episodes = [tell(one) for one in choose_episodes(summary, rows)]
+    return render(summary, rows, episodes, lessons, '[llm]\nmodel = "local"\n')
+
+
+def test_the_page_says_what_was_found(page: str, summary: dict[str, Any]):
+    parsed = _check_inert(page)
+    text = " ".join(" ".join(parsed.text).split())
+    assert summary["headline"] in text
+    for words in ("Qwen2.5-Coder", "88 of 119 solved", "gpt-3.5-turbo, paper", "Recalled for it", 'model = "local"'):
+        assert words in text
+    assert "pip install 'seasoned[local,eval]==0.1.0'" in text
+    assert [tag for tag, _ in parsed.tags].count("svg") == 4
+    assert len([1 for tag, attributes in parsed.tags if tag == "details" and "open" in attributes]) == 1
+
+
+def test_ids_are_unique(page: str):
+    ids = [attributes["id"] for _, attributes in Page(page).tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_light_dark_and_print_are_provided_for(page: str):
+    for rule in ("prefers-color-scheme: dark", "@media print", "viewport", "var(--blue, #0072b2)"):
+        assert rule in page
+
+
+def test_foreign_text_is_escaped_everywhere(make_row):
+    rows = [
+        make_row(
+            name, f"t{i}", benchmark=EVIL_STORED, success=i % 2 == 0, trained_on=n, task=EVIL_STORED, gold=EVIL_STORED,
+            answer=EVIL_STORED, reason=EVIL_STORED, category=EVIL_STORED * i, lesson_ids=("l",),
+            trajectory_id=f"{name}{n}{i}", usage={"prompt_tokens": 5},
+        )
+        for name, sizes in ((EVIL_STORED, (0,)), (EVIL_STORED + "b", (3, 6)))
+        for n in sizes
+        for i in range(3)
+    ]  # fmt: skip
+    lessons = [Lesson(id="l", kind="note", key=EVIL_STORED, text=EVIL_STORED)]
+    run = dict.fromkeys(("id", "name", "model", "started", "finished", "version", "command"), EVIL) | {"seeds": [EVIL]}
+    told = [
+        Trajectory(
+            id=row.trajectory_id,
+            task_id=row.task_id,
+            task=EVIL_STORED,
+            lesson_ids=("l",),
+            messages=({"role": EVIL_STORED, "content": EVIL_STORED}, {"role": "system", "content": EVIL_STORED}),
+        )
+        for row in rows
+    ]
+    text = render(build(rows, run=run, lessons=lessons, baseline=EVIL_STORED), rows, told, lessons, EVIL)
+    parsed = _check_inert(text)
+    text.encode()
+    assert "<script" not in text
+    assert "\u202e" not in text
+    assert "\x00" not in text
+    assert "49" not in [piece.strip() for piece in parsed.text]
+    assert "مرحبا 🦉" in text
+
+
+def test_a_reply_of_a_megabyte_makes_no_page_of_a_megabyte(make_row):
+    row = make_row(success=True, trajectory_id="tra")
+    told = Trajectory(id="tra", task_id="t0", task="t", messages=({"role": "assistant", "content": "ab " * 350_000},))
+    text = render(build([row], run={}), [row], [told], [], "x" * 1_000_000)
+    assert len(text) < 80_000
+    assert "characters left out" in text
+
+
+def test_an_empty_run_has_a_page():
+    parsed = _check_inert(render(build([], run={}), []))
+    assert "No test episode was finished" in " ".join(parsed.text)
+
+
+def test_without_matplotlib_the_page_says_so(monkeypatch, summary, rows):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    text = render(summary, rows)
+    assert "There are no plots" in text
+    assert "<svg" not in text
+
+
+def test_an_unknown_cost_is_called_unknown(make_row):
+    rows = [make_row(success=True, usage={"prompt_tokens": 9, "calls": 1, "cost": None})]
+    assert "1 model calls, cost unknown" in render(build(rows, run={}), rows)
+
+
+def test_the_file_is_whole_or_not_there(tmp_path: Path, monkeypatch, summary, rows):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    target = tmp_path / "report.html"
+    assert write_report(target, summary, rows) == target
+    assert target.read_text(encoding="utf-8") == render(summary, rows)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(DataError, match="could not be written"):
+        write_report(tmp_path / "missing" / "report.html", summary, rows)
+
+
+def test_a_failed_write_leaves_no_trace(tmp_path: Path, monkeypatch, summary, rows):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(DataError):
+        write_report(tmp_path / "report.html", summary, rows)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]

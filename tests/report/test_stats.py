@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.errors import DataError, MissingExtraError
+from seasoned.report import stats
+
+# The closed form, evaluated by hand with z = 1.959964.
+WILSON = [
+    (0, 10, 0.0, 0.27753),
+    (10, 10, 0.72247, 1.0),
+    (5, 10, 0.23659, 0.76341),
+    (15, 60, 0.15778, 0.37234),
+    (41, 60, 0.55766, 0.78694),
+    (1, 1, 0.20655, 1.0),
+]
+
+
+@pytest.mark.parametrize(("successes", "n", "low", "high"), WILSON)
+def test_wilson_known_values(successes, n, low, high):
+    assert stats.wilson(successes, n) == pytest.approx((low, high), abs=2e-5)
+
+
+def test_wilson_of_nothing_knows_nothing():
+    assert stats.wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "level"), [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 0.0), (1, 2, 1.0), (1, 2, 95)]
+)
+def test_wilson_refuses_nonsense(successes, n, level):
+    with pytest.raises(DataError):
+        stats.wilson(successes, n, level)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_properties(counts):
+    successes, n = counts
+    low, high = stats.wilson(successes, n)
+    assert 0 <= low <= successes / n <= high <= 1
+    mirrored = stats.wilson(n - successes, n)
+    assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx((low, high), abs=1e-9)
+    wider = stats.wilson(successes, n, 0.99)
+    assert wider[0] <= low
+    assert wider[1] >= high
+    more = stats.wilson(10 * successes, 10 * n)
+    assert more[1] - more[0] < high - low
+
+
+def _pairs(both: int, only_a: int, only_b: int, neither: int) -> tuple[dict[int, bool], dict[int, bool]]:
+    cells = [(True, True)] * both + [(True, False)] * only_a + [(False, True)] * only_b + [(False, False)] * neither
+    return {i: a for i, (a, _) in enumerate(cells)}, {i: b for i, (_, b) in enumerate(cells)}
+
+
+@pytest.mark.parametrize(
+    ("cells", "p"),
+    [
+        ((0, 0, 0, 0), 1.0),
+        ((7, 0, 0, 9), 1.0),
+        ((3, 1, 0, 3), 1.0),
+        ((0, 0, 5, 0), 2 / 2**5),
+        ((0, 1, 9, 0), 2 * 11 / 2**10),
+        ((20, 6, 6, 20), 1.0),
+        ((10, 0, 26, 24), 2 / 2**26),
+    ],
+)
+def test_mcnemar_known_values(cells, p):
+    a, b = _pairs(*cells)
+    found = stats.mcnemar(a, b)
+    assert (found.both, found.only_a, found.only_b, found.neither) == cells
+    assert found.p == pytest.approx(p)
+    assert found.n == sum(cells)
+
+
+def test_mcnemar_takes_only_what_both_attempted():
+    found = stats.mcnemar({"x": True, "y": True, "z": False}, {"y": False, "z": True, "w": True})
+    assert (found.n, found.only_a, found.only_b) == (2, 1, 1)
+    assert found.points == 0
+    assert stats.mcnemar({"x": True}, {"y": True}).points is None
+
+
+@given(st.tuples(*[st.integers(0, 25)] * 4))
+def test_mcnemar_properties(cells):
+    a, b = _pairs(*cells)
+    found, turned = stats.mcnemar(a, b), stats.mcnemar(b, a)
+    assert 0 < found.p <= 1
+    assert found.p == turned.p
+    assert (found.only_a, found.only_b) == (turned.only_b, turned.only_a)
+    m, k = found.only_a + found.only_b, min(found.only_a, found.only_b)
+    exact = min(1.0, 2 * sum(math.comb(m, i) for i in range(k + 1)) / 2**m)
+    assert found.p == pytest.approx(exact)
+
+
+@given(st.tuples(*[st.integers(0, 9)] * 4))
+def test_transitions_are_the_cells_of_mcnemar(cells):
+    a, b = _pairs(*cells)
+    moved = stats.transitions(a, {**b, 999: True})
+    assert (moved.tt, moved.tf, moved.ft, moved.ff) == cells
+    assert moved.n == sum(cells)
+
+
+def test_mean_and_error():
+    assert stats.mean_and_error([0.25]) == (0.25, None)
+    mean, error = stats.mean_and_error([36.0, 42.0])
+    assert (mean, error) == (39.0, pytest.approx(3.0))
+    assert stats.mean_and_error([2.0, 4.0, 9.0])[1] == pytest.approx(math.sqrt(13 / 3))
+    with pytest.raises(DataError):
+        stats.mean_and_error([])
+
+
+@pytest.mark.parametrize(
+    ("performance", "baseline", "count", "printed"),
+    [(51, 35, 73, 0.219), (55, 35, 55, 0.364), (56, 49, 166, 0.042), (66, 57, 14, 0.643), (71, 50, 46, 0.456)],
+)
+def test_efficiency_gives_the_papers_table_3(performance, baseline, count, printed):
+    # The table cuts rather than rounds: 21 / 46 is 0.4565.
+    assert stats.efficiency(performance, baseline, count) == pytest.approx(printed, abs=6e-4)
+
+
+def test_efficiency_of_no_lessons_is_unknown():
+    assert stats.efficiency(60, 50, 0) is None
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(n, c, k) for n in (1, 3, 5) for c in range(n + 1) for k in range(1, n + 1)])
+def test_pass_at_k_and_pass_hat_k_count_every_choice_of_attempts(n, c, k):
+    attempts = [True] * c + [False] * (n - c)
+    choices = list(itertools.combinations(attempts, k))
+    assert stats.pass_at_k(n, c, k) == pytest.approx(sum(map(any, choices)) / len(choices))
+    assert stats.pass_hat_k(n, c, k) == pytest.approx(sum(map(all, choices)) / len(choices))
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 0), (3, 1, 4), (0, 0, 1)])
+def test_pass_k_refuses_nonsense(n, c, k):
+    with pytest.raises(DataError):
+        stats.pass_at_k(n, c, k)
+    with pytest.raises(DataError):
+        stats.pass_hat_k(n, c, k)
+
+
+def test_without_scipy_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(MissingExtraError, match=r"scipy.*seasoned\[eval\]"):
+        stats.require()
+    with pytest.raises(MissingExtraError):
+        stats.wilson(1, 2)
+    assert stats.wilson(0, 0) == (0.0, 1.0)

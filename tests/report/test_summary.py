@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seasoned.report.rows import Row
+from seasoned.report.summary import build, condition_of, pair_of
+from seasoned.types import Usage
+
+
+def test_the_made_up_run(summary: dict[str, Any]):
+    assert [block["name"] for block in summary["conditions"]] == [
+        "disabled",
+        "few-shot",
+        "expnote",
+        "positive",
+        "negative",
+    ]
+    assert summary["method"] == "expnote"
+    block = condition_of(summary, "expnote")
+    assert (block["n"], block["errors"], block["trained_on"]) == (119, 1, 60)
+    assert block["reasons"] == {"answered": 118, "error": 1, "budget": 1}
+    assert block["interval"][0] < block["accuracy"] < block["interval"][1]
+    assert sum(part["n"] for part in block["per_seed"]) == 119
+    assert sum(part["n"] for part in block["categories"].values()) == 119
+    assert [point["trained_on"] for point in summary["curve"] if point["condition"] == "expnote"] == [0, 15, 30, 60]
+    assert summary["curve"][0]["successes"] == condition_of(summary, "disabled")["successes"]
+    assert {one["type"] for one in summary["efficiency"]} == {"positive", "negative"}
+    assert summary["training"]["n"] == 120
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_pairs_share_their_tasks_and_put_the_baseline_first(summary: dict[str, Any]):
+    pair = pair_of(summary, "disabled", "expnote")
+    moved = next(one for one in summary["transitions"] if one["condition"] == "expnote")
+    assert pair["n"] == moved["n"] == 118
+    assert (pair["only_b"], pair["only_a"]) == (moved["F=>T"], moved["T=>F"])
+    assert (pair["both"], pair["neither"]) == (moved["T=>T"], moved["F=>F"])
+    assert pair["points"] == pytest.approx(100 * (pair["only_b"] - pair["only_a"]) / 118)
+    assert len(summary["pairs"]) == 10
+    assert pair_of(summary, "expnote", "disabled") is None
+
+
+def test_errors_are_left_out_and_budgets_are_failures(make_row):
+    rows = [make_row(task_id=f"t{i}", success=True) for i in range(3)]
+    rows += [make_row(task_id="e", reason="error"), make_row(task_id="u"), make_row(task_id="b", reason="budget")]
+    block = build(rows, run={})["conditions"][0]
+    assert (block["n"], block["successes"], block["errors"], block["accuracy"]) == (4, 3, 2, 0.75)
+    assert block["reasons"]["budget"] == 1
+
+
+def test_training_rows_never_enter_an_accuracy(make_row):
+    rows = [make_row(success=False), make_row(task_id="x", split="train", success=True)]
+    found = build(rows, run={})
+    assert found["conditions"][0]["successes"] == 0
+    assert (found["training"]["n"], found["training"]["successes"]) == (1, 1)
+
+
+def test_a_repeated_episode_counts_once_but_its_training_tokens_twice(make_row):
+    usage = Usage(prompt_tokens=10, completion_tokens=1, calls=1)
+    again = [make_row(split="train", reason="error", usage=usage), make_row(split="train", success=True, usage=usage)]
+    training = build(again, run={})["training"]
+    assert (training["n"], training["errors"], training["tokens"]["total"], training["calls"]) == (1, 0, 22, 2)
+
+
+def test_one_unknown_cost_makes_the_sum_unknown(make_row):
+    rows = [make_row(task_id=str(i), success=True, usage=Usage(cost=c)) for i, c in enumerate((0.5, None))]
+    found = build(rows, run={})
+    assert found["conditions"][0]["cost"] is None
+    assert any("price" in remark for remark in found["remarks"])
+
+
+def test_the_first_episode_is_left_out_of_the_cached_share(make_row):
+    rows = [
+        make_row(name, str(i), success=True, usage=Usage(prompt_tokens=100, cached_tokens=0 if i == 0 else 90))
+        for name in ("disabled", "expnote")
+        for i in range(3)
+    ]
+    found = build(rows, run={})
+    assert found["cached_share"] == pytest.approx(0.9)
+    assert [block["cached_share"] for block in found["conditions"]] == pytest.approx([0.9, 0.9])
+    assert build(rows[:1], run={})["cached_share"] is None
+
+
+def test_order_is_baseline_then_the_callers_then_as_they_come(make_row):
+    rows = [make_row(name, success=True) for name in ("z", "cot", "expnote", "disabled")]
+    names = [block["name"] for block in build(rows, run={"conditions": ["expnote", "missing"]})["conditions"]]
+    assert names == ["disabled", "expnote", "z", "cot"]
+
+
+def test_the_method_is_the_first_that_learned_not_the_best(make_row):
+    rows = [make_row("disabled", success=False), make_row("cot", success=True)]
+    rows += [make_row("expnote", success=False, trained_on=5), make_row("merge", success=True, trained_on=5)]
+    assert build(rows, run={})["method"] == "expnote"
+    assert build(rows, run={"method": "merge"})["method"] == "merge"
+    assert build(rows, run={"method": "nobody"})["method"] == "expnote"
+    assert build(rows[:2], run={})["method"] == "cot"
+    assert build(rows[:1], run={})["method"] is None
+
+
+def test_folds_of_different_size_are_both_in(make_row):
+    rows = [make_row("expnote", "a", fold=0, success=True, trained_on=3)]
+    rows += [make_row("expnote", "b", fold=1, success=False, trained_on=2)]
+    block = build(rows, run={})["conditions"][0]
+    assert (block["n"], block["mean"], block["error"]) == (2, 0.5, pytest.approx(0.5))
+
+
+def test_a_method_evaluated_with_no_training_keeps_its_own_starting_point(make_row):
+    rows = [make_row("disabled", success=True)]
+    rows += [make_row("expnote", success=False, trained_on=n) for n in (0, 10)]
+    assert [(p["trained_on"], p["successes"]) for p in build(rows, run={})["curve"]] == [(0, 0), (10, 0)]
+
+
+def test_nothing_at_all():
+    found = build([], run={"id": "r"})
+    assert found["conditions"] == found["pairs"] == found["curve"] == found["lessons"] == []
+    assert found["method"] is None
+    assert found["headline"].startswith("No test episode")
+
+
+_ROWS = st.lists(
+    st.builds(
+        Row,
+        run_id=st.just("r"),
+        benchmark=st.just("emoji"),
+        condition=st.sampled_from(["disabled", "expnote", "positive", "x|<y>"]),
+        seed=st.integers(0, 1),
+        fold=st.integers(0, 1),
+        split=st.sampled_from(["train", "test"]),
+        task_id=st.sampled_from("abc"),
+        task=st.just("t"),
+        success=st.none() | st.booleans(),
+        reward=st.none() | st.floats(0, 1),
+        reason=st.sampled_from(["answered", "budget", "error", "unfinished"]),
+        trained_on=st.sampled_from([0, 5, 9]),
+        usage=st.builds(Usage, cost=st.none() | st.just(0.25), prompt_tokens=st.integers(0, 9)),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(_ROWS)
+def test_any_rows_give_a_summary_that_adds_up(rows: list[Row]):
+    found = build(rows, run={"id": "r"})
+    json.dumps(found, allow_nan=False)
+    for block in found["conditions"]:
+        assert 0 <= block["successes"] <= block["n"]
+        assert block["n"] + block["errors"] == sum(block["reasons"].values())
+        assert block["interval"][0] <= block["interval"][1]
+        assert (block["accuracy"] is None) == (block["n"] == 0)
+    for pair in found["pairs"]:
+        assert pair["n"] == pair["both"] + pair["only_a"] + pair["only_b"] + pair["neither"]
+        assert 0 < pair["p"] <= 1

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from seasoned.report import tables
+from seasoned.report.summary import build
+from seasoned.types import Lesson, Usage
+
+EVIL = "[red]x[/red] | <b>\x1b[31m\u202e\n`"
+
+
+def _drawn(table: tables.Table, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(tables.to_rich(table, width))
+    return console.file.getvalue()
+
+
+def test_the_main_table(summary: dict[str, Any]):
+    table = tables.main_table(summary)
+    own = [line for line in table.lines if not line.source]
+    assert [line.cells[0] for line in own] == ["disabled", "few-shot", "ExpNote", "positive", "negative"]
+    expnote = next(line for line in own if line.strong)
+    assert expnote.cells[0] == "ExpNote"
+    assert expnote.cells[1] == f"{expnote.values['successes']}/119"
+    assert expnote.cells[4] == "<0.001"
+    assert own[0].cells[3:5] == ("—", "—")
+    assert all(len(line.cells) == len(table.columns) for line in table.lines)
+
+
+def test_published_figures_are_marked_as_another_models(summary: dict[str, Any]):
+    found = {which: [x for x in tables.main_table(summary, which=which).lines if x.source] for which in tables_which()}
+    assert [len(lines) for lines in found.values()] == [0, 5, 10]
+    assert {line.source for line in found["all"]} == {"gpt-3.5-turbo, paper"}
+    assert [line.cells[2] for line in found["matching"]] == ["57.0%", "47.0%", "74.0%", "66.0%", "60.0%"]
+    assert "another model" in tables.main_table(summary).notes[0]
+
+
+def tables_which() -> tuple[tables.Which, ...]:
+    return ("none", "matching", "all")
+
+
+def test_an_unknown_cost_is_a_dash(make_row):
+    rows = [make_row("disabled", success=True, usage=Usage(cost=None)), make_row("cot", success=True)]
+    lines = tables.main_table(build(rows, run={})).lines
+    assert [line.cells[7] for line in lines] == ["—", "$0"]
+
+
+def test_the_terminal_keeps_every_figure_whole(summary: dict[str, Any]):
+    table = tables.main_table(summary)
+    for width in (60, 80, 120):
+        drawn = _drawn(table, width)
+        assert max(len(line.rstrip()) for line in drawn.splitlines()) <= width
+        assert "73.9% [65, 81]" in drawn
+    assert "Left out of this narrow terminal: tokens in (cached)" in _drawn(table, 80).replace("\n", " ")
+    assert "45.6k (93%)" in _drawn(table, 120)
+    assert "Left out" not in _drawn(table, 120)
+
+
+def test_foreign_text_is_no_markup(make_row):
+    rows = [make_row(EVIL, success=True, trained_on=2, lesson_ids=("l",))]
+    lessons = [Lesson(id="l", kind="note", key=EVIL, text=EVIL * 40)]
+    found = build(rows, run={}, lessons=lessons, baseline="[bold]no")
+    for table in (tables.main_table(found), tables.lessons_table(found)):
+        drawn = _drawn(table, 200)
+        assert "[red]x[/red]" in drawn
+        assert "\x1b" not in drawn
+        written = tables.to_markdown(table)
+        assert "\\[red\\]x\\[/red\\] \\| &lt;b>" in written
+        assert "<b>" not in written
+        json.dumps(tables.to_json(table))
+
+
+def test_markdown_has_as_many_cells_in_every_line(summary: dict[str, Any]):
+    for table in (tables.main_table(summary), tables.lessons_table(summary, limit=3)):
+        rows = [line for line in tables.to_markdown(table).splitlines() if line.startswith("|")]
+        assert {row.count(" | ") for row in rows} == {len(table.columns) - 1}
+        assert len(rows) == len(table.lines) + 2
+    written = tables.to_markdown(tables.main_table(summary))
+    assert "| *ExpNote (gpt-3.5-turbo, paper)* |" in written
+    assert "| **ExpNote** |" in written
+
+
+def test_json_has_figures_not_their_looks(summary: dict[str, Any]):
+    found = json.loads(json.dumps(tables.to_json(tables.main_table(summary))))
+    assert found["rows"][0]["n"] == 119
+    assert found["rows"][0]["source"] == ""
+    assert found["rows"][-1]["value"] == 60.0
+    assert found["columns"][2] == "accuracy [95%]"
+
+
+def test_the_lessons_table(summary: dict[str, Any]):
+    table = tables.lessons_table(summary, limit=4)
+    assert len(table.lines) == 4
+    assert table.lines[0].cells[0] == "the"
+    assert [column.name for column in table.columns][2] == "seed"
+    assert table.notes[0] == f"{len(summary['lessons']) - 4} more lessons are in summary.json."
+    assert "2 of 18 lessons were never recalled" in table.notes[1]
+
+
+def test_one_seed_needs_no_seed_column(make_row):
+    train = make_row("expnote", "x", split="train", trajectory_id="s", success=True)
+    found = build([train], run={}, lessons=[Lesson(kind="note", text="t", sources=("s",))])
+    assert "seed" not in [column.name for column in tables.lessons_table(found).columns]
+
+
+def test_runs_side_by_side(make_row, rows, summary):
+    other = [row.model_copy(update={"success": True, "reason": "answered"}) for row in rows]
+    second = build(other, run={"id": "two", "benchmark": "emoji", "model": "m"})
+    table = tables.comparison_table([summary, second], [rows, other])
+    assert len(table.lines) == 10
+    first, later = table.lines[2], table.lines[7]
+    assert first.cells[5:8] == ("—", "—", "—")
+    assert later.cells[:4] == ("two", "m", "ExpNote", "120/120")
+    assert later.values["pairs"] == 119
+    assert later.values["p"] < 0.001
+    assert [line.values["p"] for line in tables.comparison_table([summary, second]).lines] == [None] * 10
+
+
+def test_runs_of_other_benchmarks_are_never_paired(make_row):
+    rows = [make_row(success=True)]
+    found = [build(rows, run={"id": name, "benchmark": name}) for name in ("emoji", "lets")]
+    assert tables.comparison_table(found, [rows, rows]).lines[1].values["pairs"] is None
+
+
+def test_show_prints_headline_table_and_lessons(summary: dict[str, Any]):
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    tables.show(summary, console)
+    printed = console.file.getvalue()
+    assert printed.startswith("ExpNote solved")
+    assert "Test episodes" in printed
+    assert "Lessons and what came of them" in printed
+
+
+@pytest.mark.parametrize("width", [20, 100])
+def test_an_empty_run_can_be_shown(width):
+    console = Console(file=io.StringIO(), width=width)
+    tables.show(build([], run={}), console)
+    assert "No test" in console.file.getvalue()

@@ -1,0 +1,158 @@
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect
+
+import seasoned
+from seasoned.errors import StoreError, StoreVersionError
+from seasoned.store import schema, upgrade
+from seasoned.store.sql import Store
+from seasoned.types import Lesson
+
+NEXT = """
+from alembic import op
+from sqlalchemy import Column, Text
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade():
+    op.add_column("lessons", Column("mood", Text))
+    with op.batch_alter_table("lessons") as batch:  # rebuilds the table in SQLite
+        batch.alter_column("category", server_default="none")
+"""
+
+
+def test_the_migrations_make_the_tables_of_the_schema(store):
+    with store._read() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": schema.VERSION_TABLE})
+        assert compare_metadata(context, schema.metadata) == []
+        asked = inspect(connection)
+        for name, table in schema.metadata.tables.items():
+            found = {index["name"]: index["column_names"] for index in asked.get_indexes(name)}
+            wanted = {index.name: [column.name for column in index.columns] for index in table.indexes}
+            assert wanted.items() <= found.items()
+            keys = {(tuple(k["constrained_columns"]), k["referred_table"]) for k in asked.get_foreign_keys(name)}
+            assert keys == {((k.parent.name,), k.column.table.name) for k in table.foreign_keys}
+
+
+def test_the_newest_migration_is_the_head():
+    config = Config()
+    config.set_main_option("script_location", str(upgrade.MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    scripts = ScriptDirectory.from_config(config)
+    assert scripts.get_heads() == [schema.HEAD]
+    assert tuple(script.revision for script in scripts.walk_revisions())[::-1] == schema.VERSIONS
+
+
+def test_opening_a_store_of_today_needs_no_alembic(path):
+    Store(path).close()
+    code = (
+        "import sys; from seasoned.store.sql import Store; Store(sys.argv[1]).close(); print('alembic' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"
+
+
+def test_a_store_of_a_newer_seasoned(address):
+    with Store(address) as store, store._write() as connection:
+        connection.exec_driver_sql(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0999'")
+    with pytest.raises(
+        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0001.*install a newer"
+    ) as caught:
+        Store(address)
+    assert seasoned.__version__ in str(caught.value)
+
+
+def test_a_database_of_somebody_else_is_left_alone(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE bookmarks (url)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="not a store of Seasoned: it has the tables bookmarks"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_that_lost_its_version(address):
+    with Store(address) as store, store._write() as connection:
+        connection.exec_driver_sql(f"DROP TABLE {schema.VERSION_TABLE}")
+    with pytest.raises(StoreError, match="is a database, but not a store of Seasoned"):
+        Store(address)
+
+
+@pytest.fixture
+def tomorrow(tmp_path, monkeypatch):
+    """A Seasoned with one migration more."""
+
+    def make(script):
+        folder = tmp_path / "migrations 100%"
+        shutil.copytree(upgrade.MIGRATIONS, folder)
+        (folder / "versions" / "0002_next.py").write_text(script)
+        monkeypatch.setattr(upgrade, "MIGRATIONS", folder)
+        monkeypatch.setattr(schema, "HEAD", "0002")
+        monkeypatch.setattr(schema, "VERSIONS", ("0001", "0002"))
+
+    return make
+
+
+def columns(store):
+    with store._read() as connection:
+        return {column["name"] for column in inspect(connection).get_columns("lessons")}
+
+
+def test_an_older_store_is_migrated_and_keeps_everything(address, tomorrow):
+    lesson = Lesson(kind="note", text="a", sources=("tra-1",))
+    with Store(address) as store:
+        store.add_lessons("s", [lesson], who="person")
+    tomorrow(NEXT)
+    with Store(address) as store:
+        assert "mood" in columns(store)
+        assert store.lessons("s") == [lesson]
+        assert len(store.history(lesson.id)) == 1  # foreign keys did not delete it when the table was rebuilt
+        with store._read() as connection:
+            assert upgrade.stored_version(connection, "it") == "0002"
+    Store(address).close()
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(address, tomorrow, monkeypatch):
+    with Store(address) as store:
+        store.add_lessons("s", [Lesson(kind="note", text="a")], who="person")
+    with monkeypatch.context():
+        tomorrow(NEXT + '    op.execute("INSERT INTO nowhere VALUES (1)")\n')
+        with pytest.raises(StoreError, match="nowhere"):
+            Store(address)
+    for name, value in (("HEAD", "0001"), ("VERSIONS", ("0001",))):
+        monkeypatch.setattr(schema, name, value)
+    with Store(address) as store:
+        assert "mood" not in columns(store)
+        assert len(store.lessons("s")) == 1
+
+
+def test_threads_may_open_one_new_store_at_once(address):
+    opened, failed = [], []
+
+    def work():
+        try:
+            opened.append(Store(address))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert all(store.check() == [] for store in opened)
+    for store in opened:
+        store.close()

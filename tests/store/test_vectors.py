@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from seasoned.errors import ContractError, EmbedderMismatchError, StoreError
+from seasoned.store.vectors import VectorCache, digest, embed, top_k
+from seasoned.types import Lesson
+
+
+def unit(rows):
+    rows = np.asarray(rows, dtype=np.float32)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(norms == 0, 1, norms)
+
+
+class Letters:
+    """Counts letters, and how often it was asked."""
+
+    name, dim = "letters", 26
+
+    def __init__(self):
+        self.asked = []
+
+    def embed(self, texts):
+        self.asked.append(list(texts))
+        return unit([[text.count(chr(97 + i)) for i in range(26)] for text in texts])
+
+
+@given(
+    arrays(np.float32, st.tuples(st.integers(0, 60), st.just(4)), elements=st.integers(-2, 2).map(float)),
+    arrays(np.float32, 4, elements=st.integers(-2, 2).map(float)),
+    st.integers(-1, 70),
+)
+def test_top_k_is_exact_with_ties_in_order(matrix, query, k):
+    rows, query = unit(matrix), unit(query[None])[0]
+    indices, scores = top_k(rows, query, k)
+    exact = (rows.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    wanted = sorted(range(len(rows)), key=lambda i: (-exact[i], i))[: max(k, 0)]
+    assert indices.tolist() == wanted
+    assert scores.tolist() == [np.float32(exact[i]) for i in wanted]
+    assert scores.dtype == np.float32
+
+
+def test_equal_rows_tie_wherever_they_stand():
+    """A plain product gives equal rows of a large matrix different scores, by where they stand."""
+    row = unit(np.random.default_rng(3).standard_normal((1, 383)))
+    matrix = np.tile(row, (1003, 1))
+    indices, scores = top_k(matrix, unit(np.random.default_rng(4).standard_normal((1, 383)))[0], 10)
+    assert indices.tolist() == list(range(10))
+    assert len(set(scores.tolist())) == 1
+
+
+def test_top_k_among_some_rows():
+    matrix = unit([[1, 0], [1, 0.1], [0, 1], [1, 0], [-1, 0]])
+    query = np.array([1, 0], dtype=np.float32)
+    assert top_k(matrix, query, 2, np.array([4, 3, 2, 0]))[0].tolist() == [3, 0]  # a tie: as they stand in the rows
+    assert top_k(matrix, query, 9, np.array([2, 4]))[0].tolist() == [2, 4]
+    assert top_k(matrix, query, 3, np.zeros(0, dtype=np.intp))[0].tolist() == []
+    assert top_k(np.zeros((0, 2), dtype=np.float32), query, 3)[1].tolist() == []
+
+
+def test_vectors_come_back_bit_by_bit(store):
+    matrix = np.array([[1, -0.0, 1e-30], [np.pi, -2, 3e38]], dtype=np.float32)
+    store.put_vectors("lesson", ["b", "a"], "e", matrix)
+    ids, found = store.get_vectors("lesson", None, "e")
+    assert ids == ["a", "b"]
+    assert found.dtype == np.float32
+    assert found.tobytes() == matrix[::-1].tobytes()
+    ids, found = store.get_vectors("lesson", ["b", "none", "a", "b"], "e")
+    assert ids == ["b", "a"]
+    assert found.tobytes() == matrix.tobytes()
+    with store._read() as connection:
+        blob = connection.exec_driver_sql("SELECT data FROM vectors WHERE id = 'b'").scalar()
+    assert blob == matrix[0].astype("<f4").tobytes()
+
+
+def test_owners_and_embedders_do_not_mix(store):
+    for owner, name, value in (("lesson", "e", 1), ("lesson", "f", 2), ("trajectory", "e", 3)):
+        store.put_vectors(owner, ["a"], name, np.full((1, value), value, dtype=np.float32))
+    assert store.get_vectors("lesson", None, "f")[1].tolist() == [[2, 2]]
+    assert store.get_vectors("trajectory", ["a"], "e")[1].tolist() == [[3, 3, 3]]
+    ids, nothing = store.get_vectors("trajectory", ["a"], "f", dim=7)
+    assert (ids, nothing.shape) == ([], (0, 7))
+
+
+def test_another_dimension_or_text_is_another_vector(store):
+    store.put_vectors("lesson", ["a"], "e", np.ones((1, 2)), digests=[digest("x")])
+    store.put_vectors("lesson", ["b"], "e", np.ones((1, 3)), digests=[digest("x")])
+    assert store.get_vectors("lesson", None, "e", dim=2)[0] == ["a"]
+    with pytest.raises(EmbedderMismatchError, match="several dimensions"):
+        store.get_vectors("lesson", None, "e")
+    both = ["a", "b"]
+    assert store.get_vectors("lesson", both, "e", dim=3, digests=[digest("x")] * 2)[0] == ["b"]
+    assert store.get_vectors("lesson", ["b"], "e", digests=[digest("y")])[0] == []
+    store.put_vectors("lesson", ["a"], "e", np.zeros((1, 3)))
+    assert store.get_vectors("lesson", both, "e")[1].tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_vectors_that_cannot_be(store):
+    with pytest.raises(StoreError, match=r"2 vectors need a matrix of 2 rows, and this has shape \(1, 2\)"):
+        store.put_vectors("lesson", ["a", "b"], "e", np.ones((1, 2)))
+    with pytest.raises(StoreError, match=r"shape \(2,\)"):
+        store.put_vectors("lesson", ["a", "b"], "e", np.ones(2))
+    with pytest.raises(StoreError, match="finite numbers"):
+        store.put_vectors("lesson", ["a"], "e", np.array([[np.nan]]))
+    store.put_vectors("lesson", [], "e", np.ones((0, 2)))
+    assert store.get_vectors("lesson", None, "e")[0] == []
+
+
+def test_a_cache_embeds_each_text_once_and_stores_it(store):
+    letters = Letters()
+    items = [(f"les-{i}", "abc" * (i % 7) + "z") for i in range(1500)]
+    cache = VectorCache(store, "lesson", letters)
+    cache.fill(items[:1200])
+    cache.fill(items)
+    assert [len(texts) for texts in letters.asked] == [1024, 176, 300]
+    assert cache.rows(["les-0", "les-1499"]).tolist() == [0, 1499]
+    again = VectorCache(store, "lesson", letters)
+    again.fill(items)
+    assert len(letters.asked) == 3
+    query = letters.embed(["z"])[0]
+    rows = again.rows([i for i, _ in items])
+    assert again.search(query, 3, rows) == cache.search(query, 3, rows)
+    assert [i for i, _ in cache.search(query, 3, rows)] == ["les-0", "les-7", "les-14"]
+
+
+def test_a_cache_never_uses_the_vector_of_an_older_text(store):
+    letters = Letters()
+    cache = VectorCache(store, "lesson", letters)
+    cache.fill([("les-1", "aaa"), ("les-2", "bbb")])
+    cache.fill([("les-1", "bbb"), ("les-2", "aaa")])
+    rows = cache.rows(["les-1", "les-2"])
+    assert cache.search(letters.embed(["a"])[0], 1, rows) == [("les-2", 1.0)]
+    other = VectorCache(store, "lesson", letters)
+    other.fill([("les-1", "aaa")])  # what lies in the store is of the newer text
+    assert letters.asked[-1] == ["aaa"]
+
+
+def test_an_embedder_that_breaks_its_promise():
+    class Wrong(Letters):
+        def embed(self, texts):
+            return np.ones((len(texts), 3))
+
+    class Nan(Letters):
+        def embed(self, texts):
+            return np.full((len(texts), 26), np.nan)
+
+    for wrong in (Wrong(), Nan()):
+        with pytest.raises(ContractError, match=r"should give finite numbers of shape \(1, 26\)"):
+            embed(wrong, ["a"])
+
+
+def test_a_purged_lesson_takes_its_vectors_along(store):
+    lesson = Lesson(kind="note", text="a")
+    store.add_lessons("s", [lesson], who="model")
+    store.put_vectors("lesson", [lesson.id], "e", np.ones((1, 2)))
+    store.remove_lesson(lesson.id, who="person", purge=True)
+    assert store.get_vectors("lesson", None, "e")[0] == []

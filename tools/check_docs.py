@@ -1,0 +1,299 @@
+"""Checks that the documents are true: links, help texts and Python examples; and that no file names a private place.
+
+Run it as `python tools/check_docs.py`; `--write` first brings the help texts in docs/cli.md up to date.
+
+Always holds: a check only reads, and reports sentences that begin with path and line; `--write` changes docs/cli.md
+and no other file, and in it only the blocks of help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    import typer
+
+ROOT = Path(__file__).resolve().parent.parent
+CLI_PAGE = "docs/cli.md"
+WIDTH = 100
+
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})\s*([^`]*)$")
+_LINKS = (
+    re.compile(r"\]\(\s*<?([^)\s>]+)"),  # [text](target), ![text](target)
+    re.compile(r"^\s{0,3}\[[^\]]+\]:\s*<?([^\s>]+)"),  # [label]: target
+    re.compile(r"\b(?:href|src)=[\"']([^\"']+)"),
+)
+_INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_SCHEME = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//)")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+_ANCHOR = re.compile(r"<[a-zA-Z][^>]*\b(?:id|name)=[\"']([^\"']+)")
+_HELP = re.compile(r"^<!-- help: ([^>\n]+?) -->\n+```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BUILT = {".git", ".venv", "__pycache__", "build", "dist", "runs", ".hypothesis"}
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+# The patterns are put together from pieces, so that this file does not contain what it looks for.
+_INDEX_NAMES = "|".join(("py" + "pi", "npm" + "js", "python" + "hosted"))
+_BEFORE_PATH = r"(?<![\w.~}$-])"
+FORBIDDEN = {
+    "the address of a package index": re.compile(
+        rf"https?://[^\s\"'<>]*(?:{_INDEX_NAMES})|\b(?:{_INDEX_NAMES})\.(?:org|com|io)\b", re.IGNORECASE
+    ),
+    "a path of somebody's machine": re.compile(
+        _BEFORE_PATH + "/(?:" + "wo" + "rk|ro" + "ot|(?:ho" + "me|Us" + r"ers)/[\w.-]+)/|" + "/tm" + "p/lab"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of Markdown: the words after the fence, the text within, the line (from 1) where that begins."""
+
+    info: str
+    text: str
+    line: int
+
+
+def split(markdown: str) -> tuple[list[Block], list[tuple[int, str]]]:
+    """Split Markdown into its fenced blocks and its prose, the latter as (line number from 1, text).
+
+    An unclosed fence runs to the end, as in CommonMark; a fence inside a list loses its indentation.
+    """
+    blocks: list[Block] = []
+    prose: list[tuple[int, str]] = []
+    fence, info, start, indent = "", "", 0, 0
+    body: list[str] = []
+    for number, line in enumerate(markdown.splitlines(), start=1):
+        found = _FENCE.match(line)
+        if not fence:
+            if found:
+                fence, info, start, body = found[1], found[2].strip(), number + 1, []
+                indent = len(line) - len(line.lstrip())
+            else:
+                prose.append((number, line))
+        elif found and found[1][0] == fence[0] and len(found[1]) >= len(fence) and not found[2].strip():
+            blocks.append(Block(info, "\n".join(body) + "\n", start))
+            fence = ""
+        else:
+            body.append(line[min(indent, len(line) - len(line.lstrip())) :])
+    if fence:
+        blocks.append(Block(info, "\n".join(body) + "\n", start))
+    return blocks, prose
+
+
+def links(markdown: str) -> list[tuple[int, str]]:
+    """All link targets outside code, as (line number, target), in the order of lines."""
+    found = []
+    for number, line in split(markdown)[1]:
+        plain = _INLINE_CODE.sub("", line)
+        found += [(number, target) for pattern in _LINKS for target in pattern.findall(plain)]
+    return found
+
+
+def anchors(markdown: str) -> set[str]:
+    """The names that `#...` can point to: headings as GitHub spells them, and explicit ids."""
+    names: set[str] = set()
+    seen: Counter[str] = Counter()
+    for _, line in split(markdown)[1]:
+        names.update(_ANCHOR.findall(line))
+        heading = _HEADING.match(line)
+        if heading:
+            text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading[1])
+            slug = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+            names.add(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+            seen[slug] += 1
+    return names
+
+
+def check_links(root: Path, page: str, markdown: str) -> Iterator[str]:
+    """Report each relative link of `page` (a path relative to `root`) whose file or heading is not there."""
+    for line, target in links(markdown):
+        if _SCHEME.match(target):
+            continue
+        path, _, anchor = unquote(target).partition("#")
+        file, text = root / page, markdown
+        if path:
+            file = ((root if path.startswith("/") else file.parent) / path.lstrip("/")).resolve()
+            if not file.is_relative_to(root.resolve()):
+                yield f"{page}:{line}: the link {target} leaves the repository; link to a file inside it"
+                continue
+            if not file.exists():
+                yield f"{page}:{line}: the link {target} points to no file; correct it or add the file"
+                continue
+            text = (read(file) or "") if file.suffix == ".md" else ""
+        if anchor and file.suffix == ".md" and anchor.lower() not in anchors(text):
+            yield f"{page}:{line}: the link {target} names no heading of {file.name}; correct what follows the #"
+
+
+def check_python(page: str, markdown: str) -> Iterator[str]:
+    """Report each ```python block that does not compile; warnings of the compiler count."""
+    for block in split(markdown)[0]:
+        if block.info.split()[:1] != ["python"]:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                compile(block.text, page, "exec", dont_inherit=True)
+            except SyntaxError as error:
+                line = block.line + (error.lineno or 1) - 1
+                yield f"{page}:{line}: this Python example does not compile: {error.msg}"
+            except ValueError as error:
+                yield f"{page}:{block.line}: this Python example does not compile: {error}"
+
+
+def check_forbidden(path: str, text: str) -> Iterator[str]:
+    """Report each line of `text` that names a package index or a path of one machine."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for what, pattern in FORBIDDEN.items():
+            found = pattern.search(line)
+            if found:
+                yield f"{path}:{number}: this line names {what} ({found[0]}); leave it out"
+
+
+def check_help(page: str, markdown: str, texts: Mapping[str, str]) -> Iterator[str]:
+    """Report each help text of `page` that differs from what the program prints, is missing, or has no command."""
+    shown = set()
+    for found in _HELP.finditer(markdown):
+        name, line = found[1], markdown.count("\n", 0, found.start()) + 1
+        shown.add(name)
+        if name not in texts:
+            yield f"{page}:{line}: there is no command `{name}`; remove its section"
+        elif found[2] != texts[name]:
+            yield f"{page}:{line}: the help of `{name}` is not what the program prints; run `make docs`"
+    for name in texts:
+        if name not in shown:
+            yield f"{page}:1: the help of `{name}` is missing; run `make docs`"
+
+
+def write_help(markdown: str, texts: Mapping[str, str]) -> str:
+    """`markdown` with every block of help renewed, and sections for missing commands added at its end.
+
+    Blocks of commands that do not exist stay for a person to remove, as there may be prose around them.
+    """
+
+    def block(name: str) -> str:
+        return f"<!-- help: {name} -->\n```text\n{texts[name]}```"
+
+    shown = {found[1] for found in _HELP.finditer(markdown)}
+    renewed = _HELP.sub(lambda found: block(found[1]) if found[1] in texts else found[0], markdown)
+    added = [f"## `{name}`\n\n{block(name)}\n" for name in texts if name not in shown]
+    return "\n".join([renewed.rstrip("\n") + "\n", *added]) if added else renewed
+
+
+def help_texts(app: typer.Typer, program: str = "seasoned") -> dict[str, str]:
+    """What `--help` prints for the program and each of its commands, by full name, WIDTH columns wide, uncoloured.
+
+    Raises:
+        RuntimeError: when a command's help ends with an error.
+    """
+    from typer.main import get_command
+    from typer.testing import CliRunner
+
+    def names(command: Any, words: list[str]) -> Iterator[list[str]]:
+        yield words
+        for name, child in sorted(getattr(command, "commands", {}).items()):
+            if not child.hidden:
+                yield from names(child, [*words, name])
+
+    texts, env = {}, {"COLUMNS": str(WIDTH)}
+    for words in names(get_command(app), []):
+        result = CliRunner().invoke(app, [*words, "--help"], prog_name=program, env=env, color=False)
+        name = " ".join([program, *words])
+        if result.exit_code:
+            raise RuntimeError(f"`{name} --help` ended with {result.exception!r}")
+        lines = [line.rstrip() for line in _ANSI.sub("", result.output).splitlines()]
+        texts[name] = "\n".join(lines).strip("\n") + "\n"
+    return texts
+
+
+def program_texts() -> dict[str, str]:
+    """`help_texts` of Seasoned's own program, whatever the terminal and the CI service around us say.
+
+    Raises:
+        ImportError: when the program cannot be imported.
+        RuntimeError: when a command's help ends with an error.
+    """
+    for name in ("TERMINAL_WIDTH", "GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"):  # typer reads these on import
+        os.environ.pop(name, None)
+    from seasoned.cli import app
+
+    return help_texts(app)
+
+
+def files(root: Path) -> list[str]:
+    """Paths, relative to `root`, of all files that git tracks or would; without git, of all but built things."""
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        listed = []
+        for folder, children, names in os.walk(root):
+            children[:] = [child for child in children if child not in _BUILT and not child.endswith("_cache")]
+            listed += [(Path(folder) / name).relative_to(root).as_posix() for name in names]
+    return sorted(name for name in set(listed) if name and (root / name).is_file())
+
+
+def read(path: Path) -> str | None:
+    """The text of a file, or None when it is not UTF-8 text."""
+    raw = path.read_bytes()
+    if b"\0" in raw:
+        return None
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
+    """Everything that is wrong under `root`; `texts` as of `help_texts`, or None to leave the help texts alone."""
+    for name in files(root):
+        text = read(root / name)
+        if text is None:
+            continue
+        yield from check_forbidden(name, text)
+        if name.endswith(".md"):
+            yield from check_links(root, name, text)
+            if name == "README.md" or name.startswith("docs/"):
+                yield from check_python(name, text)
+    if texts is not None:
+        page = root / CLI_PAGE
+        if page.is_file():
+            yield from check_help(CLI_PAGE, page.read_text(encoding="utf-8"), texts)
+        else:
+            yield f"{CLI_PAGE}:1: the page is missing; run `make docs`"
+
+
+def main() -> int:
+    """Print what is wrong; the exit status is 1 when something is."""
+    parser = argparse.ArgumentParser(description="Check the documents of Seasoned.")
+    parser.add_argument("--write", action="store_true", help=f"first bring the help texts in {CLI_PAGE} up to date")
+    write = parser.parse_args().write
+    found: list[str] = []
+    texts = None
+    try:
+        texts = program_texts()
+    except (ImportError, RuntimeError) as error:
+        found.append(f"{CLI_PAGE}:1: the help texts cannot be checked: {error}")
+    page = ROOT / CLI_PAGE
+    if write and texts is not None:
+        head = page.read_text(encoding="utf-8") if page.is_file() else "# Commands\n"
+        page.write_text(write_help(head, texts), encoding="utf-8")
+    found += problems(ROOT, texts)
+    for problem in found:
+        print(problem)
+    print(f"documents: {len(found)} problem{'' if len(found) == 1 else 's'}" if found else "documents: all well")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
