@@ -1,8 +1,13 @@
 """What all tests share: the network is closed but for loopback, and nothing of the user's is touched."""
 
+import json
+import re
 import socket
+import threading
 
 import pytest
+
+from seasoned.benchmarks.emoji import OWN_TEXTS
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +28,48 @@ def clean_environment(monkeypatch):
     """No keys, no data folder and no store of the person who runs the tests."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SEASONED_DATA", "SEASONED_STORE", "SEASONED_RUNS"):
         monkeypatch.delenv(name, raising=False)
+
+
+class Apprentice:
+    """Plays a model that knows what a text feels like, and of the codes only what its notes say.
+
+    `stop` is given the number of each call from 1 and may raise; `answered` holds the requests that were answered.
+    """
+
+    def __init__(self):
+        texts = (json.loads(line) for line in OWN_TEXTS.read_text(encoding="utf-8").splitlines())
+        self.feelings = {" ".join(row["text"].split()): row["emotion"] for row in texts}
+        self.stop = lambda call: None
+        self.calls = 0
+        self.answered = []
+        self.lock = threading.Lock()
+
+    def __call__(self, messages):
+        with self.lock:
+            self.calls += 1
+            call = self.calls
+        self.stop(call)
+        reply = self.say(messages)
+        with self.lock:
+            self.answered.append(json.dumps(messages))
+        return reply
+
+    def say(self, messages):
+        last = messages[-1]["content"]
+        asked = [m["content"].splitlines()[0] for m in messages if m["content"].endswith("\nTHINK")]
+        feeling = self.feelings.get(asked[-1], "?") if asked else "?"
+        if last.endswith("THINK"):
+            return feeling
+        if last.endswith("NOTE"):
+            right = re.search(r"right answer is (\S+)\.", last)
+            code = right[1] if right else messages[-2]["content"].strip('"')
+            return json.dumps([f"{code}: {feeling}"])
+        choices = next(line for line in last.splitlines() if re.fullmatch(r"\S\S(  \S\S){3}", line)).split()
+        noted = dict(re.findall(r"^- (\S+): (.+)$", last, re.MULTILINE))
+        fits = [code for code in choices if feeling in noted.get(code, "")]
+        return json.dumps((fits or choices)[0])
+
+
+@pytest.fixture
+def apprentice():
+    return Apprentice()

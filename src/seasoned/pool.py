@@ -8,8 +8,8 @@ seen or touched; a read-only pool adds and changes no experience (vectors, which
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.protocols import Embedder
@@ -19,6 +19,7 @@ from seasoned.store.vectors import VectorCache, embed
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
 
 Who = Literal["model", "person", "rule"]
+Made = TypeVar("Made")
 
 
 class ExperiencePool:
@@ -145,6 +146,19 @@ class ExperiencePool:
             return self.store.lessons(self.scope, kind=kind, status=status, key=key, query=query)
         state = self._current_lessons()
         return list(state.choose(kind, status) if key is None else state.under(key, kind, status))
+
+    def derived(self, make: Callable[[Sequence[Lesson]], Made], kind: LessonKind | None = None) -> Made:
+        """What a function makes from the active lessons, such as an index; made again only when lessons changed.
+
+        Args:
+            make: called with the lessons in order of insertion, which it does not change; a function of a module.
+            kind: only this kind.
+        """
+        state = self._current_lessons()
+        if (make, kind) not in state.derived:
+            state.derived[make, kind] = make(state.choose(kind, "active"))
+        made: Made = state.derived[make, kind]
+        return made
 
     def nearest_lessons(self, text: str, k: int, kind: LessonKind | None = None) -> list[tuple[Lesson, float]]:
         """The active lessons nearest in meaning to a text, exactly, best first; of equals, the older first.

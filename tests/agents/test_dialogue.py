@@ -26,7 +26,7 @@ def actions(trajectory):
 def test_a_guided_training_case_thinks_answers_and_notes(emoji):
     task = emoji.train[0]
     wrong = next(c for c in task.data["choices"] if c != task.data["answer"])
-    model = ScriptedModel(["glad, moved", wrong, "k1: glad, moved\nk2: calm\nno colon here"])
+    model = ScriptedModel(["glad, moved", wrong, ["k1: glad, moved", "k2: calm"]])
     made = agent(model, emoji).run(task, emoji.make_env(True), Guidance())
     assert actions(made) == ["THINK[glad, moved]", f"ANSWER[{wrong}]", "NOTE[k1]: glad, moved", "NOTE[k2]: calm", "END"]
     assert made.outcome.success is False
@@ -57,6 +57,14 @@ def test_notes_stand_with_the_case_or_after_the_thought(lets):
     assert made.messages[-4]["content"] == f"{task.text}\nTHINK"
     assert made.messages[-2]["content"] == f"{notes.text}\nANSWER"
     assert made.guidance == notes.text
+
+
+def test_a_reply_that_is_no_list_of_notes_is_no_note_and_no_error(emoji):
+    task = emoji.train[0]
+    model = ScriptedModel(["glad", task.data["answer"], "only words", "and words again"])
+    made = agent(model, emoji).run(task, emoji.make_env(True), Guidance())
+    assert actions(made) == ["THINK[glad]", f"ANSWER[{task.data['answer']}]", "END"]
+    assert made.outcome.success is True
 
 
 def test_choices_constrain_the_answer(emoji):

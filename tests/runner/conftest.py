@@ -1,44 +1,16 @@
-import re
-import threading
+import sqlite3
 
 import pytest
 
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner.experiment import run
 from seasoned.runner.recipe import make_recipe
 from seasoned.store.sql import Store
 
 
-class Apprentice:
-    """Plays a model that knows nothing but what its notes say, so that notes alone decide whether it is right."""
-
-    def __init__(self):
-        self.calls = 0
-        self.lock = threading.Lock()
-
-    def __call__(self, messages):
-        with self.lock:
-            self.calls += 1
-        last = messages[-1]["content"]
-        if last.endswith("THINK"):
-            return "glad"
-        if last.endswith("NOTE"):
-            answer = re.search(r"right answer is (\S+)\.", last)
-            return f"{answer[1]}: glad" if answer else "none: nothing"
-        asked = [i for i, m in enumerate(messages) if "THINK" in m["content"]]
-        case = "\n".join(m["content"] for m in messages[asked[-1] if len(asked) > 1 else -1 :])
-        noted = re.findall(r"^- (\S+): glad", case, re.MULTILINE)
-        line = next(line for line in case.splitlines() if re.fullmatch(r"\S\S(  \S\S){3}", line))
-        known = [code for code in line.split() if code in noted]
-        return known[0] if known else line.split()[0]
-
-
-@pytest.fixture
-def apprentice():
-    return Apprentice()
-
-
 @pytest.fixture
 def model(apprentice):
+    """The apprentice of tests/conftest.py as a model: it learns codes through its notes alone."""
     return ScriptedModel(apprentice, name="apprentice")
 
 
@@ -62,3 +34,26 @@ def recipe():
         return make_recipe({**raw, **changes})
 
     return make
+
+
+@pytest.fixture
+def go(store, model, tmp_path):
+    """Runs a recipe in a folder of the test's own, with the apprentice unless another model is given."""
+
+    def start(recipe, **options):
+        return run(recipe, **{"store": store, "runs_dir": tmp_path / "runs", "quiet": True, "llm": model} | options)
+
+    return start
+
+
+@pytest.fixture
+def journal(tmp_path):
+    """The scopes of the journal's rows, read by SQLite itself."""
+
+    def read():
+        with sqlite3.connect(tmp_path / "seasoned.db") as connection:
+            rows = connection.execute("SELECT scope FROM journal ORDER BY scope").fetchall()
+        connection.close()
+        return [scope for (scope,) in rows]
+
+    return read

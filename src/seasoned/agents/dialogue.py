@@ -8,6 +8,7 @@ front of every case, so that a server's prefix cache serves them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,6 +22,13 @@ from seasoned.types import Example, Guidance, Message, Task, Trajectory
 
 NO_NOTES = "No relevant notes."
 RIGHT = "Right."
+NOTES = {
+    "type": "array",
+    "items": {"type": "string", "pattern": '^[^:"\\\\]+: [^"\\\\]+$'},
+    "minItems": 1,
+    "maxItems": 4,
+}
+"""What a reply to NOTE must be: left to itself, a small model repeats the right answer and notes nothing."""
 WRONG = "Wrong. The right answer is {answer}."
 
 
@@ -79,34 +87,30 @@ class Dialogue:
         recorder.say("user", f"{question}\nTHINK")
         thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
         recorder.act(f"THINK[{clean(thought)}]", thought)
-        recorder.say("user", self._then(recorder.advised(), "ANSWER", info.get("choices", ())))
-        judged = recorder.act(f"ANSWER[{self._answer(recorder, info)}]")
+        notes = recorder.advised() if self.notes == "thought" else ""
+        recorder.say("user", self._then(notes, "ANSWER", info.get("choices", ())))
+        answer = recorder.answer(
+            self.llm, info.get("choices"), max_tokens=self.answer_tokens, temperature=self.temperature
+        )
+        judged = recorder.act(f"ANSWER[{answer}]")
         if recorder.over:
             return
         recorder.say("user", f"{judged}\nNOTE")
-        notes = recorder.ask(self.llm, max_tokens=self.note_tokens, temperature=self.temperature).text
-        for line in notes.splitlines():
-            key, colon, value = line.partition(":")
-            if not recorder.over and colon and key.strip() and value.strip():
+        for note in self._notes(recorder):
+            key, _, value = note.partition(":")
+            if not recorder.over and key.strip() and value.strip():
                 recorder.act(f"NOTE[{clean(key)}]: {clean(value)}")
         if not recorder.over:
             recorder.act("END")
 
-    def _answer(self, recorder: Recorder, info: Mapping[str, Any]) -> str:
-        choices = info.get("choices")
-        schema = {"type": "string", "enum": list(choices)} if choices else None
+    def _notes(self, recorder: Recorder) -> list[str]:
+        """The notes the model writes; none where its reply is no list of them."""
         try:
-            reply = recorder.ask(
-                self.llm,
-                schema=schema,
-                stop=None if schema else ["\n"],
-                max_tokens=self.answer_tokens,
-                temperature=self.temperature,
-            )
+            reply = recorder.ask(self.llm, schema=NOTES, max_tokens=self.note_tokens, temperature=self.temperature)
         except ParseError as error:
             recorder.say("assistant", str(error))
-            return ""
-        return str(reply.parsed) if schema else clean(reply.text)
+            return []
+        return [str(note) for note in reply.parsed]
 
     def _free(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
         del info
@@ -144,7 +148,7 @@ class Dialogue:
             {"role": "assistant", "content": example.wrong or example.answer},
         ]
         if example.notes:
-            notes = "\n".join(f"{key}: {value}" for key, value in example.notes)
+            notes = json.dumps([f"{key}: {value}" for key, value in example.notes], ensure_ascii=False)
             messages += [
                 {"role": "user", "content": f"{_judged(example)}\nNOTE"},
                 {"role": "assistant", "content": notes},

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from seasoned.agents.dialogue import offered
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
@@ -65,19 +64,8 @@ class Direct:
             text = recorder.ask(self.llm, max_tokens=self.reasoning_tokens, temperature=self.temperature).text
             return split_reasoning(text)
         choices = info.get("choices")
-        schema = {"type": "string", "enum": list(choices)} if choices else None
-        try:
-            reply = recorder.ask(
-                self.llm,
-                schema=schema,
-                stop=None if schema else ["\n"],
-                max_tokens=self.max_tokens,
-                temperature=self.temperature,
-            )
-        except ParseError as error:
-            recorder.say("assistant", str(error))
-            return "", ""
-        return "", str(reply.parsed) if schema else clean(reply.text)
+        answer = recorder.answer(self.llm, choices, max_tokens=self.max_tokens, temperature=self.temperature)
+        return "", answer
 
 
 def split_reasoning(text: str) -> tuple[str, str]:

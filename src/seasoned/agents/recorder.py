@@ -12,6 +12,7 @@ from typing import Any
 
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError, ParseError
 from seasoned.protocols import LLM, Advise, Environment
+from seasoned.retrieve.render import clean
 from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajectory, Usage
 
 
@@ -49,11 +50,26 @@ class Recorder:
         try:
             reply = llm.chat(self.messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
         except ParseError as error:
-            self.usage = self.usage + (error.reply.usage if error.reply else Usage())
+            self.usage = self.usage + (error.reply.usage if isinstance(error.reply, Reply) else Usage())
             raise
         self.usage = self.usage + reply.usage
         self.say("assistant", reply.text)
         return reply
+
+    def answer(self, llm: LLM, choices: Sequence[str] | None, *, max_tokens: int, temperature: float) -> str:
+        """Let the model answer in one line, or with one of the choices; "" where its reply is none of them."""
+        schema = {"type": "string", "enum": list(choices)} if choices else None
+        stop = None if schema else ["\n"]
+        try:
+            reply = self.ask(llm, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+        except ParseError as error:
+            self.say("assistant", str(error))
+            return ""
+        if not schema:
+            return clean(reply.text)
+        # As the worked cases have it: the quotes belong to the schema, not to the conversation.
+        self.messages[-1] = {"role": "assistant", "content": str(reply.parsed)}
+        return str(reply.parsed)
 
     def act(self, action: str, thought: str = "") -> str:
         """Do one action in the environment and keep the step; returns the observation."""

@@ -218,5 +218,7 @@ def prompts(benchmark: str) -> Prompts:
     """The words of the prompts, from `prompts/<benchmark>.toml`."""
     raw = tomllib.loads((Path(__file__).parent / "prompts" / f"{benchmark}.toml").read_text(encoding="utf-8"))
     examples = tuple(Example.model_validate(example) for example in raw["example"])
-    words = (" ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint"))
-    return Prompts(*words, examples)
+    instruction, think_hint, note_hint = (
+        " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")
+    )
+    return Prompts(instruction, think_hint, note_hint, examples)

@@ -87,7 +87,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         train=train,
         test=test,
         examples=tuple(_with_symbols(e, set_to["symbols"]) for e in words.examples),
-        retrieval=Retrieval(k=2, share=1.0, on="thought"),
+        retrieval=Retrieval(k=1, share=1.0, on="thought"),
         max_turns=MAX_TURNS,
         think_hint=words.think_hint,
         note_hint=words.note_hint,

@@ -52,7 +52,7 @@ def _root(
 def main() -> None:
     """Run the command line and exit with its code."""
     try:
-        app(standalone_mode=True)
+        app(prog_name="seasoned", standalone_mode=True)
     except SeasonedError as error:
         sys.exit(fail(error))
     except KeyboardInterrupt:

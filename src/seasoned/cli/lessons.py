@@ -157,7 +157,7 @@ def import_lessons(
     from seasoned.types import Lesson, new_id
 
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from error
     good: list[Lesson] = []
@@ -168,7 +168,7 @@ def import_lessons(
                 raw = json.loads(line)
                 raw.pop("schema_version", None)
                 good.append(Lesson.model_validate({**raw, "id": new_id("les"), "version": 1, "sources": ()}))
-            except (ValueError, AttributeError, TypeError, ValidationError):
+            except (ValueError, AttributeError, TypeError, RecursionError, ValidationError):
                 broken.append(number)
     with open_store(store) as opened:
         opened.add_lessons(scope, good, who="person", why=f"imported from {file.name}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, open_store, print_json
-from seasoned.errors import BudgetExceeded, ConfigError
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, fail, find_run, open_store, print_json
+from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
     from seasoned.runner.recipe import Recipe
@@ -42,13 +42,15 @@ def run(
     It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice.
     """
     directory = find_run(resume, runs) if resume else None
-    chosen = _recipe(recipe, setting or [], directory, cost_limit)
+    given = {"limit": limit, "run_limits.cost": cost_limit}
+    settings = [*(setting or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
+    chosen = _recipe(recipe, settings, directory)
     if redo and directory is None:
         raise ConfigError("--redo needs --resume RUN: it runs a part of an earlier run again")
     if dry_run:
-        _count(chosen, limit, as_json)
+        _count(chosen, as_json)
         return
-    execute(chosen, directory, store=store, runs=runs, limit=limit, redo=redo or [], quiet=quiet, as_json=as_json)
+    execute(chosen, directory, store=store, runs=runs, redo=redo or [], quiet=quiet, as_json=as_json)
 
 
 def execute(
@@ -57,7 +59,6 @@ def execute(
     *,
     store: str,
     runs: Path,
-    limit: int | None = None,
     redo: list[str] | None = None,
     quiet: bool = False,
     as_json: bool = False,
@@ -74,15 +75,11 @@ def execute(
                 store=opened,
                 runs_dir=runs,
                 resume=directory,
-                limit=limit,
                 redo=redo or [],
                 quiet=quiet,
             )
-        except BudgetExceeded as error:
-            raise ConfigError(f"{error}. What was done is kept: {_how_to_go_on(runs, directory)}") from None
-        except KeyboardInterrupt:
-            typer.echo(f"\nStopped; what was done is kept. {_how_to_go_on(runs, directory)}", err=True)
-            raise typer.Exit(130) from None
+        except (SeasonedError, KeyboardInterrupt) as error:
+            raise typer.Exit(_stopped(error, store)) from None
     show_run(directory, as_json)
 
 
@@ -114,26 +111,22 @@ def brief(directory: Path, summary: dict[str, Any]) -> dict[str, Any]:
     return {**files, **{key: summary.get(key) for key in wanted}}
 
 
-def _recipe(path: Path | None, settings: list[str], directory: Path | None, cost_limit: float | None) -> Recipe:
+def _recipe(path: Path | None, settings: list[str], directory: Path | None) -> Recipe:
     from seasoned.runner.recipe import load_recipe
+    from seasoned.runner.rundir import check_resumable
 
     if (path is None) == (directory is None):
         raise ConfigError("expected either a recipe or --resume RUN: seasoned run experiments/emoji.toml")
-    if cost_limit is not None:
-        settings = [*settings, f"run_limits.cost={cost_limit!r}"]
     recipe = load_recipe(directory / "config.toml" if directory else path or "", settings)
-    if directory and recipe.digest != load_recipe(directory / "config.toml").digest:
-        raise ConfigError(
-            "a resumed run keeps its settings: only workers and limits can be changed with -c; "
-            "start a new run for anything else"
-        )
+    if directory:
+        check_resumable(directory, recipe)
     return recipe
 
 
-def _count(recipe: Recipe, limit: int | None, as_json: bool) -> None:
+def _count(recipe: Recipe, as_json: bool) -> None:
     from seasoned.runner.plan import make_plan
 
-    plan = make_plan(recipe, limit)
+    plan = make_plan(recipe)
     counts = {
         "benchmark": recipe.benchmark.name,
         "source": plan.blocks[0].benchmark.source,
@@ -147,6 +140,13 @@ def _count(recipe: Recipe, limit: int | None, as_json: bool) -> None:
         typer.echo(f"{plan.episodes} episodes, about {plan.calls} model calls; nothing was run.")
 
 
-def _how_to_go_on(runs: Path, directory: Path | None) -> str:
-    place = directory or find_run("last", runs)
-    return f"go on with: seasoned run --resume {place}"
+def _stopped(error: BaseException, store: str) -> int:
+    """Print why a run stopped and, where anything was done, how to go on; returns the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        typer.echo("\nStopped.", err=True)
+    else:
+        fail(error)
+    for note in getattr(error, "__notes__", ()):
+        # An address may hold a password, so it is not repeated.
+        typer.echo(note if store == STORE or "://" in store else f"{note} --store {store}", err=True)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1

@@ -74,7 +74,7 @@ def find_run(name: str, runs: Path) -> Path:
         ConfigError: if none or several fit.
     """
     if (Path(name) / "config.toml").is_file():
-        return Path(name)
+        return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
     there = sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []
     if name == "last" and there:
         return there[-1]

@@ -49,6 +49,7 @@ class Metered:
         budget: the limits; none by default, so that it only counts.
         scope: whose limits these are, for the message and for `BudgetExceeded.scope`.
         parent: another meter (that of the run, say) that counts these calls too and whose limits hold as well.
+        used: what was used before, so that a resumed run stops where the first would have.
 
     `cost_known` turns False with the first reply whose cost is unknown; `usage.cost` is None from then on, and a limit
     on cost sees only the part that is known.
@@ -61,17 +62,18 @@ class Metered:
         *,
         scope: Literal["episode", "run"] = "episode",
         parent: Metered | None = None,
+        used: Usage | None = None,
     ) -> None:
         self.name = llm.name
         self.scope = scope
         self.budget = budget or Budget()
-        self.cost_known = True
+        self._usage = used or Usage()
+        self._known_cost = self._usage.cost or 0.0
+        self.cost_known = self._usage.cost is not None
         self._llm = llm
         self._meters: tuple[Metered, ...] = (*(parent._meters if parent else ()), self)
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self._usage = Usage()
-        self._known_cost = 0.0
         self._in_flight = 0
 
     @property

@@ -172,6 +172,10 @@ class OpenAIChat:
                 weakref.finalize(self, http.close)
             return self._client
 
+    def check_key(self) -> None:
+        """Raises AuthError when there is no usable key: now, not at the first call."""
+        self._key()
+
     def _key(self) -> str:
         key = (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         if not key and self._base_url is None:

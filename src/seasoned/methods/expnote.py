@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from seasoned.commands import parse
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.words import fold, match_notes
+from seasoned.retrieve.words import KeyIndex, fold, index_keys
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 _PARTS = re.compile(r"\s*[,;]\s*")
@@ -34,7 +34,8 @@ class ExpNote:
             distinct values and counts them.
         variant: `notes`; `case` (question, own answer and right answer instead of the note); `positive` and `negative`
             (only notes from cases answered right, or wrong); `disabled` (nothing is recalled). Paper section 4.2.
-        show: with `merge`, at most this many values of a note are shown, the most telling first.
+        show: with `merge`, at most this many values of a note are shown: those that the agent thought of, then the most
+            telling.
         on: what the notes are recalled for. `question`: the case, before the first turn, as in the paper; `thought`:
             the case and what the agent thought of it, so that notes whose values fit the thought come first.
     """
@@ -70,16 +71,17 @@ class ExpNote:
         """
         if self.variant == "disabled" or (self.on == "thought" and progress is None):
             return Guidance()
-        notes = pool.lessons(kind="note")
-        found = match_notes(task.text, notes, k=len(notes), share=self.share)
-        if self.on == "thought" and progress is not None:
-            fits = relevance(notes, thoughts(progress))
+        book = pool.derived(_open_book, "note")
+        found = book.index.match(task.text, k=len(book.index.notes), share=self.share)
+        thought = thoughts(progress) if self.on == "thought" and progress is not None else []
+        if thought:
+            fits = relevance(found, thought, book.mentions)
             found.sort(key=lambda note: -fits.get(note.key, 0.0))
         found = found[: self.k]
         if not found:
             return Guidance()
-        told = telling(notes) if self.policy == "merge" else {}
-        shown = [{"key": clean(n.key), "text": self._text(n, told)} for n in found]
+        told = book.told if self.policy == "merge" else {}
+        shown = [{"key": clean(n.key), "text": self._text(n, told, thought)} for n in found]
         template = "expnote_case.j2" if self.variant == "case" else "expnote.j2"
         return Guidance(lessons=tuple(found), text=render_prompt("seasoned.methods", template, notes=shown))
 
@@ -106,12 +108,28 @@ class ExpNote:
             }
         )
 
-    def _text(self, note: Lesson, told: dict[str, float]) -> str:
+    def _text(self, note: Lesson, told: Mapping[str, float], thought: Sequence[str]) -> str:
         values: dict[str, int] = note.data.get("values", {})
         if self.policy == "last" or self.variant == "case" or note.pinned or note.origin == "person" or not values:
             return clean(note.text)
-        best = sorted(values, key=lambda value: values[value] * told.get(value, 0.0), reverse=True)
+        best = sorted(values, key=lambda v: (v in thought, values[v] * told.get(v, 0.0)), reverse=True)
         return clean(", ".join(best[: self.show]))
+
+
+@dataclass(frozen=True)
+class _Book:
+    """All notes as a recall needs them: by words, how telling each value is, how often it was noted."""
+
+    index: KeyIndex
+    told: Mapping[str, float]
+    mentions: Mapping[str, int]
+
+
+def _open_book(notes: Sequence[Lesson]) -> _Book:
+    mentions: Counter[str] = Counter()
+    for note in notes:
+        mentions.update(note.data.get("values", {}))
+    return _Book(index_keys(notes), telling(notes), mentions)
 
 
 def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
@@ -158,17 +176,19 @@ def thoughts(progress: Trajectory) -> list[str]:
     return [part for text in said for part in parts(text)]
 
 
-def relevance(notes: Sequence[Lesson], values: Sequence[str]) -> dict[str, float]:
+def relevance(notes: Sequence[Lesson], values: Sequence[str], mentions: Mapping[str, int]) -> dict[str, float]:
     """How well each note's values fit these values: for each, the part of all its mentions that stand under the key.
+
+    Args:
+        notes: those that are to be compared.
+        values: what they should fit.
+        mentions: how often each value is noted in all notes, these and others.
 
     Returns:
         {key: sum of shares}, each share between 0 and 1.
     """
-    mentions: dict[str, int] = Counter()
-    for note in notes:
-        mentions.update(note.data.get("values", {}))
     return {
-        note.key: sum(note.data.get("values", {}).get(v, 0) / mentions[v] for v in values if mentions[v])
+        note.key: sum(note.data.get("values", {}).get(v, 0) / mentions[v] for v in values if mentions.get(v))
         for note in notes
     }
 

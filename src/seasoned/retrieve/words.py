@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from seasoned.types import Lesson
 
@@ -24,6 +26,37 @@ def split_words(text: str) -> list[str]:
     return [word for word in _SEPARATORS.split(fold(text)) if word]
 
 
+@dataclass(frozen=True)
+class KeyIndex:
+    """Notes by the words of their keys, so that a query looks only at notes that share a word with it.
+
+    `places` are the places in `notes` of those whose key has a word; `lengths` is how many words a note's key has.
+    """
+
+    notes: Sequence[Lesson]
+    places: Mapping[str, Sequence[int]]
+    lengths: Sequence[int]
+
+    def match(self, query: str, *, k: int, share: float) -> list[Lesson]:
+        """See `match_notes`."""
+        present = set(split_words(query))
+        hits = Counter(place for word in present for place in self.places.get(word, ()))
+        shares = {place: hits[place] / self.lengths[place] for place in sorted(hits)}
+        found = [place for place, part in shares.items() if part >= share]
+        found.sort(key=lambda place: (shares[place], self.notes[place].updated), reverse=True)
+        return [self.notes[place] for place in found[:k]]
+
+
+def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
+    """The index of these notes; a note without key words is in it and never matches."""
+    keys = [set(split_words(note.key)) for note in notes]
+    places: dict[str, list[int]] = {}
+    for place, words in enumerate(keys):
+        for word in words:
+            places.setdefault(word, []).append(place)
+    return KeyIndex(notes, places, [len(words) for words in keys])
+
+
 def match_notes(query: str, notes: Sequence[Lesson], *, k: int, share: float) -> list[Lesson]:
     """The notes whose key words occur in the query, best first (ExpNote, appendix B).
 
@@ -36,12 +69,4 @@ def match_notes(query: str, notes: Sequence[Lesson], *, k: int, share: float) ->
     Returns:
         Up to k notes by falling share, ties by recency (`updated`).
     """
-    present = set(split_words(query))
-    scored = []
-    for note in notes:
-        words = set(split_words(note.key))
-        found = len(words & present) / len(words) if words else 0.0
-        if found > 0 and found >= share:
-            scored.append((found, note.updated, note))
-    scored.sort(key=lambda item: (item[0], item[1]), reverse=True)
-    return [note for _, _, note in scored[:k]]
+    return index_keys(notes).match(query, k=k, share=share)

@@ -68,9 +68,9 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
         style=recipe.agent.style,
         notes="thought" if on == "thought" else "case",
         max_turns=benchmark.max_turns,
-        think_tokens=recipe.agent.think_tokens,
-        answer_tokens=recipe.agent.answer_tokens,
-        note_tokens=recipe.agent.note_tokens,
+        think_tokens=recipe.caps.think,
+        answer_tokens=recipe.caps.answer,
+        note_tokens=recipe.caps.note,
         temperature=recipe.llm.temperature,
     )
 
@@ -86,8 +86,8 @@ def _direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
             instruction=benchmark.instruction,
             examples=examples,
             style=style,
-            max_tokens=recipe.agent.answer_tokens,
-            reasoning_tokens=2 * recipe.agent.think_tokens,
+            max_tokens=recipe.caps.answer,
+            reasoning_tokens=2 * recipe.caps.think,
             temperature=recipe.llm.temperature,
         )
 

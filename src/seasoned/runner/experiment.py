@@ -7,13 +7,14 @@ model call twice; files are a view of the store and can be written again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from seasoned.errors import BudgetExceeded, ConfigError
+from seasoned.errors import BudgetExceeded, InfrastructureError, StoreError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Agent, Embedder, Method
@@ -26,6 +27,7 @@ from seasoned.runner.outputs import write_outputs
 from seasoned.runner.plan import TRAINING, Block, Plan, make_plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import Recipe
+from seasoned.runner.redo import check_resume, finished, forget, shared_key
 from seasoned.runner.rundir import hold, make_run_dir, manifest, write_json
 from seasoned.store.sql import Store
 from seasoned.types import Guidance, Task, Trajectory, now
@@ -49,54 +51,79 @@ def run(
         store: holds trajectories, lessons and the journal.
         runs_dir: where a new run's directory is made.
         resume: the directory of the run to go on with.
-        limit: at most this many training and test cases a block.
+        limit: at most this many training and test cases a block, kept in the run's recipe.
         redo: conditions (or "training") whose episodes are made again.
         quiet: show no progress.
         llm: a model to use instead of the recipe's.
 
     Raises:
-        BudgetExceeded: if a limit of the whole run was crossed; what was done is kept.
-        SeasonedError: as the parts raise it; what was done is kept.
+        BudgetExceeded: if a limit of the whole run was crossed.
+        ConfigError: if the run cannot be resumed with this recipe and store.
+        SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
     """
-    plan = make_plan(recipe, limit)
-    directory = resume or make_run_dir(Path(runs_dir), recipe)
-    run_id = directory.name
-    store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
-    made_llm: AbstractContextManager[LLM] = nullcontext(llm) if llm is not None else open_llm(recipe.llm)
-    with hold(directory), made_llm as model, Watch(plan.episodes, quiet=quiet) as watch:
-        watch.say(f"{recipe.name}: {plan.episodes} episodes with {model.name}; the run is {directory}")
-        source = plan.blocks[0].benchmark.source
-        tasks = (f"{b.name} {t.id} {t.text}" for b in plan.blocks for t in (*b.train, *b.test))
-        write_json(
-            directory / "manifest.json", manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks)
-        )
-        _forget(store, run_id, redo)
-        metered = Metered(model, Budget(**recipe.run_limits.model_dump()), scope="run")
-        session = Session(store, run_id, metered, recipe.episode_limits, _finished(store, run_id))
-        started = now()
+    if limit is not None:
+        recipe = recipe.model_copy(update={"limit": limit})
+    plan = make_plan(recipe)
+    _check_parts(plan)
+    with ExitStack() as stack:
+        if resume is not None:
+            stack.enter_context(hold(resume))
+            check_resume(resume, recipe, store)
+        # The model first: where it cannot be opened, no half-made directory is left.
+        model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
+        directory = resume or make_run_dir(Path(runs_dir), recipe)
+        if resume is None:
+            stack.enter_context(hold(directory))
         try:
-            for block in plan.blocks:
-                _run_block(plan, block, session, watch)
-        except (BudgetExceeded, KeyboardInterrupt):
-            store.finish_run(run_id, "stopped", None)
+            _run_in(directory, plan, store, model, redo, quiet)
+        except BaseException as error:
+            error.add_note(f"What was done is kept. Go on with: seasoned run --resume {directory}")
             raise
-        summary = write_outputs(directory, plan, store, model=model.name, started=started)
-        store.finish_run(run_id, "complete", summary)
     return directory
 
 
-def _finished(store: Store, run_id: str) -> dict[str, Trajectory]:
-    return {key: t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
+def _check_parts(plan: Plan) -> None:
+    """Make each method and embedder once: what a setting gets wrong is told before anything is spent."""
+    for condition in plan.conditions:
+        if condition.method is not None:
+            condition.method(plan.recipe, plan.blocks[0].benchmark)
+        if not condition.own_pool:
+            _embedder(plan.recipe.embedder)
 
 
-def _forget(store: Store, run_id: str, redo: Iterable[str]) -> None:
-    names = set(redo)
-    if not names:
-        return
-    keys = [key for key in store.episodes(run_id) if key.split("/")[1].split("@")[0] in names]
-    if not keys:
-        raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
-    store.drop_episodes(run_id, keys)
+def _run_in(directory: Path, plan: Plan, store: Store, model: LLM, redo: Sequence[str], quiet: bool) -> None:
+    """Run what is left of a plan, in a directory that is held."""
+    recipe, run_id, started = plan.recipe, directory.name, now()
+    forget(store, plan, run_id, redo)
+    store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
+    try:
+        with Watch(plan.episodes, quiet=quiet) as watch:
+            watch.say(f"{recipe.name}: {plan.episodes} episodes with {model.name}; the run is {directory}")
+            source = plan.blocks[0].benchmark.source
+            tasks = (f"{b.name} {t.id} {t.text}" for b in plan.blocks for t in (*b.train, *b.test))
+            write_json(
+                directory / "manifest.json",
+                manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks),
+            )
+            session = Session(
+                store, run_id, _metered(recipe, store, run_id, model), recipe.episode_limits, finished(store, run_id)
+            )
+            for block in plan.blocks:
+                _run_block(plan, block, session, watch)
+            summary = write_outputs(directory, plan, store, model=model.name, started=started)
+    except BaseException as error:
+        foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
+        with suppress(StoreError):
+            store.finish_run(run_id, "stopped" if foreseen else "failed")
+        raise
+    store.finish_run(run_id, "complete", summary)
+
+
+def _metered(recipe: Recipe, store: Store, run_id: str, model: LLM) -> Metered:
+    """The model under the limits of the run; what earlier parts of a resumed run used counts."""
+    limits = recipe.run_limits.model_dump()
+    limited = any(limit is not None for limit in limits.values())
+    return Metered(model, Budget(**limits), scope="run", used=store.journal_usage(f"{run_id}/") if limited else None)
 
 
 @dataclass(frozen=True)
@@ -159,13 +186,13 @@ def _enter(
 ) -> Entrant:
     """Make a condition ready; one that learns does so from the first `trained_on` training attempts, once."""
     recipe, benchmark = plan.recipe, block.benchmark
-    label = condition.name if trained_on in (0, len(block.train)) else f"{condition.name}@{trained_on}"
+    label = plan.label(condition, block, trained_on)
     agent = condition.agent(recipe, benchmark, session.llm, block.train)
     method = condition.method(recipe, benchmark) if condition.method else None
     scope = f"{session.run_id}/{block.name}/{label if condition.own_pool else TRAINING}"
     if method is not None and condition.learns and condition.own_pool:
         pool = ExperiencePool(session.store, scope, run_id=session.run_id)
-        if not pool.lessons():
+        if not pool.lessons(status=None):
             method.learn([t for t in training[:trained_on] if t.outcome.reason != "error"], pool)
     made = None if condition.own_pool else _embedder(recipe.embedder)
     pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, read_only=True)
@@ -223,10 +250,11 @@ def _attempt(
             _meta(block, entrant.condition.name, "test", entrant.trained_on),
             advise=recall,
             # The same request at temperature 0 has the same answer: asked for one condition, it is known for all.
-            shares=f"{block.name}/{task.id}" if plan.recipe.llm.temperature == 0 else None,
+            shares=shared_key(block.name, task.id) if plan.recipe.llm.temperature == 0 else None,
         )
 
 
+@cache
 def _embedder(name: str) -> Embedder:
     from seasoned.embed import embedder
 

@@ -10,7 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from seasoned.errors import LeakError
+from seasoned.errors import ConfigError, LeakError
 from seasoned.types import Guidance, Task, Trajectory
 
 
@@ -21,9 +21,12 @@ def stratified_folds(tasks: Sequence[Task], folds: int, seed: int) -> list[list[
         tasks: with distinct ids.
         folds: how many, at least 2 and at most as many as there are tasks.
         seed: decides the order.
+
+    Raises:
+        ConfigError: if there are fewer folds than 2 or more than tasks.
     """
     if not 2 <= folds <= len(tasks):
-        raise ValueError(f"expected between 2 and {len(tasks)} folds, but got {folds}")
+        raise ConfigError(f"expected between 2 and {len(tasks)} folds, as many as there are tasks, but got {folds}")
     by_category: dict[str, list[Task]] = defaultdict(list)
     for task in sorted(tasks, key=lambda task: task.id):
         by_category[task.category].append(task)
@@ -36,6 +39,9 @@ def stratified_folds(tasks: Sequence[Task], folds: int, seed: int) -> list[list[
         for task in group:
             dealt[turn % folds].append(task)
             turn += 1
+    for fold in dealt:
+        # Dealt category by category; without this the first cases of a fold would all be of one category.
+        rng.shuffle(fold)
     return dealt
 
 

@@ -1,4 +1,4 @@
-"""Opens the model and the embedder a recipe names.
+"""Opens the model a recipe names.
 
 Always holds: what is opened here is closed here; secrets come from the environment alone.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from seasoned.runner.recipe import LLMSettings
+from seasoned.runner.recipe import BUNDLED, LLMSettings
 
 if TYPE_CHECKING:
     from seasoned.protocols import LLM
@@ -25,7 +25,7 @@ def open_llm(settings: LLMSettings) -> Iterator[LLM]:
         ModelFileError: if the bundled model is not there and cannot be had.
         AuthError, InfrastructureError: as `OpenAIChat` raises them.
     """
-    if settings.base_url is None and settings.model in ("local", "qwen", "smol"):
+    if settings.base_url is None and settings.model in BUNDLED:
         from seasoned.llm.local import LocalModel
 
         name = "qwen" if settings.model == "local" else settings.model
@@ -39,10 +39,15 @@ def open_llm(settings: LLMSettings) -> Iterator[LLM]:
     name = settings.model
     if name == "local":
         name = first_model(str(settings.base_url), timeout=settings.timeout)
-    yield OpenAIChat(
+    chat = OpenAIChat(
         name,
         base_url=settings.base_url,
         seed=settings.seed,
         timeout=settings.timeout,
         max_retries=settings.max_retries,
     )
+    chat.check_key()
+    try:
+        yield chat
+    finally:
+        chat.close()

@@ -6,7 +6,7 @@ Always holds: the files say what the store says, in the order of the plan; `summ
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,10 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
     """
     run_id = directory.name
     episodes = store.episodes(run_id)
-    tasks = {task.id: task for block in plan.blocks for task in (*block.train, *block.test)}
-    kept = [t for t in episodes.values() if t.task_id in tasks]
-    rows = [row_of(trajectory, run_id, tasks[trajectory.task_id]) for trajectory in kept]
+    # By seed: the same text has another right answer under another seed.
+    tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
+    kept = _in_order(plan, [t for t in episodes.values() if (t.meta["seed"], t.task_id) in tasks])
+    rows = [row_of(trajectory, run_id, tasks[trajectory.meta["seed"], trajectory.task_id]) for trajectory in kept]
     lessons = list(_lessons(plan, store, run_id))
     write_jsonl(directory / "trajectories.jsonl", kept)
     write_jsonl(directory / "lessons.jsonl", lessons)
@@ -122,9 +123,22 @@ def read_rows(directory: Path) -> list[Row]:
     """
     file = directory / "results.jsonl"
     try:
-        return [Row.model_validate_json(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [Row.model_validate_json(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
+
+
+def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
+    """Block by block, training first, then condition by condition, in the order of the tasks."""
+    blocks = {(block.seed, block.fold): number for number, block in enumerate(plan.blocks)}
+    names = {name: n for n, name in enumerate((TRAINING, *(condition.name for condition in plan.conditions)))}
+    tasks = {(b.seed, b.fold, t.id): n for b in plan.blocks for n, t in enumerate((*b.train, *b.test))}
+
+    def place(t: Trajectory) -> tuple[int, ...]:
+        at = (t.meta["seed"], t.meta["fold"])
+        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)]
+
+    return sorted(kept, key=place)
 
 
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark, take
-from seasoned.runner.conditions import Condition, conditions
+from seasoned.errors import ConfigError
+from seasoned.runner.conditions import Condition, conditions, dialogue
 from seasoned.runner.folds import stratified_folds
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
@@ -53,6 +54,10 @@ class Plan:
         earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition.own_pool else []
         return [*sorted(set(earlier)), len(block.train)]
 
+    def label(self, condition: Condition, block: Block, trained_on: int) -> str:
+        """The name of a condition at a point of its curve: `expnote`, or `expnote@20` before the end."""
+        return condition.name if trained_on in (0, len(block.train)) else f"{condition.name}@{trained_on}"
+
     @property
     def episodes(self) -> int:
         """Training and test episodes of all blocks."""
@@ -61,22 +66,36 @@ class Plan:
 
     @property
     def calls(self) -> int:
-        """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE)."""
-        tests = sum(c.calls * len(self.points(c, b)) * len(b.test) for c in self.conditions for b in self.blocks)
+        """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE).
+
+        An answer that two conditions ask for with the same words is asked for once: then there are fewer.
+        """
+        tests = sum(self._calls_of_a_test(block) * len(block.test) for block in self.blocks)
         return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0)
 
+    def _calls_of_a_test(self, block: Block) -> int:
+        evaluated = [condition for condition in self.conditions for _ in self.points(condition, block)]
+        calls = sum(condition.calls for condition in evaluated)
+        thinking = sum(condition.agent is dialogue for condition in evaluated)
+        recipe, recalled = self.recipe, self.recipe.method.on or block.benchmark.retrieval.on
+        # Before anything is recalled all dialogues ask for the same thought, and at temperature 0 it is asked for once.
+        shared = recalled == "thought" and recipe.llm.temperature == 0 and recipe.agent.style == "guided"
+        return calls - max(thinking - 1, 0) if shared else calls
 
-def make_plan(recipe: Recipe, limit: int | None = None) -> Plan:
+
+def make_plan(recipe: Recipe) -> Plan:
     """Load the data and draw the blocks; nothing is run.
 
     Args:
         recipe: the experiment.
-        limit: at most this many training and test cases a block.
 
     Raises:
         ConfigError, DataError: if a condition, option, file or number is wrong.
     """
-    chosen = conditions(recipe.conditions)
+    chosen, limit = conditions(recipe.conditions), recipe.limit
+    conditions([recipe.baseline])
+    if len(set(recipe.seeds)) < len(recipe.seeds):
+        raise ConfigError(f"expected every seed once, but got {', '.join(map(str, recipe.seeds))}")
     blocks: list[Block] = []
     for seed in recipe.seeds:
         benchmark = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=seed)

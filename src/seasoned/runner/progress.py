@@ -66,7 +66,7 @@ class Watch:
     def say(self, text: str) -> None:
         """One line for the person."""
         if not self.quiet:
-            self.console.print(text)
+            self.console.print(text, soft_wrap=True)
 
     def ended(self, stage: str, trajectory: Trajectory) -> None:
         """An episode of a stage ended."""
@@ -90,10 +90,11 @@ class Watch:
         self._said = now
         left = (now - self._began) / max(self._done, 1) * (self._total - self._done)
         self.console.print(
-            f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left"
+            f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left",
+            soft_wrap=True,
         )
 
 
 def _used(usage: Usage) -> str:
-    cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
+    cost = f", ${usage.cost:.4f}" if usage.cost else ""
     return f"{usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{cost}"

@@ -54,13 +54,30 @@ class LLMSettings(_Section):
 
 
 class AgentSettings(_Section):
-    """The dialogue: its style and the caps of its replies in tokens; `shots` are the examples of few-shot."""
+    """The dialogue: its style, and the caps of its replies in tokens (None: `Recipe.caps`).
+
+    `shots` are the examples of few-shot.
+    """
 
     style: Literal["guided", "free"] = "guided"
-    think_tokens: int = Field(default=80, ge=1)
-    answer_tokens: int = Field(default=24, ge=1)
-    note_tokens: int = Field(default=120, ge=1)
+    think_tokens: int | None = Field(default=None, ge=1)
+    answer_tokens: int | None = Field(default=None, ge=1)
+    note_tokens: int | None = Field(default=None, ge=1)
     shots: int = Field(default=7, ge=0)
+
+
+class Caps(_Section):
+    """The longest replies to THINK, ANSWER and NOTE, in tokens."""
+
+    think: int
+    answer: int
+    note: int
+
+
+BUNDLED = ("local", "qwen", "smol")
+SHORT = Caps(think=80, answer=24, note=120)
+ROOMY = Caps(think=2000, answer=2000, note=2000)
+"""For models behind a server: some reason before they answer, and their reasoning counts."""
 
 
 class MethodSettings(_Section):
@@ -86,17 +103,19 @@ class Limits(_Section):
 class Recipe(_Section):
     """A whole experiment.
 
-    `train` and `test` count cases; with `folds` of 2 or more both are taken together, and each fold is judged by what
-    was learned on the others. `curve` lists smaller training counts to evaluate as well. `workers` 0 means one a slot.
+    `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
+    both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
+    counts to evaluate as well. `workers` 0 means one a slot.
     """
 
     name: str
     benchmark: BenchmarkChoice
-    conditions: tuple[str, ...] = ("disabled", "few-shot", "expnote")
+    conditions: tuple[str, ...] = Field(default=("disabled", "few-shot", "expnote"), min_length=1)
     baseline: str = "disabled"
     train: int = Field(default=60, ge=0)
     test: int = Field(default=60, ge=1)
-    seeds: tuple[int, ...] = (0,)
+    limit: int | None = Field(default=None, ge=1)
+    seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
     folds: int = Field(default=0, ge=0)
     curve: tuple[int, ...] = ()
     workers: int = Field(default=0, ge=0)
@@ -108,9 +127,21 @@ class Recipe(_Section):
     run_limits: Limits = Limits()
 
     @property
+    def caps(self) -> Caps:
+        """The caps of replies: the settings', else short for the bundled models and roomy for others."""
+        bundled = self.llm.base_url is None and self.llm.model in BUNDLED
+        usual = SHORT if bundled else ROOMY
+        return Caps(
+            think=self.agent.think_tokens or usual.think,
+            answer=self.agent.answer_tokens or usual.answer,
+            note=self.agent.note_tokens or usual.note,
+        )
+
+    @property
     def digest(self) -> str:
-        """A short hash of everything that decides the results (12 hex digits): limits and workers do not."""
-        text = self.model_dump_json(exclude={"workers", "run_limits"})
+        """A short hash of what decides the results (12 hex digits): workers, the run's limits and patience do not."""
+        patience = {"timeout", "max_retries"}
+        text = self.model_dump_json(exclude={"workers": True, "run_limits": True, "llm": patience})
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

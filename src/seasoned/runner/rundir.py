@@ -54,6 +54,19 @@ def recipe_of(path: Path) -> Recipe:
     return load_recipe(path / "config.toml")
 
 
+def check_resumable(path: Path, recipe: Recipe) -> None:
+    """Assert that a recipe is the one a run was begun with, but for what does not decide its results.
+
+    Raises:
+        ConfigError: if it is another.
+    """
+    if recipe.digest != recipe_of(path).digest:
+        raise ConfigError(
+            f"the run {path.name} keeps its settings: only workers, run_limits, llm.timeout and llm.max_retries can be "
+            "changed when it is resumed; start a new run for anything else"
+        )
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all.
 
@@ -64,7 +77,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         with suppress(OSError):
             temporary.unlink()
         raise StoreError(f"expected to write {path}, but: {error}") from error
@@ -107,8 +120,13 @@ def hold(path: Path) -> Iterator[None]:
 
     Raises:
         ConfigError: if another process holds it.
+        StoreError: if nothing can be written there.
     """
-    with (path / "run.lock").open("w") as file:
+    try:
+        file = (path / "run.lock").open("w")
+    except OSError as error:
+        raise StoreError(f"expected to write into the run's folder {path}, but: {error}") from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -15,10 +15,11 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, make_url, select
+from sqlalchemy import URL, Connection, Engine, Table, bindparam, create_engine, event, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from seasoned.errors import MissingExtraError, StoreError, StoreLockedError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CHANGE = select(scopes.c.change).where(scopes.c.scope == bindparam("of"))
 _CHUNK = 500  # how many ids one statement names
 
 
@@ -187,15 +189,16 @@ class Database:
     def _bump(self, connection: Connection, scope: str, *, purge: bool = False) -> int:
         """Count a change of the scope, first thing in a write: in Postgres the row's lock makes its writers queue."""
         step = 1 if purge else 0
+        connection.execute(self._count, {"scope": scope, "change": 1, "purges": step})
+        return int(connection.execute(_CHANGE, {"of": scope}).scalar_one())
+
+    @cached_property
+    def _count(self) -> SQLiteInsert | PostgresInsert:
         insert = self._insert(scopes)
-        connection.execute(
-            insert.on_conflict_do_update(
-                index_elements=["scope"],
-                set_={"change": scopes.c.change + 1, "purges": scopes.c.purges + insert.excluded.purges},
-            ),
-            {"scope": scope, "change": 1, "purges": step},
+        return insert.on_conflict_do_update(
+            index_elements=["scope"],
+            set_={"change": scopes.c.change + 1, "purges": scopes.c.purges + insert.excluded.purges},
         )
-        return int(connection.execute(select(scopes.c.change).where(scopes.c.scope == scope)).scalar_one())
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:

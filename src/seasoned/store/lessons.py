@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from seasoned.errors import ConflictError, StoreError
 from seasoned.store import schema
@@ -22,6 +22,7 @@ from seasoned.types import Lesson, LessonKind, LessonStatus, now
 
 _t = schema.lessons.c
 _INSERT = insert(schema.lessons)
+_CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.scopes.c.scope == bindparam("of"))
 _INSERT_HISTORY = insert(schema.lesson_history)
 _INSERT_SOURCES = insert(schema.lesson_sources)
 
@@ -212,9 +213,8 @@ class Lessons(Database):
 
     def changes(self, scope: str) -> tuple[int, int]:
         """Two counters of a scope for whoever caches it: changes of any kind, and removals for good. Both only rise."""
-        table = schema.scopes.c
         with self._read() as connection:
-            row = connection.execute(select(table.change, table.purges).where(table.scope == clean_text(scope))).first()
+            row = connection.execute(_CHANGES, {"of": clean_text(scope)}).first()
         return (0, 0) if row is None else (row.change, row.purges)
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:

@@ -9,19 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Executable, Row, bindparam, delete, select, update
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
 from seasoned.store.body import clean_text, clean_value, from_body, to_body
 from seasoned.store.database import Database
 from seasoned.store.lessons import check_page
-from seasoned.types import Reply, now
+from seasoned.types import Reply, Usage, now
 
 _r = schema.runs.c
 _j = schema.journal.c
+_REPLY = select(_j.body).where(_j.scope == bindparam("of"), _j.key == bindparam("under"))
 
 
 @dataclass(frozen=True)
@@ -112,21 +114,32 @@ class Journal(Database):
 
     def journal_get(self, scope: str, key: str) -> Reply | None:
         """The reply that was journalled under this key, or None."""
-        wanted = select(_j.body).where(_j.scope == clean_text(scope), _j.key == clean_text(key))
         with self._read() as connection:
-            body = connection.execute(wanted).scalar()
+            body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
         return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
 
     def journal_put(self, scope: str, key: str, reply: Reply) -> None:
         """Store a reply; it is safe from the end of the process when this returns. The first under a key stays."""
         row = {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
         with self._write() as connection:
-            connection.execute(self._insert(schema.journal).on_conflict_do_nothing(), row)
+            connection.execute(self._keep, row)
+
+    @cached_property
+    def _keep(self) -> Executable:
+        return self._insert(schema.journal).on_conflict_do_nothing()
 
     def journal_drop(self, scope: str) -> int:
         """Forget the replies of a scope, so that its calls are made anew; gives how many there were."""
         with self._write() as connection:
             return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
+
+    def journal_usage(self, prefix: str) -> Usage:
+        """What the replies of all scopes that begin with this text used, each counted once."""
+        wanted = select(_j.scope, _j.key, _j.body).where(_j.scope.startswith(clean_text(prefix), autoescape=True))
+        with self._read() as connection:
+            rows = connection.execute(wanted).all()
+        replies = (from_body(Reply, row.body, f"the journalled reply {row.key} of {row.scope!r}") for row in rows)
+        return sum((reply.usage for reply in replies), Usage())
 
     def _check_journal(self, connection: Connection) -> Iterator[str]:
         for row in connection.execute(select(_j.scope, _j.key, _j.body).order_by(_j.scope, _j.key)):

@@ -7,7 +7,7 @@ what was read inside an open transaction, which may be rolled back, is never rem
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seasoned.store.sql import Store, TaskText
 from seasoned.types import Lesson, LessonKind, LessonStatus
@@ -21,12 +21,14 @@ _Filter = tuple[LessonKind | None, LessonStatus | None]
 
 @dataclass
 class LessonsSeen:
-    """The lessons of a scope as they were at one count of its changes; `rows` is for the search over their vectors."""
+    """The lessons of a scope as they were at one count of its changes; `rows` is for the search over their vectors,
+    `derived` for what else is made from them."""
 
     change: int = 0
     purges: int = 0
     by_id: dict[str, Lesson] = field(default_factory=dict)
     rows: dict[LessonKind | None, NDArray[np.intp]] = field(default_factory=dict)
+    derived: dict[Any, Any] = field(default_factory=dict)
     _lists: dict[_Filter, list[Lesson]] = field(default_factory=dict)
     _keyed: dict[_Filter, dict[str, list[Lesson]]] = field(default_factory=dict)
 

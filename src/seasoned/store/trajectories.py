@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
@@ -23,6 +23,11 @@ from seasoned.types import Trajectory, now
 
 _t = schema.trajectories.c
 _e = schema.episodes.c
+_INSERT = insert(schema.trajectories)
+_INSERT_EPISODE = insert(schema.episodes)
+_INSERT_USES = insert(schema.lesson_uses)
+_KNOWN = select(_t.id, _t.scope, _t.body).where(_t.id.in_(bindparam("ids", expanding=True)))
+_MADE = select(_e.trajectory_id).where(_e.run_id == bindparam("of"), _e.key == bindparam("under"))
 
 
 @dataclass(frozen=True)
@@ -133,13 +138,12 @@ class Trajectories(Database):
         episode = {"run_id": run_id, "key": key, "trajectory_id": pair[0].id}
         try:
             with self._write() as connection:
-                where = (_e.run_id == run_id, _e.key == key)
-                old = connection.execute(select(_e.trajectory_id).where(*where)).scalar()
+                old = connection.execute(_MADE, {"of": run_id, "under": key}).scalar()
                 if old != pair[0].id:
                     if old is not None:
                         self._drop(connection, run_id, [key])
                     self._add(connection, clean_text(scope), [pair], run_id)
-                    connection.execute(insert(schema.episodes), {**episode, "created": now()})
+                    connection.execute(_INSERT_EPISODE, {**episode, "created": now()})
         except MissingRow as error:
             raise StoreError(f"the run {run_id} is not in the store; store it with add_run first") from error
         except DuplicateRow as error:
@@ -173,8 +177,7 @@ class Trajectories(Database):
     def _add(self, connection: Connection, scope: str, pairs: Sequence[tuple[Trajectory, str]], run_id: str) -> None:
         new = {trajectory.id: (trajectory, body) for trajectory, body in reversed(pairs)}
         new = {trajectory.id: new[trajectory.id] for trajectory, _ in pairs}
-        known = select(_t.id, _t.scope, _t.body)
-        stored = [row for part in chunks(list(new)) for row in connection.execute(known.where(_t.id.in_(part)))]
+        stored = [row for part in chunks(list(new)) for row in connection.execute(_KNOWN, {"ids": part})]
         held = [(row.id, row.scope, row.body) for row in stored]
         for trajectory_id, its_scope, body in (*held, *((t.id, scope, body) for t, body in pairs)):
             if its_scope != scope or body != new[trajectory_id][1]:
@@ -188,14 +191,14 @@ class Trajectories(Database):
             return
         self._bump(connection, scope)
         rows = [{"scope": scope, "run_id": run_id, **_row(trajectory, body)} for trajectory, body in new.values()]
-        connection.execute(insert(schema.trajectories), rows)
+        connection.execute(_INSERT, rows)
         uses = [
             {"lesson_id": lesson_id, "trajectory_id": trajectory.id}
             for trajectory, _ in new.values()
             for lesson_id in dict.fromkeys(trajectory.lesson_ids)
         ]
         if uses:
-            connection.execute(insert(schema.lesson_uses), uses)
+            connection.execute(_INSERT_USES, uses)
 
     def _drop(self, connection: Connection, run_id: str, keys: Sequence[str]) -> int:
         found: list[tuple[str, str]] = []

@@ -1,0 +1,169 @@
+"""Figures of model calls: what the framework takes on top of the raw `openai` client, with many lessons in the store.
+
+The server answers at once and runs in a process of its own. Always holds: both sides send the same messages and options
+to the same server, in turn, so that what else the machine does hits both.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+import openai
+from samples import fresh_store, notes
+from timing import Figure, Sizes, above
+
+from seasoned.agents.dialogue import Dialogue
+from seasoned.benchmarks import load_benchmark
+from seasoned.llm.budget import Budget, Metered
+from seasoned.llm.openai import OpenAIChat
+from seasoned.methods.expnote import ExpNote
+from seasoned.pool import ExperiencePool
+from seasoned.runner.conditions import dialogue
+from seasoned.runner.episode import Session, episode
+from seasoned.runner.recipe import Limits, Recipe, make_recipe
+from seasoned.store.sql import Store
+from seasoned.types import Guidance, Message, Task, Trajectory
+
+_SERVER = Path(__file__).with_name("loopback.py")
+
+
+@contextmanager
+def answering() -> Iterator[str]:
+    """The address of a server that runs while the block does."""
+    with subprocess.Popen(
+        [sys.executable, str(_SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"  # the end of the block closes its stdin
+
+
+def figures(sizes: Sizes) -> list[Figure]:
+    """The raw client, what one call takes above it, and what a call of a whole episode takes above it."""
+    with answering() as url, fresh_store() as store:
+        ExperiencePool(store, "bench").add(notes(sizes.lessons))
+        store.add_run("bench", "bench", "", {})
+        raw = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
+        with closing(raw), closing(OpenAIChat("m", base_url=url, max_retries=0)) as model:
+            return [*_single(sizes, raw, model, store), *_episodes(sizes, raw, model, store)]
+
+
+def _single(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -> list[Figure]:
+    session = _session(model, store)
+    kept = session.journaled("single")
+    prompt, number = _prompt(model), count()
+
+    def plain() -> None:
+        _create(raw, _case(prompt, next(number)), max_tokens=80)
+
+    def wrapped() -> None:
+        kept.chat(_case(prompt, next(number)), max_tokens=80)
+
+    bare, whole = _in_turn(plain, wrapped, sizes.repeats, sizes.calls)
+    what = f"a call above raw: metered, journalled, {sizes.lessons:,} lessons in the store"
+    return [Figure("a call of the raw openai client", bare), above(what, bare, whole, target=1e-3)]
+
+
+def _episodes(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store) -> list[Figure]:
+    """A test episode of EMOJI in the guided dialogue, recall among 10,000 notes and its record included."""
+    benchmark = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+    session = _session(model, store)
+    keys = [note.key for note in store.lessons("bench", limit=400)]
+    task, number = benchmark.test[0], count()
+    tasks = _tasks(task, 2 * (2 + (sizes.repeats + 1) * sizes.calls), keys)
+    found: list[Figure] = []
+    moments: tuple[Literal["thought", "question"], ...] = ("thought", "question")
+    for on in moments:
+        agent = dialogue(_recipe(on), benchmark, session.llm, ())
+        method = ExpNote(k=5, on=on)
+        pool = ExperiencePool(store, "bench", read_only=True)
+        made: list[Trajectory] = []
+
+        def attempt(
+            agent: Dialogue = agent,
+            method: ExpNote = method,
+            pool: ExperiencePool = pool,
+            made: list[Trajectory] = made,
+        ) -> None:
+            turn = next(number)
+            fresh = tasks[turn % len(tasks)]
+
+            def recall(progress: Trajectory | None = None) -> Guidance:
+                return method.recall(fresh, pool, progress)
+
+            with closing(benchmark.make_env(False)) as env:
+                made[:] = [episode(session, str(turn), "out", agent, env, fresh, recall(), {}, advise=recall)]
+
+        attempt()
+        requests = _requests(made[0], task.data["choices"])
+
+        def plain(requests: Sequence[dict[str, Any]] = requests) -> None:
+            for request in requests:
+                _create(raw, **request)
+
+        spent = _in_turn(plain, attempt, sizes.repeats, max(1, sizes.calls // len(requests)), len(requests))
+        what = f"a call above raw: whole EMOJI episode, notes for the {on}"
+        found.append(above(what, *spent, target=1e-3))
+    return found
+
+
+def _in_turn(
+    plain: Callable[[], None], wrapped: Callable[[], None], repeats: int, times: int, calls: int = 1
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean seconds a call of both, once a repeat; each works `times` a repeat, in turn, and makes `calls` at a time."""
+    bare, whole = [], []
+    for repeat in range(repeats + 1):
+        spent = [0.0, 0.0]
+        for _ in range(times):
+            for side, work in enumerate((plain, wrapped)):
+                began = time.perf_counter()
+                work()
+                spent[side] += time.perf_counter() - began
+        if repeat:  # the first one opens connections and fills caches
+            bare.append(spent[0] / (times * calls))
+            whole.append(spent[1] / (times * calls))
+    return tuple(bare), tuple(whole)
+
+
+def _session(model: OpenAIChat, store: Store) -> Session:
+    return Session(store, "bench", Metered(model, Budget(), scope="run"), Limits(calls=10**6), {})
+
+
+def _recipe(on: str = "thought") -> Recipe:
+    return make_recipe({"name": "bench", "benchmark": {"name": "emoji", "symbols": "codes"}, "method": {"on": on}})
+
+
+def _prompt(model: OpenAIChat) -> list[Message]:
+    """What stands before a case of EMOJI: some 20 messages."""
+    benchmark = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+    return dialogue(_recipe(), benchmark, model, ()).preamble()
+
+
+def _case(prompt: Sequence[Message], number: int) -> list[Message]:
+    return [*prompt, {"role": "user", "content": f"Case {number}: I found my lost dog again today.\nTHINK"}]
+
+
+def _tasks(task: Task, n: int, keys: Sequence[str]) -> list[Task]:
+    """The task n times as texts of their own; the keys of five notes occur in each."""
+    told = [f"Case {i}: {' '.join(keys[i % 40 :: 10][:5])} {task.text}" for i in range(n)]
+    return [task.model_copy(update={"id": f"{task.id}-{i}", "text": text}) for i, text in enumerate(told)]
+
+
+def _requests(made: Trajectory, choices: Sequence[str]) -> list[dict[str, Any]]:
+    """The requests of an episode, as the raw client sends them: the thought, then the answer with its schema."""
+    ends = [place for place, message in enumerate(made.messages) if message["role"] == "assistant"][-made.usage.calls :]
+    schema = {"type": "string", "enum": list(choices)}
+    form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+    thought = {"messages": list(made.messages[: ends[0]]), "max_tokens": 80, "stop": ["\n"]}
+    answer = {"messages": list(made.messages[: ends[-1]]), "max_tokens": 24, "response_format": form}
+    return [thought, answer]
+
+
+def _create(raw: openai.OpenAI, messages: Any, **options: Any) -> None:
+    raw.chat.completions.create(model="m", messages=messages, temperature=0.0, seed=0, **options)

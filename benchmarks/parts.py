@@ -1,0 +1,110 @@
+"""Figures of the parts: search over vectors, threads, the store, the static embedder, and the word matching of ExpNote.
+
+Always holds: every part is the real one on a real file; what a repeat writes is new to the store.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import count, cycle, islice
+from typing import TYPE_CHECKING
+
+from samples import fresh_store, notes, texts, unit_rows
+from timing import Figure, Sizes, seconds
+
+from seasoned.benchmarks import load_benchmark
+from seasoned.embed import embedder
+from seasoned.embed.hashing import HashingEmbedder
+from seasoned.errors import MissingExtraError
+from seasoned.methods.expnote import ExpNote
+from seasoned.pool import ExperiencePool
+from seasoned.runner.executors import run_jobs
+from seasoned.store.vectors import top_k
+from seasoned.types import Lesson, Reply, Task, Usage, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DIM = 384
+_JOBS, _THREADS = 64, 16
+
+
+def vectors(sizes: Sizes) -> list[Figure]:
+    """Exact top-10: over a bare matrix, and through a pool with its store."""
+    matrix, queries, turn = unit_rows(sizes.vectors, DIM), unit_rows(20, DIM), count()
+    bare = seconds(lambda: top_k(matrix, queries[next(turn) % 20], 10), sizes.repeats, inner=5)
+    with fresh_store() as store:
+        pool = ExperiencePool(store, "bench", embedder=HashingEmbedder(DIM))
+        pool.add(notes(sizes.lessons))
+        asked = texts(20)
+        warm = seconds(lambda: pool.nearest_lessons(asked[next(turn) % 20], 10, "note"), sizes.repeats, inner=5)
+    return [
+        Figure(f"top-10 of {sizes.vectors:,} vectors of {DIM} dimensions", bare, target=0.02),
+        Figure(f"pool.nearest_lessons: top-10 of {sizes.lessons:,} lessons, query embedded", warm),
+    ]
+
+
+def jobs(sizes: Sizes) -> list[Figure]:
+    """Jobs that only wait, as those of a model server do."""
+    one = sizes.job_seconds
+    taken = seconds(lambda: run_jobs(lambda _: time.sleep(one), range(_JOBS), _THREADS), max(5, sizes.repeats // 2))
+    ideal = one * _JOBS / _THREADS
+    return [Figure(f"{_JOBS} jobs of {one * 1e3:g} ms on {_THREADS} threads", taken, target=1.05 * ideal)]
+
+
+def store(sizes: Sizes) -> list[Figure]:
+    """Writes, each durable when it returns, into a store that holds many lessons."""
+    with fresh_store() as opened:
+        pool, number = ExperiencePool(opened, "bench"), count()
+        pool.add(notes(sizes.lessons))
+        reply = Reply(text="glad, relieved", model="m", usage=Usage(prompt_tokens=700, completion_tokens=5, calls=1))
+        batches = iter([_renewed(notes(sizes.batch)) for _ in range(sizes.repeats + 1)])
+        singles = iter(_renewed(notes(10 * (sizes.repeats + 1))))
+        one = seconds(lambda: pool.add(next(singles)), sizes.repeats, inner=10)
+        many = seconds(lambda: pool.add(next(batches)), sizes.repeats)
+        put = seconds(lambda: opened.journal_put("bench", str(next(number)), reply), sizes.repeats, inner=20)
+    return [
+        Figure("store: add one lesson", one),
+        Figure(f"store: add {sizes.batch:,} lessons at once", many),
+        Figure("store: journal one reply", put),
+    ]
+
+
+def static(sizes: Sizes) -> list[Figure]:
+    """The default embedder, texts a second."""
+    what = "static embedder, the texts of EMOJI"
+    try:
+        made = embedder("static")
+    except MissingExtraError as error:
+        return [Figure(what, unit="texts/s", missing=str(error))]
+    emoji = load_benchmark("emoji")
+    batch = list(islice(cycle(task.text for task in (*emoji.train, *emoji.test)), sizes.texts))
+    taken = seconds(lambda: made.embed(batch), sizes.repeats)
+    return [Figure(what, tuple(len(batch) / each for each in taken), unit="texts/s")]
+
+
+def recall(sizes: Sizes) -> list[Figure]:
+    """The notes of ExpNote for a case, found by their words: with nothing changed, and after a note was added."""
+    with fresh_store() as opened:
+        pool, turn = ExperiencePool(opened, "bench"), count()
+        made = pool.add(notes(sizes.lessons))
+        cases = [
+            Task(id=str(i), text=f"{' '.join(n.key for n in made[i::37][:5])} {t}") for i, t in enumerate(texts(20))
+        ]
+        method = ExpNote(k=5)
+        added = iter(_renewed(notes(sizes.repeats + 1)))
+        same = seconds(lambda: method.recall(cases[next(turn) % 20], pool), sizes.repeats, inner=5)
+
+        def again() -> None:
+            pool.add(next(added))
+            method.recall(cases[next(turn) % 20], pool)
+
+        changed = seconds(again, sizes.repeats)
+    return [
+        Figure(f"ExpNote.recall among {sizes.lessons:,} notes", same),
+        Figure(f"ExpNote.recall among {sizes.lessons:,} notes, one of them just added", changed),
+    ]
+
+
+def _renewed(lessons: Sequence[Lesson]) -> list[Lesson]:
+    return [lesson.model_copy(update={"id": new_id("les")}) for lesson in lessons]

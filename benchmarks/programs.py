@@ -1,0 +1,60 @@
+"""Figures of whole programs: the start of an import and of the command line, and what an install weighs.
+
+Always holds: each start is a new interpreter, the one that runs the benchmarks; the install is the only thing here that
+needs a network, and is done on demand alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from timing import Figure, Sizes, above
+
+ROOT = Path(__file__).resolve().parent.parent
+_HELP = "import sys; sys.argv = ['seasoned', '--help']; from seasoned.cli import main; main()"
+_TOOLS = ("pip", "setuptools", "wheel")
+
+
+def starts(sizes: Sizes) -> list[Figure]:
+    """A bare interpreter, `import seasoned` and `seasoned --help`, taken in turn so that a busy machine hits all."""
+    programs = {"bare": "pass", "import": "import seasoned", "help": _HELP}
+    taken: dict[str, list[float]] = {name: [] for name in programs}
+    for turn in range(sizes.repeats + 1):
+        for name, program in programs.items():
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
+            if turn:  # the first one compiles and warms the disk
+                taken[name].append(time.perf_counter() - began)
+    return [
+        Figure("a bare interpreter (for comparison)", tuple(taken["bare"])),
+        Figure("`import seasoned`, interpreter included", tuple(taken["import"]), target=0.15),
+        above("`import seasoned`, without the interpreter", taken["bare"], taken["import"]),
+        Figure("`seasoned --help`", tuple(taken["help"]), target=0.4),
+    ]
+
+
+def install(wanted: bool) -> list[Figure]:
+    """Size and number of packages of the core in a new environment, itself included, pip's own tools left out."""
+    size, count = "core install: size on disk", "core install: packages"
+    if not wanted:
+        why = "not measured (--install)"
+        return [
+            Figure(size, unit="MB", target=170, missing=why),
+            Figure(count, unit="packages", target=32, missing=why),
+        ]
+    with TemporaryDirectory(prefix="seasoned-install-") as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [str(Path(folder, "bin", "python")), "-m", "pip", "--disable-pip-version-check", "--no-input"]
+        subprocess.run([*pip, "install", "--quiet", str(ROOT)], check=True)
+        site = next(Path(folder, "lib").glob("python*/site-packages"))
+        packages = [p for p in site.glob("*.dist-info") if p.name.split("-")[0] not in _TOOLS]
+        files = [p for p in site.rglob("*") if p.is_file() and p.relative_to(site).parts[0].split("-")[0] not in _TOOLS]
+        megabytes = sum(p.stat().st_blocks * 512 for p in files) / 1e6
+    return [
+        Figure(size, (megabytes,), unit="MB", target=170),
+        Figure(count, (float(len(packages)),), unit="packages", target=32),
+    ]

@@ -1,0 +1,106 @@
+"""Measures how fast Seasoned is: `make bench`, or `python benchmarks/run.py [--quick] [--install] [--only WORD]`.
+
+Prints a table and writes results.json beside this file, with the facts of the machine. Always holds: each figure is
+taken several times after a warm-up, and all samples are in the file; a missed target is shown, and is no error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import calls
+import parts
+import programs
+from rich.console import Console
+from timing import QUICK, Figure, Sizes, table
+
+from seasoned.types import now
+
+RESULTS = Path(__file__).with_name("results.json")
+_LIBRARIES = ("numpy", "openai", "pydantic", "sqlalchemy")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, write; gives the exit code."""
+    asked = _asked(arguments)
+    sizes = QUICK if asked.quick else Sizes()
+    groups: dict[str, Callable[[], list[Figure]]] = {
+        "start": lambda: programs.starts(sizes),
+        "install": lambda: programs.install(asked.install),
+        "calls": lambda: calls.figures(sizes),
+        "vectors": lambda: parts.vectors(sizes),
+        "jobs": lambda: parts.jobs(sizes),
+        "store": lambda: parts.store(sizes),
+        "embed": lambda: parts.static(sizes),
+        "recall": lambda: parts.recall(sizes),
+    }
+    if asked.only and asked.only not in groups:
+        print(f"there is no group {asked.only!r}; there are {', '.join(groups)}", file=sys.stderr)
+        return 2
+    before = _load()
+    figures: list[Figure] = []
+    for name, measure in groups.items():
+        if asked.only in (None, name):
+            print(f"measuring: {name} ..", file=sys.stderr, flush=True)
+            figures += measure()
+    facts = {**machine(), "load_before": before, "load_after": _load()}
+    rows = [figure.plain() for figure in figures]
+    result = {"at": now(), "quick": asked.quick, "machine": facts, "figures": rows}
+    asked.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    console.print(table(figures))
+    console.print(f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}; load {before} to {_load()}")
+    console.print(f"written to {asked.out}", soft_wrap=True)
+    return 0
+
+
+def machine() -> dict[str, Any]:
+    """What the figures depend on: the processor, its cores, the memory, the system, Python and the libraries."""
+    try:
+        memory = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+    except (ValueError, OSError, AttributeError):
+        memory = None
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "memory_gb": memory,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()
+
+
+def _load() -> float | None:
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
+
+
+def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure how fast Seasoned is on this machine.")
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny sizes, to see that it works; the figures mean nothing"
+    )
+    parser.add_argument("--install", action="store_true", help="also install the core anew (uses the network)")
+    parser.add_argument("--only", help="one group: start, install, calls, vectors, jobs, store, embed, recall")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where the results go (default: %(default)s)")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

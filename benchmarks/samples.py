@@ -1,0 +1,61 @@
+"""What is measured on: notes, texts and vectors, made up from a seed.
+
+Always holds: the same numbers give the same notes, texts and vectors.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from seasoned.store.sql import Store
+from seasoned.types import Lesson
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_PARTS = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va", "we", "zi")
+_FEELINGS = ("joy", "fear", "anger", "sadness", "disgust", "shame", "guilt", "worry", "relief", "pride", "envy", "awe")
+
+
+def words(rng: random.Random, n: int) -> str:
+    """A text of n made-up words out of 5,832."""
+    return " ".join("".join(rng.choices(_PARTS, k=3)) for _ in range(n))
+
+
+def texts(n: int, length: int = 15) -> list[str]:
+    """Texts of `length` words, as long as a case of EMOJI."""
+    rng = random.Random(1)
+    return [words(rng, length) for _ in range(n)]
+
+
+def notes(n: int) -> list[Lesson]:
+    """Notes as ExpNote writes them: a key of one or two words, some values with their counts."""
+    rng = random.Random(2)
+    made = []
+    for _ in range(n):
+        values = {feeling: rng.randint(1, 4) for feeling in rng.sample(_FEELINGS, 4)}
+        key, text = words(rng, rng.randint(1, 2)), ", ".join(values)
+        made.append(Lesson(kind="note", key=key, text=text, method="expnote", data={"values": values}))
+    return made
+
+
+def unit_rows(n: int, dim: int) -> NDArray[np.float32]:
+    """Random unit vectors, float32 of shape (n, dim)."""
+    import numpy as np
+
+    rows = np.random.default_rng(3).standard_normal((n, dim), dtype=np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+@contextmanager
+def fresh_store() -> Iterator[Store]:
+    """A real store in a file, removed at the end."""
+    with TemporaryDirectory(prefix="seasoned-bench-") as folder, Store(Path(folder) / "seasoned.db") as store:
+        yield store

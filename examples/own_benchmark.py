@@ -1,0 +1,59 @@
+"""A benchmark of your own, run without a model server. Run it: python examples/own_benchmark.py
+
+A store room: which shelf a thing lies on can only be learned by looking. The model here is a function that reads notes
+and writes them; a real one is named in the recipe instead ("llm": {"model": ..}), and `llm=` is left out.
+"""
+
+import re
+from functools import partial
+
+from seasoned import ScriptedModel, Store, run
+from seasoned.benchmarks.answer import AnswerEnvironment, Scored
+from seasoned.benchmarks.base import Benchmark, Retrieval
+from seasoned.runner.outputs import read_summary
+from seasoned.runner.recipe import make_recipe
+from seasoned.types import Task
+
+THINGS = ("lamp", "rope", "paint", "glue", "bucket", "saw", "nails", "wire")
+SHELVES = {thing: f"shelf {number}" for number, thing in enumerate(THINGS, 2)}
+
+
+def load(options, *, seed):
+    """What a recipe names as `own_benchmark:load`; `options` is the rest of its [benchmark] section."""
+    train = [Task(id=f"ask-{x}", text=f"Where is the {x}?", data={"answer": at}) for x, at in SHELVES.items()]
+    test = [Task(id=f"get-{x}", text=f"Fetch the {x}.", data={"answer": at}) for x, at in SHELVES.items()]
+    return Benchmark(
+        name="store-room",
+        instruction="Name the shelf, such as shelf 1.",
+        train=tuple(train),
+        test=tuple(test),
+        examples=(),
+        retrieval=Retrieval(k=3, share=1.0),
+        max_turns=10,
+        think_hint="what the notes say.",
+        note_hint="Note the shelf under the name of the thing.",
+        make_env=partial(AnswerEnvironment, score, max_turns=10),
+        source="made-up things",
+    )
+
+
+def score(text, data):
+    return Scored(text, text.strip() == data["answer"])
+
+
+def model(messages):
+    """Stands in for a language model: guesses shelf 1 until a note tells it better."""
+    case, last = "\n".join(m["content"] for m in messages), messages[-1]["content"]
+    note = re.search(r"- \w+: (shelf \d)", case)
+    right, thing = re.search(r"right answer is (shelf \d)", last), re.search(r"(?:Where is|Fetch) the (\w+)", case)
+    if right:
+        return f"NOTE[{thing[1]}]: {right[1]}\nEND"
+    return f"ANSWER[{note[1] if note else 'shelf 1'}]"
+
+
+if __name__ == "__main__":
+    raw = {"name": "own", "benchmark": {"name": "own_benchmark:load"}, "train": 8, "test": 8}
+    raw |= {"conditions": ["disabled", "expnote"], "agent": {"style": "free"}}
+    with Store("own.db") as store:
+        folder = run(make_recipe(raw), store=store, llm=ScriptedModel(model), quiet=True)
+    print(read_summary(folder)["headline"])

@@ -1,0 +1,88 @@
+"""What of an earlier run is kept when it is resumed, and what is made again.
+
+Always holds: an episode that ended in an infrastructure error is made again; what is to be redone loses its record and
+its journalled replies together, so its model calls are really made; other episodes keep theirs.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from seasoned.errors import ConfigError
+from seasoned.runner.plan import TRAINING, Block, Plan
+from seasoned.runner.recipe import Recipe
+from seasoned.runner.rundir import check_resumable
+from seasoned.store.sql import Store
+from seasoned.types import Trajectory
+
+
+def check_resume(directory: Path, recipe: Recipe, store: Store) -> None:
+    """Assert that a run can go on here: with its own settings, from the store that holds what was done.
+
+    Raises:
+        ConfigError: if not.
+    """
+    check_resumable(directory, recipe)
+    if (directory / "manifest.json").is_file() and store.get_run(directory.name) is None:
+        raise ConfigError(
+            f"the store {store.where} does not hold the run {directory.name}: name the store it was begun with "
+            "(--store), and keep the name of its folder"
+        )
+
+
+def finished(store: Store, run_id: str) -> dict[str, Trajectory]:
+    """The episodes that need not be made again, by key."""
+    return {key: t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
+
+
+def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
+    """Forget the episodes of conditions, so that they are made again.
+
+    Args:
+        store: holds them.
+        plan: the plan of the run.
+        run_id: the run.
+        redo: conditions, or "training": with it goes whatever was learned from it and evaluated with that.
+
+    Raises:
+        ConfigError: if a name is none of the plan's (the nearest one is named), or nothing was done under these names.
+    """
+    if not redo:
+        return
+    names = set(redo)
+    _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
+    if TRAINING in names:
+        names |= {condition.name for condition in plan.conditions if condition.learns}
+    keys = [key for key in store.episodes(run_id) if key.split("/")[1].split("@")[0] in names]
+    if not keys:
+        raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
+    with store.transaction():
+        store.drop_episodes(run_id, keys)
+        for key in keys:
+            name, _, task = key.split("/", 2)
+            store.journal_drop(f"{run_id}/{key}")
+            store.journal_drop(f"{run_id}/{shared_key(name, task)}")
+        for block in plan.blocks if TRAINING in names else ():
+            _unlearn(store, plan, run_id, block)
+
+
+def shared_key(block: str, task_id: str) -> str:
+    """The journal that all conditions share for one test task."""
+    return f"{block}/{task_id}"
+
+
+def _check_names(names: Collection[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
+
+
+def _unlearn(store: Store, plan: Plan, run_id: str, block: Block) -> None:
+    for condition in plan.conditions:
+        for trained_on in plan.points(condition, block) if condition.learns else ():
+            for lesson in store.lessons(f"{run_id}/{block.name}/{plan.label(condition, block, trained_on)}"):
+                store.remove_lesson(lesson.id, who="model", why="the training is made again", purge=True)

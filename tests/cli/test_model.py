@@ -1,0 +1,80 @@
+"""`seasoned model` and `seasoned doctor`, without any model's file."""
+
+from pathlib import Path
+
+import pytest
+
+from seasoned.llm import modelfile
+from seasoned.store.sql import Store
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(monkeypatch, folder):
+    monkeypatch.setenv("SEASONED_CACHE", str(folder / "cache"))
+
+
+def test_path_is_in_the_cache(cli, folder):
+    place = Path(cli("model", "path").out.strip())
+    assert place == modelfile.model_path("qwen")
+    assert place.is_relative_to(folder / "cache")
+    assert cli("model", "path", "smol").out.strip() != str(place)
+
+
+def test_check_of_what_is_not_there(cli):
+    done = cli("model", "check", "smol")
+    assert done.code == 1
+    assert "pull" in done.out
+    found = cli("model", "check", "smol", "--json")
+    assert (found.code, found.json["state"] == "ok") == (1, False)
+
+
+def test_check_of_a_damaged_file(cli):
+    place = modelfile.model_path("smol")
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"GGUF and no more")
+    done = cli("model", "check", "smol")
+    assert done.code == 1
+    assert "pull" in done.out
+
+
+def test_pull_prints_the_path(cli, monkeypatch, folder):
+    def pulled(name, progress):
+        progress(1, 2)
+        return folder / f"{name}.gguf"
+
+    monkeypatch.setattr(modelfile, "pull", pulled)
+    done = cli("model", "pull", "smol")
+    assert (done.code, done.out.strip(), done.err) == (0, str(folder / "smol.gguf"), "")
+
+
+@pytest.mark.parametrize("verb", ["path", "pull", "check"])
+def test_an_unknown_model(cli, verb):
+    done = cli("model", verb, "quen")
+    assert done.code == 1
+    assert "quen" in done.out + done.err
+
+
+def test_doctor(cli, model):
+    found = cli("doctor", "--json")
+    assert (found.code, found.json["ok"]) == (0, True)
+    assert {"python", "model", "store", "runs"} <= {check["name"] for check in found.json["checks"]}
+    cli("run", "small.toml", "-q")
+    text = cli("doctor").out
+    assert "seasoned.db is sound" in text
+    assert "1 in runs, 1 complete" in text
+
+
+def test_doctor_finds_a_broken_store_and_a_short_model(cli, folder):
+    (folder / "seasoned.db").write_text("no database, but a text that is long enough to be taken for a header" * 30)
+    place = modelfile.model_path("qwen")
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"GGUF")
+    found = cli("doctor", "--json")
+    assert (found.code, found.json["ok"]) == (1, False)
+    assert {check["name"] for check in found.json["checks"] if not check["ok"]} == {"store", "model"}
+    assert "FAIL store" in cli("doctor").out
+
+
+def test_doctor_looks_at_the_store_that_is_named(cli):
+    Store("own.db").close()
+    assert "own.db is sound" in cli("doctor", "--store", "own.db").out

@@ -1,0 +1,162 @@
+"""`seasoned run`: results, resuming, limits, and processes that are stopped or killed."""
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from seasoned.llm import modelfile
+from seasoned.store.sql import Store
+
+
+def journal(path):
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("SELECT scope, key FROM journal").fetchall()
+    except sqlite3.OperationalError:
+        return []
+    finally:
+        connection.close()
+
+
+def until(true, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+def test_a_run_prints_its_path_and_its_summary_is_whole(cli, model, folder):
+    done = cli("run", "small.toml", "-c", "train=30", "-c", "seeds=[0, 1]", "--json", "--quiet")
+    assert (done.code, done.err) == (0, "")
+    place = Path(done.json["path"])
+    summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
+    for block in summary["conditions"]:
+        assert {"name", "n", "successes", "errors", "interval", "tokens"} <= set(block)
+        assert block["interval"][0] <= block["successes"] / block["n"] <= block["interval"][1]
+    assert [block["n"] for block in summary["conditions"]] == [10, 10]
+    assert 0 <= summary["pairs"][0]["p"] <= 1
+    assert done.json["conditions"] == summary["conditions"]
+    assert (place / "report.html").is_file()
+
+
+def test_a_person_gets_tables_and_the_places_of_the_files(cli, model):
+    done = cli("run", "small.toml")
+    assert done.code == 0
+    for part in ("disabled", "ExpNote", "report.html", "summary.json"):
+        assert part in done.out
+    assert "16/16 episodes" in done.err
+
+
+def test_dry_run_counts_what_is_then_done(cli, model, apprentice, folder):
+    given = ("run", "small.toml", "-c", "train=40", "-c", "test=4", "-c", "llm.model=none-such")
+    counted = cli(*given, "--dry-run", "--json").json
+    assert apprentice.calls == 0
+    assert not (folder / "runs").exists()
+    assert not (folder / "seasoned.db").exists()
+    assert cli(*given, "--quiet").code == 0
+    assert counted["model_calls"] == apprentice.calls
+    assert counted["episodes"] == 40 + 2 * 4
+    assert "nothing was run" in cli(*given, "--dry-run").out
+
+
+def test_limit_and_resume_and_redo(cli, model, apprentice):
+    first = cli("run", "small.toml", "--limit", 2, "--json", "-q").json
+    assert [block["n"] for block in first["conditions"]] == [2, 2]
+    calls = apprentice.calls
+    again = cli("run", "--resume", "last", "--json", "-q").json
+    assert (Path(again["path"]), again["conditions"]) == (Path(first["path"]), first["conditions"])
+    assert apprentice.calls == calls
+    assert cli("run", "--resume", "last", "--redo", "expnote", "-q").code == 0
+    assert apprentice.calls > calls
+
+
+def test_a_cost_limit_of_nothing_stops_before_the_first_call(cli, model, apprentice):
+    done = cli("run", "small.toml", "--cost-limit", "0")
+    assert done.code == 1
+    assert "budget allows $0.0000" in done.err
+    assert "Go on with: seasoned run --resume runs/" in done.err
+    assert apprentice.calls == 0
+    place = done.err.split("--resume ")[1].strip()
+    assert cli("run", "--resume", place, "--cost-limit", "1", "-q").code == 0
+
+
+def test_a_stop_names_the_store_where_it_is_another(cli, model, apprentice, folder):
+    def stop(call):
+        if call == 9:
+            raise KeyboardInterrupt
+
+    apprentice.stop = stop
+    done = cli("run", "small.toml", "-q", "--store", "own.db")
+    assert done.code == 130
+    words = done.err.split("seasoned run ")[1].split()
+    assert words[-2:] == ["--store", "own.db"]
+    assert cli("run", *words, "-q").code == 0
+    assert len(set(apprentice.answered)) == len(apprentice.answered)
+
+
+def test_ctrl_c_ends_a_process_cleanly_and_it_goes_on(process, server, folder):
+    server.pause = 0.03
+    given = ("-c", f"llm.base_url={server.url}", "-c", "llm.model=played", "-c", "workers=2")
+    one = process("run", "small.toml", *given)
+    until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 6)
+    one.send_signal(signal.SIGINT)
+    out, err = one.communicate(timeout=30)
+    assert (one.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert "Go on with: seasoned run --resume runs/" in err
+    answered = len(server.apprentice.answered)
+    assert len(journal("seasoned.db")) == answered
+    two = process("run", "--resume", err.split("--resume ")[1].split()[0], "--json")
+    out, err = two.communicate(timeout=60)
+    assert two.returncode == 0, err
+    assert len(journal("seasoned.db")) == len(set(server.apprentice.answered)) == len(server.apprentice.answered)
+    assert [block["n"] for block in json.loads(out)["conditions"]] == [5, 5]
+
+
+@pytest.mark.model
+def test_a_killed_run_of_the_real_model_goes_on_and_no_answered_call_is_made_twice(process, folder):
+    modelfile.pull("smol")
+    short = ("-c", "agent.think_tokens=12", "-c", "agent.note_tokens=24")
+    given = ("-c", "llm.model=smol", "-c", "llm.slots=2", "-c", "train=4", "-c", "test=4", *short)
+    one = process("run", "small.toml", *given, SEASONED_CACHE=str(modelfile.cache_dir()))
+    until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 7, 60)
+    one.send_signal(signal.SIGKILL)
+    one.communicate(timeout=30)
+    assert one.returncode == -signal.SIGKILL
+    before = journal("seasoned.db")
+    assert len(before) >= 7
+    two = process("run", "--resume", "last", "--json", SEASONED_CACHE=str(modelfile.cache_dir()))
+    out, err = two.communicate(timeout=100)
+    assert two.returncode == 0, err
+    after = journal("seasoned.db")
+    assert max(Counter(after).values()) == 1
+    assert set(before) < set(after)
+    assert [block["n"] + block["errors"] for block in json.loads(out)["conditions"]] == [4, 4]
+    with Store("seasoned.db") as store:
+        (row,) = store.runs()
+        made = store.episodes(row.run_id).values()
+        assert store.check() == []
+        stored = store.journal_usage(row.run_id)
+    assert len(made) == 4 + 2 * 4
+    # Each answered call counts as made in one episode at most: in the one that was killed, it counts nowhere.
+    assert sum(t.usage.calls for t in made) <= stored.calls
+    assert sum(t.usage.calls + t.usage.replayed for t in made) >= stored.calls
+    replayed = [t for t in made if t.usage.replayed]
+    assert replayed
+
+
+def test_a_run_at_work_is_refused_to_a_second_process(process, cli, server, model):
+    server.pause = 0.2
+    one = process("run", "small.toml", "-c", f"llm.base_url={server.url}", "-c", "llm.model=played")
+    until(lambda: list(Path("runs").glob("*/manifest.json")))
+    done = cli("run", "--resume", "last")
+    assert (done.code, done.out) == (1, "")
+    assert "at work in another process" in done.err
+    assert "Go on with" not in done.err
+    os.kill(one.pid, signal.SIGKILL)

@@ -1,0 +1,110 @@
+"""One attempt: its journal, its limits, its record."""
+
+import pytest
+
+from seasoned.agents.direct import Direct
+from seasoned.benchmarks import load_benchmark
+from seasoned.errors import AuthError, BudgetExceeded, InfrastructureError
+from seasoned.llm.budget import Budget, Metered
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner.episode import Session, episode, with_llm
+from seasoned.runner.recipe import Limits
+from seasoned.types import Guidance
+
+META = {"benchmark": "emoji", "condition": "zero-shot", "seed": 0, "fold": 0, "split": "test", "trained_on": 0}
+
+
+@pytest.fixture
+def benchmark():
+    return load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+
+
+@pytest.fixture
+def attempt(store, benchmark):
+    store.add_run("r", "n", "p", {})
+
+    def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, shares=None, session=None):
+        session = session or Session(store, "r", llm, limits or Limits(), done or {})
+        agent, task = Direct(llm=llm, instruction="Answer."), benchmark.test[0]
+        return episode(session, key, "pool", agent, benchmark.make_env(False), task, Guidance(), META, shares=shares)
+
+    return make
+
+
+def right(benchmark):
+    return [f'"{benchmark.test[0].data["answer"]}"']
+
+
+def test_an_attempt_is_stored_under_its_key_with_what_it_was(attempt, benchmark, store):
+    made = attempt(ScriptedModel(right(benchmark)))
+    assert store.episodes("r") == {"s0f0/zero-shot/1": made}
+    assert store.trajectories("pool") == [made]
+    assert made.outcome.success is True
+    assert made.benchmark == "emoji"
+    assert META.items() <= made.meta.items()
+
+
+def test_what_is_done_is_not_made_again(attempt, benchmark):
+    made = attempt(ScriptedModel(right(benchmark)))
+    silent = ScriptedModel([])
+    assert attempt(silent, done={"s0f0/zero-shot/1": made}) is made
+    assert silent.requests == []
+
+
+def test_a_reply_is_in_the_journal_before_it_is_used(attempt, benchmark, store, monkeypatch):
+    def full(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "save_episode", full)
+        with pytest.raises(KeyboardInterrupt):
+            attempt(ScriptedModel(right(benchmark)))
+    assert store.episodes("r") == {}
+    made = attempt(ScriptedModel([]))
+    assert made.outcome.success is True
+    assert (made.usage.calls, made.usage.replayed) == (0, 1)
+
+
+def test_episodes_that_share_their_journal_ask_once_and_others_again(attempt, benchmark):
+    model = ScriptedModel(right(benchmark) * 3)
+    attempt(model, key="s0f0/a/1", shares="s0f0/1")
+    assert attempt(model, key="s0f0/b/1", shares="s0f0/1").usage.replayed == 1
+    assert len(model.requests) == 1
+    attempt(model, key="s0f0/c/1")
+    assert len(model.requests) == 2
+
+
+def test_an_episodes_limit_is_an_outcome_and_the_runs_is_raised(attempt, benchmark, store):
+    made = attempt(ScriptedModel(right(benchmark)), limits=Limits(calls=0))
+    assert (made.outcome.success, made.outcome.reason) == (False, "budget")
+    with pytest.raises(BudgetExceeded):
+        attempt(Metered(ScriptedModel(right(benchmark)), Budget(calls=0), scope="run"), key="s0f0/zero-shot/2")
+    assert "s0f0/zero-shot/2" not in store.episodes("r")
+
+
+def test_a_server_error_is_recorded_and_a_wrong_key_stops(attempt):
+    made = attempt(ScriptedModel([InfrastructureError("gone")]))
+    assert (made.outcome.success, made.outcome.reason, made.outcome.detail) == (None, "error", "gone")
+    with pytest.raises(AuthError):
+        attempt(ScriptedModel([AuthError("wrong key")]), key="s0f0/zero-shot/2")
+
+
+def test_only_errors_in_a_row_are_counted(attempt, benchmark, store):
+    gone = InfrastructureError("gone")
+    model = ScriptedModel([*[gone] * 4, *right(benchmark), *[gone] * 5])
+    session = Session(store, "r", model, Limits(), {})
+    for n in range(9):
+        attempt(model, key=f"s0f0/zero-shot/{n}", session=session)
+    with pytest.raises(InfrastructureError, match="5 episodes in a row"):
+        attempt(model, key="s0f0/zero-shot/9", session=session)
+    assert len(store.episodes("r")) == 10
+
+
+def test_agents_that_are_no_dataclass_keep_their_model():
+    class Own:
+        llm = "mine"
+
+    own = Own()
+    assert with_llm(own, ScriptedModel([])) is own
+    model = ScriptedModel([])
+    assert with_llm(Direct(llm=ScriptedModel([]), instruction="x"), model).llm is model

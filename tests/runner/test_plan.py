@@ -1,0 +1,70 @@
+"""Plans: blocks, disjoint pools, and the count of what will be done."""
+
+import pytest
+
+from seasoned.errors import SeasonedError
+from seasoned.runner.plan import make_plan
+
+
+def test_training_and_test_cases_of_a_block_are_disjoint(recipe):
+    for folds in (0, 3):
+        for block in make_plan(recipe(train=20, test=10, folds=folds, seeds=[0, 1])).blocks:
+            assert not {t.id for t in block.train} & {t.id for t in block.test}
+            assert not {t.text for t in block.train} & {t.text for t in block.test}
+
+
+def test_folds_judge_every_case_once_a_seed(recipe):
+    plan = make_plan(recipe(train=20, test=10, folds=3, seeds=[4, 5]))
+    assert [block.name for block in plan.blocks] == ["s4f0", "s4f1", "s4f2", "s5f0", "s5f1", "s5f2"]
+    judged = [task.id for block in plan.blocks[:3] for task in block.test]
+    assert len(judged) == len(set(judged)) == 30
+    assert all(len(block.train) == 20 for block in plan.blocks)
+
+
+def test_the_same_recipe_is_the_same_plan(recipe):
+    assert make_plan(recipe()).blocks[0].test == make_plan(recipe()).blocks[0].test
+    assert make_plan(recipe()).blocks[0].test != make_plan(recipe(seeds=[1])).blocks[0].test
+
+
+def test_limit_takes_the_first_of_each_block(recipe):
+    whole, some = make_plan(recipe()), make_plan(recipe(limit=2))
+    assert some.blocks[0].train == whole.blocks[0].train[:2]
+    assert some.blocks[0].test == whole.blocks[0].test[:2]
+
+
+def test_points_and_labels_of_a_curve(recipe):
+    plan = make_plan(recipe(train=6, curve=[4, 2, 2, 6, 99], conditions=["disabled", "expnote", "nearest"]))
+    disabled, expnote, nearest = plan.conditions
+    block = plan.blocks[0]
+    assert (plan.points(disabled, block), plan.points(expnote, block), plan.points(nearest, block)) == (
+        [0], [2, 4, 6], [6]
+    )  # fmt: skip
+    assert [plan.label(expnote, block, n) for n in (2, 4, 6)] == ["expnote@2", "expnote@4", "expnote"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "episodes", "calls"),
+    [
+        ({"conditions": ["zero-shot"], "baseline": "zero-shot"}, 5, 5),
+        ({"conditions": ["disabled"]}, 5, 10),
+        ({"conditions": ["disabled", "expnote"]}, 6 + 10, 6 * 3 + 5 + 10),
+        ({"conditions": ["disabled", "expnote"], "llm": {"temperature": 0.5}}, 6 + 10, 6 * 3 + 10 + 10),
+        ({"conditions": ["disabled", "expnote"], "seeds": [0, 1]}, 32, 66),
+        ({"conditions": ["disabled", "expnote"], "limit": 1}, 1 + 2, 3 + 1 + 2),
+        ({"conditions": ["expnote"], "curve": [3]}, 6 + 10, 18 + 5 + 10),
+        ({"conditions": ["disabled", "expnote"], "method": {"on": "question"}}, 6 + 10, 6 * 3 + 10 + 10),
+    ],
+)
+def test_the_count_of_episodes_and_calls(recipe, changes, episodes, calls):
+    plan = make_plan(recipe(**changes))
+    assert (plan.episodes, plan.calls) == (episodes, calls)
+
+
+@pytest.mark.parametrize("changes", [{"train": 0}, {"train": 0, "folds": 2}])
+def test_nothing_to_train_on_is_no_fault(recipe, changes):
+    assert make_plan(recipe(**changes)).episodes > 0
+
+
+def test_too_many_cases(recipe):
+    with pytest.raises(SeasonedError, match="99999 training tasks were asked for"):
+        make_plan(recipe(train=99999))

@@ -1,0 +1,181 @@
+"""The pages are true: their Python runs, and their command lines are command lines of the program.
+
+A ```python block that stands right after `<!-- not run -->` is not run: it needs a key, a server or a model's file.
+"""
+
+import importlib.util
+import itertools
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.exceptions import Exit, TyperException
+from typer.main import get_command
+
+from seasoned.cli import app
+from seasoned.report.rows import Row
+from seasoned.report.summary import build
+from seasoned.runner.conditions import CONDITIONS
+from seasoned.runner.recipe import Recipe, _keys, load_recipe
+from seasoned.store.schema import metadata
+from seasoned.types import Lesson, Outcome, Step, Trajectory, Usage
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+NOT_RUN = "<!-- not run -->"
+# Commands around ours on one line: `export A=b; seasoned run ..`, `seasoned lessons export | head`.
+_BETWEEN = re.compile(r"&&|\|\||[;|]")
+
+_spec = importlib.util.spec_from_file_location("check_docs_for_pages", ROOT / "tools" / "check_docs.py")
+assert _spec is not None
+assert _spec.loader is not None
+tool = importlib.util.module_from_spec(_spec)
+sys.modules[_spec.name] = tool  # dataclasses look their module up
+_spec.loader.exec_module(tool)
+
+
+def python_blocks(text: str) -> list[tuple[int, str]]:
+    """(line, code) of the blocks that are to be run."""
+    lines = text.splitlines()
+    found = []
+    for block in tool.split(text)[0]:
+        fence = block.line - 2  # the line of the fence, from 0
+        before = lines[fence - 1].strip() if fence else ""
+        if block.info.split()[:1] == ["python"] and before != NOT_RUN:
+            found.append((block.line, block.text))
+    return found
+
+
+def commands(text: str) -> list[tuple[int, list[str]]]:
+    """(line, arguments) of each `seasoned ..` in the blocks of shell lines."""
+    found = []
+    for block in tool.split(text)[0]:
+        if block.info.split()[:1] not in (["sh"], ["console"]):
+            continue
+        joined = block.text.replace("\\\n", " ")
+        for offset, line in enumerate(joined.splitlines()):
+            for part in parts(line):
+                words = shlex.split(part, comments=True)
+                if words and Path(words[0]).name == "seasoned":
+                    found.append((block.line + offset, words[1:]))
+    return found
+
+
+def parts(line: str) -> list[str]:
+    """The commands of one line, split outside quotes; a prompt in front is dropped."""
+    quoted: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        quoted.append(match[0])
+        return f"\0{len(quoted) - 1}\0"
+
+    plain = re.sub(r"\"[^\"]*\"|'[^']*'", keep, re.sub(r"^\s*\$ ", "", line))
+    plain = re.sub(r"(^|\s)#.*", "", plain)
+    return [re.sub(r"\0(\d+)\0", lambda m: quoted[int(m[1])], part) for part in _BETWEEN.split(plain)]
+
+
+def check_command(words: list[str]) -> None:
+    """Parse a command line as the program would, and run nothing.
+
+    Raises:
+        TyperException: when an option, an argument or a command does not exist.
+    """
+    command, name, rest = get_command(app), "seasoned", words
+    while True:
+        try:
+            context = command.make_context(name, rest)
+        except Exit:  # --help or --version
+            return
+        if not hasattr(command, "resolve_command"):
+            return
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_of_a_page_runs(name, tmp_path, monkeypatch):
+    blocks = python_blocks((ROOT / name).read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, object] = {"__name__": "page"}
+    for line, code in blocks:
+        exec(compile("\n" * (line - 1) + code, name, "exec", dont_inherit=True), space)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_of_a_page_exist(name):
+    for line, words in commands((ROOT / name).read_text(encoding="utf-8")):
+        try:
+            check_command(words)
+        except TyperException as error:
+            pytest.fail(f"{name}:{line}: seasoned {shlex.join(words)}: {error.format_message()}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_of_a_page_exist(name):
+    for _, words in commands((ROOT / name).read_text(encoding="utf-8")):
+        if words[:1] == ["run"] and len(words) > 1 and (ROOT / words[1]).is_file():
+            settings = [value for flag, value in itertools.pairwise(words) if flag in ("-c", "--set")]
+            load_recipe(ROOT / words[1], settings)
+
+
+def test_pages_hold_what_is_looked_for():
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert sum(len(python_blocks(text)) for text in texts) >= 5
+    assert sum(len(commands(text)) for text in texts) >= 10
+
+
+def test_a_wrong_command_is_found():
+    text = "```sh\n# seasoned nothing\nexport A='b;c'; seasoned runs list \\\n  --jsn | head\n```\n"
+    assert commands(text) == [(3, ["runs", "list", "--jsn"])]
+    with pytest.raises(TyperException):
+        check_command(["runs", "list", "--jsn"])
+    with pytest.raises(TyperException):
+        check_command(["rusn"])
+    check_command(["lessons", "list", "--kind", "note", "--json"])
+
+
+def test_a_marked_block_is_not_run():
+    assert python_blocks(f"{NOT_RUN}\n```python\n1 / 0\n```\n\n```python\nx = 1\n```\n") == [(7, "x = 1\n")]
+
+
+def in_code(name: str) -> set[str]:
+    """The words that a page writes as code, outside blocks."""
+    return set(
+        re.findall(r"`([^`\n]+)`", "\n".join(line for _, line in tool.split((ROOT / name).read_text("utf-8"))[1]))
+    )
+
+
+def test_file_formats_name_every_field():
+    said = in_code("docs/file-formats.md")
+    fields = {name for model in (Row, Trajectory, Lesson, Outcome, Step, Usage) for name in model.model_fields}
+    columns = {column.name for table in metadata.tables.values() for column in table.columns} | set(metadata.tables)
+    settings = {key for key in _keys(Recipe) if key not in ("benchmark", "llm", "agent", "method")}
+    limits = {key.rsplit(".", 1)[-1] if "_limits." in key else key for key in settings}
+    summary = build([], run={})
+    assert fields | columns | limits | set(summary) <= said
+
+
+def test_method_pages_name_every_condition():
+    assert set(CONDITIONS) <= in_code("docs/methods/expnote.md") | in_code("docs/methods/baselines.md")
+
+
+def block_after(mark: str) -> str:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return page.split(mark)[1].split("```text\n")[1].split("```")[0]
+
+
+def test_architecture_draws_the_floors_that_are_held():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    held = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert block_after("<!-- floors -->").split("\n")[:-1] == [layer.replace("seasoned.", "") for layer in held]
+
+
+def test_architecture_draws_every_file():
+    tree = set(re.findall(r"[\w.]+", block_after("<!-- tree -->")))
+    source = ROOT / "src" / "seasoned"
+    parts = {"__init__.py", *(part for part in tree if part.endswith(".py"))}
+    there = {path.name for path in source.rglob("*.py") if "migrations" not in path.parts}
+    assert parts == there

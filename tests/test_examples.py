@@ -1,0 +1,40 @@
+"""Every example runs as a user would run it: as a program, in an empty folder, with warnings as errors."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SAYS = {
+    "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
+    "own_benchmark.py": ["ExpNote solved 8 of 8, 8 more than without notes (0; exact McNemar p = 0.008)"],
+}
+
+
+def run(name: str, folder: Path) -> str:
+    # `src` comes first, so that what is tested is this checkout; the folder of the user's runs and data stays out.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SEASONED_", "OPENAI_"))}
+    environment["PYTHONPATH"] = str(ROOT / "src")
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_is_run_here():
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", sorted(SAYS))
+def test_example_says_what_it_should(name, tmp_path):
+    said = run(name, tmp_path)
+    for words in SAYS[name]:
+        assert words in said
+
+
+@pytest.mark.parametrize("name", sorted(SAYS))
+def test_example_fits_on_a_screen(name):
+    assert len((ROOT / "examples" / name).read_text(encoding="utf-8").splitlines()) < 60

@@ -1,0 +1,64 @@
+"""The types: frozen, strict, and the same after a round trip through JSON, whatever text is inside."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from seasoned.types import Guidance, Lesson, Outcome, Step, Task, Trajectory, Usage, new_id, now
+
+text = st.text(st.characters(codec="utf-8"), max_size=30)
+usages = st.builds(
+    Usage,
+    prompt_tokens=st.integers(0, 99),
+    completion_tokens=st.integers(0, 99),
+    calls=st.integers(0, 9),
+    replayed=st.integers(0, 9),
+    cost=st.none() | st.integers(0, 9).map(float),
+)
+lessons = st.builds(Lesson, kind=st.just("note"), text=text, key=text, sources=st.tuples(text), data=st.just({"n": 1}))
+trajectories = st.builds(
+    Trajectory,
+    task_id=text,
+    task=text,
+    steps=st.tuples(st.builds(Step, thought=text, action=text, observation=text)),
+    outcome=st.builds(Outcome, success=st.none() | st.booleans(), answer=text),
+    messages=st.tuples(st.fixed_dictionaries({"role": st.just("user"), "content": text})),
+    usage=usages,
+)
+
+
+@given(lessons | trajectories | st.builds(Task, id=text, text=text, data=st.dictionaries(text, text)))
+def test_json_and_back_is_the_same(value):
+    assert type(value).model_validate_json(value.model_dump_json()) == value
+
+
+@given(usages, usages, usages)
+def test_usage_adds_up_and_what_is_unknown_stays_unknown(a, b, c):
+    assert (a + b) + c == a + (b + c)
+    assert a + Usage() == a
+    assert ((a + b).cost is None) == (a.cost is None or b.cost is None)
+    assert (a + b).tokens == a.tokens + b.tokens
+
+
+def test_values_are_frozen_and_strict():
+    lesson = Lesson(kind="note", text="x")
+    with pytest.raises(ValidationError, match="frozen"):
+        lesson.text = "y"
+    for wrong in ({"kind": "joke", "text": "x"}, {"kind": "note"}, {"kind": "note", "text": "x", "extra": 1}):
+        with pytest.raises(ValidationError):
+            Lesson.model_validate(wrong)
+    assert Guidance().text == ""
+
+
+def test_ids_and_times():
+    made = {new_id("les") for _ in range(1000)}
+    assert len(made) == 1000
+    assert all(re.fullmatch(r"les-[0-9a-f]{12}", one) for one in made)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", now())
+
+
+def test_the_answer_is_not_in_a_tasks_repr():
+    assert "secret" not in repr(Task(id="1", text="t", data={"answer": "secret"}))
