@@ -48,10 +48,14 @@ class Plan:
         return any(condition.learns for condition in self.conditions)
 
     def points(self, condition: Condition, block: Block) -> list[int]:
-        """After how many training cases the condition is evaluated: the curve's points, the full count last."""
+        """After how many training cases the condition is evaluated: the full count, last.
+
+        The first condition that learns is evaluated at the recipe's `curve` as well.
+        """
         if not condition.learns:
             return [0]
-        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition.own_pool else []
+        first = next((c for c in self.conditions if c.learns and c.own_pool), None)
+        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition is first else []
         return [*sorted(set(earlier)), len(block.train)]
 
     def label(self, condition: Condition, block: Block, trained_on: int) -> str:
