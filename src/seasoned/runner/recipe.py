@@ -105,7 +105,7 @@ class Recipe(_Section):
 
     `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
     both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
-    counts to evaluate as well. `workers` 0 means one a slot.
+    counts to evaluate the first learning condition at. `workers` 0 means one a slot.
     """
 
     name: str
