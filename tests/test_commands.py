@@ -197,9 +197,12 @@ def test_prose_around_commands_changes_nothing(commands: list[Command], prose: s
 def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
     def seconds(size: int) -> float:
         reply = "ANSWER: NOTE[k]:" + piece * (size // len(piece))
-        start = time.process_time()
-        parse(reply)
-        return time.process_time() - start
+        taken = []
+        for _ in range(3):
+            start = time.process_time()
+            parse(reply)
+            taken.append(time.process_time() - start)
+        return min(taken)
 
     # Ten times the text; a quadratic reader would take a hundred times as long.
     assert seconds(100_000) < 40 * max(seconds(10_000), 0.003)

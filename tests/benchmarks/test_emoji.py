@@ -81,13 +81,17 @@ def test_worked_cases_give_nothing_away(kind: str) -> None:
     assert not {code[0] for code in EXAMPLE_SYMBOLS} & set(CODE_LETTERS)
     assert not set(EXAMPLE_SYMBOLS.values()) & {s for of_one in EMOJI.values() for s in of_one}
     for example in benchmark.examples:
-        candidates = example.question.rsplit("\n", 1)[1].split()
+        candidates = example.choices
         assert len(set(candidates)) == 4
         assert set(candidates) <= shown
         assert {example.answer, *filter(None, [example.wrong])} <= set(candidates)
         assert {key for key, _ in (*example.notes, *example.recalled)} <= shown
         words = set(re.findall(r"\w+", example.model_dump_json()))
         assert not words & {*EMOTIONS, *never}
+        # The note that is recalled is the right symbol's and shares words with the thought: that is what it shows.
+        for key, text in example.recalled:
+            assert key == example.answer
+            assert set(re.findall(r"\w+", text)) & set(re.findall(r"\w+", example.thought))
 
 
 def test_own_texts_name_no_feeling_and_are_balanced() -> None:
