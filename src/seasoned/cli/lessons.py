@@ -223,9 +223,9 @@ def _print(store: Store, found: list[Lesson], as_json: bool) -> None:
         print_json([{**lesson.model_dump(mode="json"), "scope": store.scope_of(lesson.id)} for lesson in found])
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("id", "kind", "key", "lesson", "noted", "status", box=None, pad_edge=False)
+    table = Table(Column("id", min_width=16), "kind", "key", "lesson", "noted", "status", box=None, pad_edge=False)
     for lesson in found:
         table.add_row(
             lesson.id,

@@ -34,11 +34,12 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
         print_json(found)
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("run", "complete", "model", "found", box=None, pad_edge=False)
+    width = max((len(str(row["run"])) for row in found), default=0)
+    table = Table(Column("run", min_width=width), "done", "found", box=None, pad_edge=False)
     for row in found:
-        table.add_row(str(row["run"]), "yes" if row["complete"] else "no", str(row["model"]), str(row["headline"]))
+        table.add_row(str(row["run"]), "yes" if row["complete"] else "no", str(row["headline"]))
     Console().print(table if found else f"no runs in {runs}")
 
 
