@@ -98,7 +98,7 @@ def _episodes(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store)
                 return method.recall(fresh, pool, progress)
 
             with closing(benchmark.make_env(False)) as env:
-                made[:] = [episode(session, str(turn), "out", agent, env, fresh, recall(), {}, advise=recall)]
+                made[:] = [episode(session, str(turn), "out", agent, env, fresh, recall, {}, advise=recall)]
 
         attempt()
         requests = _requests(made[0], task.data["choices"])

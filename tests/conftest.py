@@ -26,7 +26,14 @@ def closed_network(monkeypatch):
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch):
     """No keys, no data folder and no store of the person who runs the tests."""
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SEASONED_DATA", "SEASONED_STORE", "SEASONED_RUNS"):
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "SEASONED_DATA",
+        "SEASONED_STORE",
+        "SEASONED_RUNS",
+        "ALFWORLD_DATA",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SAYS = {
     "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
+    "remember.py": ["monday:    False", "tuesday:   True", "- Before any refund, look the order up."],
     "own_benchmark.py": ["ExpNote solved 8 of 8, 8 more than without notes (0; exact McNemar p = 0.008)"],
 }
 

@@ -14,6 +14,7 @@ PUBLIC = {
     "Guidance",
     "Lesson",
     "LocalModel",
+    "Memory",
     "OpenAIChat",
     "Outcome",
     "ScriptedModel",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from seasoned.llm.local import LocalModel as LocalModel
     from seasoned.llm.openai import OpenAIChat as OpenAIChat
     from seasoned.llm.scripted import ScriptedModel as ScriptedModel
+    from seasoned.memory import Memory as Memory
     from seasoned.methods.expnote import ExpNote as ExpNote
     from seasoned.pool import ExperiencePool as ExperiencePool
     from seasoned.runner.experiment import run as run
@@ -33,6 +34,7 @@ _HOMES = {
     "Guidance": "seasoned.types",
     "Lesson": "seasoned.types",
     "LocalModel": "seasoned.llm.local",
+    "Memory": "seasoned.memory",
     "OpenAIChat": "seasoned.llm.openai",
     "Outcome": "seasoned.types",
     "ScriptedModel": "seasoned.llm.scripted",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.protocols import Embedder
@@ -17,6 +17,10 @@ from seasoned.store.snapshot import LessonsSeen, TasksSeen, lessons_now, tasks_n
 from seasoned.store.sql import Store
 from seasoned.store.vectors import VectorCache, embed
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Who = Literal["model", "person", "rule"]
 Made = TypeVar("Made")
@@ -32,6 +36,7 @@ class ExperiencePool:
         *,
         run_id: str = "",
         embedder: Embedder | None = None,
+        experience: str | None = None,
         read_only: bool = False,
     ) -> None:
         """Look at one scope of a store; nothing is read before it is asked for.
@@ -41,9 +46,11 @@ class ExperiencePool:
             scope: which pool of it.
             run_id: the run that what is recorded here belongs to, or "".
             embedder: for the searches by meaning.
+            experience: the scope whose trajectories it shows, where several pools of lessons stand on the same ones.
             read_only: refuse every write, as an evaluation must.
         """
         self.store, self.scope, self.run_id = store, scope, run_id
+        self.experience = experience or scope
         self.read_only = read_only
         self._embedder = embedder
         self._lock = threading.RLock()
@@ -60,8 +67,8 @@ class ExperiencePool:
         Raises:
             StoreError: when the pool is read-only, or the id is taken by another trajectory.
         """
-        self._writable()
-        self.store.add_trajectories(self.scope, [trajectory], self.run_id)
+        self.writable()
+        self.store.add_trajectories(self.experience, [trajectory], self.run_id)
         return trajectory
 
     def trajectories(
@@ -75,7 +82,7 @@ class ExperiencePool:
     ) -> list[Trajectory]:
         """Trajectories in order of insertion; the filters are those of `Store.trajectories`."""
         return self.store.trajectories(
-            self.scope, run_id=run_id, task_id=task_id, success=success, limit=limit, offset=offset
+            self.experience, run_id=run_id, task_id=task_id, success=success, limit=limit, offset=offset
         )
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
@@ -92,7 +99,7 @@ class ExperiencePool:
         Raises:
             StoreError: when the pool is read-only, or an id is taken.
         """
-        self._writable()
+        self.writable()
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         return self.store.add_lessons(self.scope, several, who=who, why=why)
 
@@ -111,7 +118,7 @@ class ExperiencePool:
             ConflictError: when somebody else changed it meanwhile.
             StoreError: when the pool is read-only, the lesson is not in it, or it is pinned and `who` is no person.
         """
-        self._writable()
+        self.writable()
         with self.store.transaction():
             self._changeable(lesson.id, who)
             return self.store.update_lesson(lesson, who=who, why=why)
@@ -122,7 +129,7 @@ class ExperiencePool:
         Raises:
             StoreError: when the pool is read-only, the lesson is not in it, or it is pinned and `who` is no person.
         """
-        self._writable()
+        self.writable()
         with self.store.transaction():
             self._changeable(lesson_id, who)
             self.store.remove_lesson(lesson_id, who=who, why=why, purge=purge)
@@ -222,6 +229,18 @@ class ExperiencePool:
             found = dict(vectors.search(query, k, rows))
         return [(trajectory, found[trajectory.id]) for trajectory in self.store.get_trajectories(list(found))]
 
+    def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
+        """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim).
+
+        Raises:
+            ConfigError, ContractError, StoreError: as `nearest_lessons`.
+        """
+        embedder = self._searchable()
+        with self._lock:
+            cache = self._cache("lesson", embedder)
+            cache.fill([(lesson.id, _words(lesson)) for lesson in lessons])
+            return cache.matrix([lesson.id for lesson in lessons])
+
     def _current_lessons(self) -> LessonsSeen:
         if self.store.in_transaction:
             return lessons_now(self.store, self.scope, LessonsSeen())
@@ -231,10 +250,15 @@ class ExperiencePool:
 
     def _current_tasks(self) -> TasksSeen:
         with self._lock:
-            self._tasks = tasks_now(self.store, self.scope, self._tasks)
+            self._tasks = tasks_now(self.store, self.experience, self._tasks)
             return self._tasks
 
-    def _writable(self) -> None:
+    def writable(self) -> None:
+        """Refuse to go on where nothing may be written.
+
+        Raises:
+            StoreError: when the pool is read-only.
+        """
         if self.read_only:
             raise StoreError(
                 f"the pool of the scope {self.scope!r} is read-only, so that an evaluation cannot learn; "

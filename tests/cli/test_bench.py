@@ -1,6 +1,7 @@
 """`seasoned bench`."""
 
 import json
+import sys
 
 import pytest
 
@@ -41,3 +42,95 @@ def test_wrong_words(cli, words, says):
     done = cli("bench", "check", *words)
     assert (done.code, done.out) == (1, "")
     assert says in done.err
+
+
+class TestOwnChecks:
+    """Benchmarks whose module checks its data itself."""
+
+    @pytest.fixture
+    def found(self, folder, monkeypatch):
+        """A benchmark `seasonedtest.own`, whose check finds what it is told to; gives its name."""
+
+        def write(good, total, problems=()):
+            (folder / "seasonedtest").mkdir(exist_ok=True)
+            text = (
+                "from seasoned.benchmarks.checks import Check\n"
+                f"def check(options): return Check({good}, {total}, {tuple(problems)!r} or tuple(options.values()))\n"
+            )
+            (folder / "seasonedtest" / "own.py").write_text(text, encoding="utf-8")
+            monkeypatch.syspath_prepend(folder)
+            monkeypatch.delitem(sys.modules, "seasonedtest.own", raising=False)
+            monkeypatch.delitem(sys.modules, "seasonedtest", raising=False)
+            return "seasonedtest.own"
+
+        return write
+
+    def test_all_good(self, cli, found):
+        done = cli("bench", "check", found(138, 138))
+        assert (done.code, done.out) == (0, "138/138\n")
+
+    def test_problems_are_shown_and_counted(self, cli, found):
+        done = cli("bench", "check", found(1, 13, [f"game {n} is broken" for n in range(12)]))
+        assert done.code == 1
+        assert done.out.splitlines() == [*(f"game {n} is broken" for n in range(10)), "and 2 more", "1/13"]
+
+    def test_json(self, cli, found):
+        done = cli("bench", "check", found(1, 2, ["x"]), "--json")
+        assert done.code == 1
+        assert done.json == {"benchmark": "seasonedtest.own", "good": 1, "total": 2, "problems": ["x"]}
+
+    def test_data_is_an_option(self, cli, found):
+        name = found(0, 0)
+        for words in (("--data", "DIR"), ("-c", "data=DIR")):
+            assert cli("bench", "check", name, *words).out.splitlines() == ["DIR", "0/0"]
+
+    def test_alfworld(self, cli, folder, monkeypatch):
+        monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+        monkeypatch.setenv("SEASONED_CACHE", str(folder))
+        done = cli("bench", "check", "alfworld")
+        assert (done.code, done.out) == (1, "")
+        assert "`seasoned bench install alfworld`" in done.err
+        (folder / "game.tw-pddl").write_text("{", encoding="utf-8")
+        done = cli("bench", "check", "alfworld", "--data", folder, "-c", f"python={sys.executable}")
+        assert done.code == 1
+        assert done.out.splitlines()[-1] == "0/1"
+        assert "game.tw-pddl is no game" in done.out
+
+
+def test_install(cli, monkeypatch):
+    given = {}
+
+    def make(name, *, progress, python):
+        progress("Collecting things")
+        given.update(name=name, python=python)
+        return "/there/bin/python"
+
+    monkeypatch.setattr("seasoned.benchmarks.install.install", make)
+    done = cli("bench", "install", "alfworld")
+    assert (done.code, done.out) == (0, "/there/bin/python\n")
+    assert "Collecting things" in done.err
+    assert given == {"name": "alfworld", "python": sys.executable}
+    cli("bench", "install", "alfworld", "--python", "python9")
+    assert given["python"] == "python9"
+
+
+def test_install_of_what_needs_none(cli):
+    done = cli("bench", "install", "emoji")
+    assert (done.code, done.out) == (1, "")
+    assert "alfworld" in done.err
+
+
+def test_generate(cli, folder, monkeypatch):
+    def make(games, seed, out, *, python, progress):
+        for n in range(games):
+            progress(n + 1, games)
+        assert (seed, python) == (1, None)
+        return [out / f"{n}" for n in range(games)]
+
+    monkeypatch.setattr("seasoned.benchmarks.alfworld_games.generate", make)
+    done = cli("bench", "generate", "alfworld", "--games", 12, "--seed", 1, "--out", "games")
+    assert (done.code, done.out) == (0, "12 games in games\n")
+    assert done.err.splitlines() == ["10 of 12 games", "12 of 12 games"]
+    done = cli("bench", "generate", "emoji", "--out", "games")
+    assert done.code == 1
+    assert "alfworld" in done.err

@@ -6,6 +6,7 @@ import pytest
 
 from seasoned.llm import modelfile
 from seasoned.store.sql import Store
+from seasoned.types import Reply
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +79,22 @@ def test_doctor_finds_a_broken_store_and_a_short_model(cli, folder):
 def test_doctor_looks_at_the_store_that_is_named(cli):
     Store("own.db").close()
     assert "own.db is sound" in cli("doctor", "--store", "own.db").out
+
+
+def test_doctor_repairs_a_store_when_it_is_asked(cli, folder):
+    with Store("own.db") as store:
+        store.journal_put("s", "k", Reply(text="r"))
+        with store._write() as connection:
+            connection.exec_driver_sql("UPDATE journal SET body = ''")
+    found = cli("doctor", "--store", "own.db")
+    assert found.code == 1
+    assert "FAIL store        the journalled reply k of 's' is in the store but cannot be read" in found.out
+    mended = cli("doctor", "--store", "own.db", "--repair")
+    assert mended.code == 0
+    assert "ok   repair       a copy of the store as it was lies at" in mended.out
+    assert "ok   repair       the journalled reply k of 's' could not be read and was removed" in mended.out
+    assert "own.db is sound" in mended.out
+    assert len(list(folder.glob("own.db.before-repair-*"))) == 1
+    assert "nothing to mend" in cli("doctor", "--store", "own.db", "--repair").out
+    missing = cli("doctor", "--store", "none.db", "--repair")
+    assert (missing.code, "FAIL repair       there is no store at none.db" in missing.out) == (1, True)

@@ -51,6 +51,49 @@ def make_row() -> Callable[..., Row]:
     return make
 
 
+@pytest.fixture(scope="session")
+def retried(make_row: Callable[..., Row]) -> list[Row]:
+    """Twelve tasks in two folds: `react` once, `retry` and `reflexion` up to four times, and a gathering with retries.
+
+    Reflexion solves 4, 6, 7 and 7 of them; retrying solves 4, 4, 5 and 5. What stays unsolved runs in a loop (tasks 7
+    and 8), out of steps (9 and 10), or gives a wrong answer (11).
+    """
+    solved_in = {
+        "react": [0] * 4 + [9] * 8,
+        "retry": [0] * 4 + [2] + [9] * 7,
+        "reflexion": [0] * 4 + [1, 1, 2] + [9] * 5,
+        "training": [0] * 5 + [3] + [9] * 6,
+    }
+    why = {7: "loop", 8: "loop", 9: "step_limit", 10: "step_limit"}
+    rows = []
+    for condition, at in solved_in.items():
+        for i in range(12):
+            last = 0 if condition == "react" else min(at[i], 3)
+            for trial in range(last + 1):
+                won = trial == at[i]
+                row = make_row(
+                    condition,
+                    f"t{i}",
+                    split="train" if condition == "training" else "test",
+                    benchmark="alfworld",
+                    fold=i % 2,
+                    category=("put", "clean")[i % 2],
+                    success=won,
+                    reason="won" if won else why.get(i, "answered"),
+                    trial=trial,
+                    turns=5 + trial,
+                    trajectory_id=f"{condition}-{i}-{trial}",
+                    usage=Usage(prompt_tokens=100, completion_tokens=10, calls=5),
+                )
+                rows.append(row)
+    return rows
+
+
+@pytest.fixture(scope="session")
+def retried_summary(retried: list[Row]) -> dict[str, Any]:
+    return build(retried, run={"benchmark": "alfworld", "method": "reflexion"}, baseline="react")
+
+
 def _episodes(make: Callable[..., Row], chance: random.Random) -> list[Row]:
     rows = []
     plan = [

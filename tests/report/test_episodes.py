@@ -50,6 +50,18 @@ def test_an_episode_that_no_row_knows(summary, success, verdict):
     assert (found["attempts"][0]["condition"], found["attempts"][0]["verdict"]) == ("ReAct", verdict)
 
 
+def test_attempts_at_one_task_stand_in_the_order_of_the_trials(retried_summary, retried):
+    told = [
+        Trajectory(id=row.trajectory_id, task_id=row.task_id, task="a task")
+        for row in reversed(retried)
+        if row.condition == "reflexion" and row.task_id == "t4"
+    ]
+    (found,) = views(retried_summary, retried, told, [])
+    assert [attempt["condition"] for attempt in found["attempts"]] == ["Reflexion", "Reflexion R1"]
+    assert found["move"][0] == "F=>T"
+    assert found["attempts"][1]["id"] == "reflexion-4-1"
+
+
 def test_steps_stand_in_for_a_conversation_that_was_not_kept(summary):
     steps = (Step(thought="hm", action="Search[x]", observation="found"), Step(action="Finish[y]"))
     (found,) = views(summary, [], [Trajectory(task_id="t", task="a", steps=steps)], [])

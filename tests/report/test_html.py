@@ -74,7 +74,7 @@ def test_the_page_says_what_was_found(page: str, summary: dict[str, Any]):
     for words in ("Qwen2.5-Coder", "88 of 119 solved", "gpt-3.5-turbo, paper", "Recalled for it", 'model = "local"'):
         assert words in text
     assert "pip install 'seasoned[local,eval]==0.1.0'" in text
-    assert [tag for tag, _ in parsed.tags].count("svg") == 4
+    assert [tag for tag, _ in parsed.tags].count("svg") == 6
     assert len([1 for tag, attributes in parsed.tags if tag == "details" and "open" in attributes]) == 1
 
 
@@ -92,12 +92,14 @@ def test_foreign_text_is_escaped_everywhere(make_row):
     rows = [
         make_row(
             name, f"t{i}", benchmark=EVIL_STORED, success=i % 2 == 0, trained_on=n, task=EVIL_STORED, gold=EVIL_STORED,
-            answer=EVIL_STORED, reason=EVIL_STORED, category=EVIL_STORED * i, lesson_ids=("l",),
-            trajectory_id=f"{name}{n}{i}", usage={"prompt_tokens": 5},
+            answer=EVIL_STORED, reason=EVIL_STORED, category=EVIL_STORED * i, lesson_ids=("l",), split=split,
+            trajectory_id=f"{split}{name}{n}{i}{trial}", usage={"prompt_tokens": 5}, trial=trial, fold=i % 2,
         )
         for name, sizes in ((EVIL_STORED, (0,)), (EVIL_STORED + "b", (3, 6)))
         for n in sizes
         for i in range(3)
+        for trial in range(2)
+        for split in ("test", "train")
     ]  # fmt: skip
     lessons = [Lesson(id="l", kind="note", key=EVIL_STORED, text=EVIL_STORED)]
     run = dict.fromkeys(("id", "name", "model", "started", "finished", "version", "command"), EVIL) | {"seeds": [EVIL]}
@@ -107,11 +109,16 @@ def test_foreign_text_is_escaped_everywhere(make_row):
             task_id=row.task_id,
             task=EVIL_STORED,
             lesson_ids=("l",),
-            messages=({"role": EVIL_STORED, "content": EVIL_STORED}, {"role": "system", "content": EVIL_STORED}),
+            category=EVIL_STORED,
+            agent=EVIL_STORED,
+            messages=({"role": EVIL_STORED, "content": EVIL_STORED * 4}, {"role": "system", "content": EVIL_STORED}),
+            meta={"invalid": i},
         )
-        for row in rows
+        for i, row in enumerate(rows)
     ]
-    text = render(build(rows, run=run, lessons=lessons, baseline=EVIL_STORED), rows, told, lessons, EVIL)
+    told.append(Trajectory(id=EVIL_STORED, task_id=EVIL_STORED, task=EVIL_STORED, agent=EVIL_STORED))
+    found = build(rows, run=run, lessons=lessons, baseline=EVIL_STORED, trajectories=told)
+    text = render(found, rows, told, lessons, EVIL, told)
     parsed = _check_inert(text)
     text.encode()
     assert "<script" not in text
@@ -162,3 +169,27 @@ def test_a_failed_write_leaves_no_trace(tmp_path: Path, monkeypatch, summary, ro
     with pytest.raises(DataError):
         write_report(tmp_path / "report.html", summary, rows)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_retries_have_their_table_and_their_figures(retried_summary, retried):
+    text = " ".join(Page(render(retried_summary, retried)).text)
+    for words in ("Solved by trial", "Why tasks stayed unsolved", "How tasks ended", "Mean over seeds and folds"):
+        assert words in text
+    assert "up to so many attempts a task: retry 4, Reflexion 4." in text
+    assert "Every episode" not in text
+
+
+def test_every_prompt_of_every_episode_can_be_read(summary, rows, lessons, tell):
+    everything = [tell(row.trajectory_id) for row in rows if row.split == "test"]
+    page = render(summary, rows, [], lessons, "", everything)
+    parsed = _check_inert(page)
+    text = "".join(parsed.text)
+    for trajectory in everything:
+        assert f"seasoned replay {trajectory.id}" in text
+        for message in trajectory.messages:
+            assert message["content"] in text
+    assert f"{len(everything):,} whole conversations" in text
+    opened = [attributes for tag, attributes in parsed.tags if tag == "details" and "open" in attributes]
+    assert opened == []
+    links = {attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"}
+    assert links <= {attributes.get("id") for _, attributes in parsed.tags}

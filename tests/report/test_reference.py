@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from seasoned.report.reference import reference_for, references
+from seasoned.report.reference import (
+    category_references,
+    reference_for,
+    references,
+    step_references,
+    trial_references,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +42,32 @@ def test_a_score_is_no_percentage():
     assert reference_for("webshop", "expel") is None
     assert reference_for("webshop", "expel-insights").value == 37
     assert [f.value for f in references("webshop") if f.unit == "score" and f.condition == "expel"] == [0.701]
+
+
+def test_where_tasks_were_tried_again_the_last_trial_is_the_figure():
+    assert reference_for("alfworld", "expel-reflexion").value == 64.2
+    assert reference_for("alfworld", "expel-retrieve").value == 55
+    papers = {figure.paper: figure.value for figure in references("alfworld") if figure.condition == "reflexion"}
+    assert papers == {"ExpeL": 54.4, "Reflexion": 97}
+    assert reference_for("alfworld", "retry").value == 75
+
+
+def test_figures_by_trial():
+    figures = [one for one in trial_references("ALFWorld") if (one.paper, one.condition) == ("ExpeL", "reflexion")]
+    assert [(one.trial, one.value) for one in figures] == [(0, 40.3), (1, 47.8), (2, 52.2), (3, 54.4)]
+    assert trial_references("emoji") == ()
+
+
+def test_figures_by_category_are_no_figures_of_the_whole():
+    imitation = {one.category: one.value for one in category_references("alfworld") if one.condition == "imitation"}
+    assert imitation == {"put": 46, "clean": 39, "heat": 74, "cool": 100, "examine": 22, "puttwo": 6}
+    assert not [one for one in references("alfworld") if one.category]
+    assert reference_for("alfworld", "act") is None
+
+
+def test_what_attempts_consisted_of():
+    assert [one.actions for one in step_references("HotpotQA") if one.condition == "react"] == [5.18]
+    assert step_references("emoji") == ()
 
 
 def test_an_unknown_benchmark_has_none():

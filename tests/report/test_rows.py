@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from seasoned.report.rows import Row, final, latest, outcomes
+from seasoned.report.rows import Row, final, final_attempts, judged, latest, outcomes, until_solved
+from seasoned.types import Usage
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,46 @@ def test_final_keeps_the_most_training_cases_of_each_seed_and_fold(make_row):
 def test_outcomes_leave_errors_out(make_row):
     rows = [make_row(success=True), make_row(task_id="t1", reason="error"), make_row(task_id="t2", reason="budget")]
     assert outcomes(rows) == {(0, 0, "t0"): True, (0, 0, "t2"): False}
+
+
+def test_a_row_of_an_older_run_was_a_first_attempt(make_row):
+    older = make_row().model_dump(exclude={"trial"})
+    assert Row.model_validate(older).trial == 0
+    with pytest.raises(ValidationError):
+        make_row(trial=-1)
+
+
+def test_attempts_are_told_apart_by_trial(make_row):
+    first, second = make_row(success=False), make_row(success=True, trial=1)
+    again = make_row(success=False, trial=1)
+    assert latest([first, second]) == [first, second]
+    assert latest([first, second, again]) == [first, again]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "trial", "solved"),
+    [
+        ([(0, False), (1, True)], 1, True),
+        ([(1, True), (0, False), (2, False)], 1, True),
+        ([(0, False), (2, False), (1, False)], 2, False),
+        ([(0, True)], 0, True),
+    ],
+)
+def test_a_task_is_judged_by_the_attempt_that_solved_it_or_the_last(make_row, attempts, trial, solved):
+    rows = [make_row(success=success, trial=t, usage=Usage(prompt_tokens=5, calls=1)) for t, success in attempts]
+    (row,) = judged(rows)
+    assert row == until_solved(rows)
+    assert (row.trial, row.solved) == (trial, solved)
+    assert (row.usage.prompt_tokens, row.usage.calls) == (5 * len(rows), len(rows))
+
+
+def test_a_last_attempt_that_a_server_ended_is_not_a_failure(make_row):
+    rows = [make_row(success=False), make_row(success=None, reason="error", trial=1)]
+    assert outcomes(judged(rows)) == {}
+
+
+def test_final_counts_a_task_once_and_keeps_its_attempts_apart_on_demand(make_row):
+    early = [make_row("expel", trained_on=2, success=False, trial=t) for t in (0, 1)]
+    late = [make_row("expel", trained_on=4, success=t == 1, trial=t) for t in (0, 1)]
+    assert final_attempts([*early, *late]) == late
+    assert [(row.trained_on, row.trial) for row in final([*early, *late])] == [(4, 1)]

@@ -5,7 +5,7 @@ import math
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import DataError, MissingExtraError
@@ -39,6 +39,7 @@ def test_wilson_refuses_nonsense(successes, n, level):
         stats.wilson(successes, n, level)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_properties(counts):
     successes, n = counts
@@ -85,6 +86,7 @@ def test_mcnemar_takes_only_what_both_attempted():
     assert stats.mcnemar({"x": True}, {"y": True}).points is None
 
 
+@settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 25)] * 4))
 def test_mcnemar_properties(cells):
     a, b = _pairs(*cells)
@@ -97,6 +99,7 @@ def test_mcnemar_properties(cells):
     assert found.p == pytest.approx(exact)
 
 
+@settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 9)] * 4))
 def test_transitions_are_the_cells_of_mcnemar(cells):
     a, b = _pairs(*cells)

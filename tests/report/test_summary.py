@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seasoned.report.rows import Row
 from seasoned.report.summary import build, condition_of, pair_of
-from seasoned.types import Usage
+from seasoned.types import Step, Trajectory, Usage
 
 
 def test_the_made_up_run(summary: dict[str, Any]):
@@ -115,6 +115,44 @@ def test_a_method_evaluated_with_no_training_keeps_its_own_starting_point(make_r
     assert [(p["trained_on"], p["successes"]) for p in build(rows, run={})["curve"]] == [(0, 0), (10, 0)]
 
 
+def test_a_task_that_was_tried_again_counts_once_with_all_it_used(retried_summary):
+    block = condition_of(retried_summary, "reflexion")
+    assert (block["n"], block["successes"], block["accuracy"]) == (12, 7, pytest.approx(7 / 12))
+    assert block["tokens"]["total"] == 31 * 110
+    assert block["calls"] == 31 * 5
+    assert [trial["solved"] for trial in block["trials"]] == [4, 6, 7, 7]
+    assert block["outcomes"] == {"success": 7, "failed": 1, "halted": 4}
+    assert block["reasons"] == {"won": 7, "loop": 2, "step_limit": 2, "answered": 1}
+    assert block["categories"] == {"put": {"n": 6, "successes": 4}, "clean": {"n": 6, "successes": 3}}
+    assert condition_of(retried_summary, "react")["trials"] == []
+
+
+def test_methods_are_paired_by_what_their_trials_came_to(retried_summary):
+    pair = pair_of(retried_summary, "react", "reflexion")
+    assert (pair["n"], pair["only_a"], pair["only_b"]) == (12, 0, 3)
+    assert pair_of(retried_summary, "retry", "reflexion")["only_b"] == 2
+
+
+def test_gathering_has_its_trials_and_counts_tasks(retried_summary):
+    training = retried_summary["training"]
+    assert (training["n"], training["successes"], training["tokens"]["total"]) == (12, 6, 33 * 110)
+    part = training["conditions"]["training"]
+    assert [trial["solved"] for trial in part["trials"]] == [5, 5, 5, 6]
+    assert part["outcomes"] == {"success": 6, "failed": 2, "halted": 4}
+
+
+def test_a_curve_counts_a_task_once_however_often_it_was_tried(make_row):
+    rows = [make_row("expel", success=trial == 1, trained_on=n, trial=trial) for n in (2, 4) for trial in (0, 1)]
+    assert [(p["trained_on"], p["n"], p["successes"]) for p in build(rows, run={})["curve"]] == [(2, 1, 1), (4, 1, 1)]
+
+
+def test_steps_come_from_the_attempts_that_conditions_are_judged_by(make_row):
+    rows = [make_row("expel", success=False, trained_on=n, trajectory_id=f"t{n}") for n in (2, 4)]
+    told = [Trajectory(id=f"t{n}", task_id="t0", task="t", steps=(Step(action="look"),) * n) for n in (2, 4)]
+    (found,) = build(rows, run={}, trajectories=told)["steps"]
+    assert (found["condition"], found["n"], found["actions"]) == ("expel", 1, 4.0)
+
+
 def test_nothing_at_all():
     found = build([], run={"id": "r"})
     assert found["conditions"] == found["pairs"] == found["curve"] == found["lessons"] == []
@@ -137,6 +175,7 @@ _ROWS = st.lists(
         reward=st.none() | st.floats(0, 1),
         reason=st.sampled_from(["answered", "budget", "error", "unfinished"]),
         trained_on=st.sampled_from([0, 5, 9]),
+        trial=st.integers(0, 2),
         usage=st.builds(Usage, cost=st.none() | st.just(0.25), prompt_tokens=st.integers(0, 9)),
     ),
     max_size=30,
@@ -153,6 +192,9 @@ def test_any_rows_give_a_summary_that_adds_up(rows: list[Row]):
         assert block["n"] + block["errors"] == sum(block["reasons"].values())
         assert block["interval"][0] <= block["interval"][1]
         assert (block["accuracy"] is None) == (block["n"] == 0)
+        assert sum(block["outcomes"].values()) == block["n"]
+        for trial in block["trials"][-1:]:
+            assert (trial["solved"], trial["n"]) == (block["successes"], block["n"])
     for pair in found["pairs"]:
         assert pair["n"] == pair["both"] + pair["only_a"] + pair["only_b"] + pair["neither"]
         assert 0 < pair["p"] <= 1

@@ -136,6 +136,22 @@ def test_show_prints_headline_table_and_lessons(summary: dict[str, Any]):
     assert "Lessons and what came of them" in printed
 
 
+def test_show_prints_the_trials_where_there_are_some(retried_summary):
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    tables.show(retried_summary, console)
+    assert "Solved by trial" in console.file.getvalue()
+
+
+def test_figures_of_one_paper_stand_together(retried_summary):
+    lines = [(line.source, line.cells[0]) for line in tables.main_table(retried_summary).lines if line.source]
+    assert lines == [
+        ("gpt-3.5-turbo-0613, paper", "ReAct"),
+        ("gpt-3.5-turbo-0613, paper", "Reflexion R3"),
+        ("GPT-3 / GPT-3.5, paper", "retry"),
+        ("GPT-3 / GPT-3.5, paper", "Reflexion R11"),
+    ]
+
+
 @pytest.mark.parametrize("width", [20, 100])
 def test_an_empty_run_can_be_shown(width):
     console = Console(file=io.StringIO(), width=width)

@@ -8,6 +8,8 @@ from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.conditions import CONDITIONS, PAPER_K, conditions, dialogue
 
+LLM = ScriptedModel([])
+
 
 @pytest.fixture
 def benchmark():
@@ -60,16 +62,30 @@ def test_few_shot_shows_training_cases_with_their_answers(recipe, benchmark):
 
 def test_settings_come_before_the_benchmarks_own(recipe, benchmark):
     make = CONDITIONS["expnote"].method
-    assert make(recipe(), benchmark).k == benchmark.retrieval.k
-    assert make(recipe(method={"k": 9}), benchmark).k == 9
-    assert make(recipe(method={"policy": "last"}), benchmark).policy == "last"
-    assert CONDITIONS["expnote-merge"].method(recipe(method={"policy": "last"}), benchmark).policy == "merge"
-    asked = CONDITIONS["expnote-question"].method(recipe(), benchmark)
+    assert make(recipe(), benchmark, LLM).k == benchmark.retrieval.k
+    assert make(recipe(method={"k": 9}), benchmark, LLM).k == 9
+    assert make(recipe(method={"policy": "last"}), benchmark, LLM).policy == "last"
+    assert CONDITIONS["expnote-merge"].method(recipe(method={"policy": "last"}), benchmark, LLM).policy == "merge"
+    asked = CONDITIONS["expnote-question"].method(recipe(), benchmark, LLM)
     assert (asked.on, asked.k >= PAPER_K) == ("question", True)
     for variant in ("case", "positive", "negative", "disabled"):
-        assert CONDITIONS[variant].method(recipe(), benchmark).variant == variant
+        assert CONDITIONS[variant].method(recipe(), benchmark, LLM).variant == variant
 
 
 def test_teachme_needs_its_facts(recipe, benchmark):
     with pytest.raises(ConfigError, match=r"-c method\.facts=FILE"):
-        CONDITIONS["teachme"].method(recipe(), benchmark)
+        CONDITIONS["teachme"].method(recipe(), benchmark, LLM)
+
+
+def test_a_benchmark_takes_the_conditions_of_its_manner():
+    with pytest.raises(ConfigError, match="this benchmark has no condition react; it has zero-shot, "):
+        conditions(["cot", "react"], "answer")
+    with pytest.raises(ConfigError, match=r"this benchmark has no condition cot; it has erl, .*act, react"):
+        conditions(["cot", "react"], "act")
+    assert [c.name for c in conditions(["react", "expel"], "act")] == ["react", "expel"]
+
+
+def test_the_parts_of_expel_share_what_was_learned():
+    assert {CONDITIONS[name].pool for name in ("expel", "expel-insights", "expel-retrieve", "expel-reflexion")} == {
+        "expel"
+    }

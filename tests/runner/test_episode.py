@@ -26,7 +26,7 @@ def attempt(store, benchmark):
     def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, shares=None, session=None):
         session = session or Session(store, "r", llm, limits or Limits(), done or {})
         agent, task = Direct(llm=llm, instruction="Answer."), benchmark.test[0]
-        return episode(session, key, "pool", agent, benchmark.make_env(False), task, Guidance(), META, shares=shares)
+        return episode(session, key, "pool", agent, benchmark.make_env(False), task, Guidance, META, shares=shares)
 
     return make
 

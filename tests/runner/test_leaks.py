@@ -21,8 +21,8 @@ def test_a_lesson_from_a_test_task_stops_the_run(recipe, go, store, monkeypatch,
             return Guidance(lessons=(Lesson(kind="note", text="told", sources=("tra-of-a-test",)),), text="told")
 
     learned = plan_module.conditions(["expnote"])[0]
-    leaking = dataclasses.replace(learned, method=lambda recipe, benchmark: Leaking())
-    monkeypatch.setattr(plan_module, "conditions", lambda names: [leaking])
+    leaking = dataclasses.replace(learned, method=lambda recipe, benchmark, llm: Leaking())
+    monkeypatch.setattr(plan_module, "conditions", lambda names, manner=None: [leaking])
     with pytest.raises(LeakError, match="tra-of-a-test"):
         go(recipe())
     (directory,) = (tmp_path / "runs").iterdir()

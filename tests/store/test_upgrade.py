@@ -17,12 +17,13 @@ from seasoned.store import schema, upgrade
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
 
+TODAY = schema.VERSIONS
 NEXT = """
 from alembic import op
 from sqlalchemy import Column, Text
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade():
@@ -67,7 +68,7 @@ def test_a_store_of_a_newer_seasoned(address):
     with Store(address) as store, store._write() as connection:
         connection.exec_driver_sql(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0999'")
     with pytest.raises(
-        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0001.*install a newer"
+        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0002.*install a newer"
     ) as caught:
         Store(address)
     assert seasoned.__version__ in str(caught.value)
@@ -97,10 +98,10 @@ def tomorrow(tmp_path, monkeypatch):
     def make(script):
         folder = tmp_path / "migrations 100%"
         shutil.copytree(upgrade.MIGRATIONS, folder)
-        (folder / "versions" / "0002_next.py").write_text(script)
+        (folder / "versions" / "0003_next.py").write_text(script)
         monkeypatch.setattr(upgrade, "MIGRATIONS", folder)
-        monkeypatch.setattr(schema, "HEAD", "0002")
-        monkeypatch.setattr(schema, "VERSIONS", ("0001", "0002"))
+        monkeypatch.setattr(schema, "HEAD", "0003")
+        monkeypatch.setattr(schema, "VERSIONS", (*TODAY, "0003"))
 
     return make
 
@@ -120,7 +121,7 @@ def test_an_older_store_is_migrated_and_keeps_everything(address, tomorrow):
         assert store.lessons("s") == [lesson]
         assert len(store.history(lesson.id)) == 1  # foreign keys did not delete it when the table was rebuilt
         with store._read() as connection:
-            assert upgrade.stored_version(connection, "it") == "0002"
+            assert upgrade.stored_version(connection, "it") == "0003"
     Store(address).close()
 
 
@@ -131,11 +132,34 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(address, tomorrow, mo
         tomorrow(NEXT + '    op.execute("INSERT INTO nowhere VALUES (1)")\n')
         with pytest.raises(StoreError, match="nowhere"):
             Store(address)
-    for name, value in (("HEAD", "0001"), ("VERSIONS", ("0001",))):
+    for name, value in (("HEAD", TODAY[-1]), ("VERSIONS", TODAY)):
         monkeypatch.setattr(schema, name, value)
     with Store(address) as store:
         assert "mood" not in columns(store)
         assert len(store.lessons("s")) == 1
+
+
+def test_a_store_of_the_first_layout(address, monkeypatch):
+    with monkeypatch.context() as then:
+        then.setattr(schema, "HEAD", "0001")
+        then.setattr(schema, "VERSIONS", ("0001",))
+        with Store(address) as store, store._write() as connection:
+            lesson = Lesson(id="les-1", kind="note", text="a", created="2026-01-01", updated="2026-01-01")
+            names = ", ".join(column.name for column in schema.lessons.columns if column.name != "seq")
+            connection.exec_driver_sql(
+                f"INSERT INTO lessons ({names}) VALUES ('les-1', 's', 1, 'note', '', '', 'active', 1.0, FALSE, 'model',"
+                f" '', 1, '2026-01-01', '2026-01-01', 'a', '{lesson.model_dump_json()}')"
+            )
+            connection.exec_driver_sql(
+                "INSERT INTO lesson_history (lesson_id, version, at, who, why, body) "
+                f"VALUES ('les-1', 1, '2026-01-01', 'model', 'seen', '{lesson.model_dump_json()}')"
+            )
+            connection.exec_driver_sql("INSERT INTO scopes VALUES ('s', 1, 0)")
+    with Store(address) as store:
+        assert store.check() == []
+        store.add_snapshot("s", "as it was", who="person")
+        store.update_lesson(lesson.model_copy(update={"text": "b"}), who="person")
+        assert store.lessons_at("s", "as it was") == [lesson]
 
 
 def test_threads_may_open_one_new_store_at_once(address):

@@ -30,6 +30,7 @@ class Recorder:
     usage: Usage = field(default_factory=Usage)
     info: dict[str, Any] = field(default_factory=dict)
     over: bool = False
+    invalid: int = 0
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
@@ -77,6 +78,7 @@ class Recorder:
         self.info.update(info)
         self.over = terminated or truncated
         self.info["truncated"] = truncated
+        self.invalid += bool(info.get("invalid"))
         self.steps.append(Step(thought=thought, action=action, observation=observation, reward=reward))
         return observation
 
@@ -106,6 +108,7 @@ class Recorder:
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),
             usage=self.usage,
+            meta={"invalid": self.invalid},
         )
 
     def outcome(self) -> Outcome:
@@ -122,7 +125,7 @@ def attempt(
     task: Task,
     env: Environment,
     guidance: Guidance,
-    body: Callable[[Recorder, str, dict[str, Any]], None],
+    body: Callable[[Recorder, str, dict[str, Any]], Outcome | None],
     advise: Advise | None = None,
 ) -> Trajectory:
     """Make one attempt and return its trajectory.
@@ -132,7 +135,8 @@ def attempt(
         task: what has to be solved.
         env: where it is tried; it is reset here.
         guidance: what recall returned.
-        body: makes the attempt, given the recorder, the first observation and its info.
+        body: makes the attempt, given the recorder, the first observation and its info; what it returns is how it
+            ended, or else the environment says that.
         advise: recalls again on the way, where the agent asks for it.
 
     Raises:
@@ -141,8 +145,7 @@ def attempt(
     recorder = Recorder(agent, task, env, guidance, advise)
     try:
         observation, info = env.reset(task)
-        body(recorder, observation, info)
-        outcome = recorder.outcome()
+        outcome = body(recorder, observation, info) or recorder.outcome()
     except BudgetExceeded as error:
         if error.scope == "run":
             raise

@@ -16,7 +16,7 @@ from seasoned.errors import ConfigError
 if TYPE_CHECKING:
     from seasoned.benchmarks.base import Benchmark
 
-NAMES = ("clutrr", "emoji", "lets", "mets")
+NAMES = ("alfworld", "clutrr", "emoji", "fever", "hotpotqa", "lets", "mets", "webshop")
 
 
 def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: int = 0) -> Benchmark:

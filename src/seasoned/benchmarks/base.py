@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.protocols import Environment
-from seasoned.types import Example, Task
+from seasoned.types import Example, Task, Trajectory
 
 T = TypeVar("T")
 
@@ -48,6 +48,10 @@ class Benchmark:
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
     `source` says where the tasks came from. `think_hint` and `note_hint` are one sentence each: what to think of, and
     what is worth noting under which key.
+
+    `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
+    category; `reflections` are failed attempts with what one should have made of them; `about` describes the family of
+    tasks in a few sentences, for transfer; and `max_turns` counts steps.
     """
 
     name: str
@@ -61,6 +65,10 @@ class Benchmark:
     note_hint: str
     make_env: Callable[[bool], Environment]
     source: str
+    manner: Literal["answer", "act"] = "answer"
+    trajectories: tuple[Trajectory, ...] = ()
+    reflections: tuple[tuple[Trajectory, str], ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True)

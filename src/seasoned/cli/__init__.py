@@ -1,4 +1,4 @@
-"""The command line: `seasoned run|runs|lessons|recall|bench|model|demo|doctor`.
+"""The command line of Seasoned: one module a command or a group of commands.
 
 Always holds: results go to standard output and everything else to standard error; a user's mistake is a sentence and
 exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them.
@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from seasoned.cli import bench, demo, lessons, model, run, runs
+from seasoned.cli import bench, demo, exchange, lessons, mcp, model, play, run, runs, serve, stages, transfer
 from seasoned.cli.shared import fail
 from seasoned.errors import SeasonedError
 
@@ -23,8 +23,18 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run.run)
+app.command("gather")(stages.gather)
+app.command("learn")(stages.learn)
+app.command("evaluate")(stages.evaluate)
+app.command("transfer")(transfer.transfer)
 app.command("demo")(demo.demo)
+app.command("play")(play.play)
+app.command("replay")(play.replay)
 app.command("recall")(lessons.recall)
+app.command("import")(exchange.import_)
+app.command("export")(exchange.export)
+app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.command("doctor")(model.doctor)
 app.add_typer(runs.app, name="runs")
 app.add_typer(lessons.app, name="lessons")

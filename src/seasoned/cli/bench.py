@@ -1,15 +1,18 @@
-"""`seasoned bench`: the benchmarks, and whether their data is fit."""
+"""`seasoned bench`: the benchmarks, what they need on this machine, and whether their data is fit."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from seasoned.cli.shared import JsonOption, print_json
 from seasoned.errors import ConfigError
 
-app = typer.Typer(help="List the benchmarks and check their data.", no_args_is_help=True)
+app = typer.Typer(help="List the benchmarks, install what they need, check their data.", no_args_is_help=True)
+PROBLEMS = 10
+"""Problems that are printed; all of them are in the JSON."""
 
 
 @app.command("list")
@@ -25,12 +28,13 @@ def list_benchmarks(as_json: JsonOption = False) -> None:
         print_json([{"name": name, "about": text} for name, text in about.items()])
         return
     for name, text in about.items():
-        typer.echo(f"{name:<8} {text.removeprefix(f'{name.upper()}: ')}")
+        typer.echo(f"{name:<8} {text[len(name) + 2 :] if text.lower().startswith(f'{name}: ') else text}")
 
 
 @app.command("check")
 def check(
     name: Annotated[str, typer.Argument(help="The benchmark.")],
+    data: Annotated[str, typer.Option(help="The data: a file or a folder. The same as -c data=..")] = "",
     setting: Annotated[
         list[str] | None,
         typer.Option("-c", "--set", metavar="KEY=VALUE", help="An option of the benchmark: -c data=FILE. Repeatable."),
@@ -38,14 +42,75 @@ def check(
     seed: Annotated[int, typer.Option(help="The seed the tasks are drawn by.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Load a benchmark's data, solve every task with its gold answer, and show one task."""
+    """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong."""
+    from seasoned.benchmarks.checks import own_check
+
+    options = _options(setting or [])
+    if data:
+        options["data"] = data
+    checks = own_check(name)
+    if checks is None:
+        _check_answers(name, options, seed, as_json)
+        return
+    typer.echo(f"checking {name}", err=True)
+    found = checks(options)
+    if as_json:
+        print_json({"benchmark": name, "good": found.good, "total": found.total, "problems": list(found.problems)})
+    else:
+        shown = [*found.problems[:PROBLEMS]]
+        if len(found.problems) > PROBLEMS:
+            shown.append(f"and {len(found.problems) - PROBLEMS} more")
+        typer.echo("\n".join([*shown, f"{found.good}/{found.total}"]))
+    if found.good < found.total:
+        raise typer.Exit(1)
+
+
+@app.command("install")
+def install(
+    name: Annotated[str, typer.Argument(help="The benchmark.")],
+    python: Annotated[
+        str, typer.Option(help="The Python to make it from, such as python3.12; without it, the one in use.")
+    ] = "",
+) -> None:
+    """Make the environment of a benchmark whose libraries do not go together with others."""
+    import sys
+
+    from seasoned.benchmarks.install import install as make
+
+    typer.echo(make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable))
+
+
+@app.command("generate")
+def generate(
+    name: Annotated[str, typer.Argument(help="The benchmark: alfworld.")],
+    out: Annotated[Path, typer.Option(help="The folder for the games.")],
+    games: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
+    seed: Annotated[int, typer.Option(help="Decides what the games are.")] = 0,
+    python: Annotated[
+        str, typer.Option(help="A Python that has the engine; without it, the one of `bench install`.")
+    ] = "",
+) -> None:
+    """Make new games, each proven by playing it to its end."""
+    if name != "alfworld":
+        raise ConfigError(
+            f"games are generated for alfworld, not for {name!r}; the others bring data or are generated anyway"
+        )
+    from seasoned.benchmarks.alfworld_games import generate as make
+
+    made = make(games, seed, out, python=python or None, progress=_counted)
+    typer.echo(f"{len(made)} games in {out}")
+
+
+def _counted(done: int, total: int) -> None:
+    if done == total or done % 10 == 0:
+        typer.echo(f"{done} of {total} games", err=True)
+
+
+def _options(settings: list[str]) -> dict[str, Any]:
     import tomllib
 
-    from seasoned.benchmarks import load_benchmark
-    from seasoned.contracts import check_environment
-
-    options = {}
-    for one in setting or []:
+    options: dict[str, Any] = {}
+    for one in settings:
         key, sign, text = one.partition("=")
         if not sign:
             raise ConfigError(f"expected an option as key=value, but got {one!r}")
@@ -53,6 +118,14 @@ def check(
             options[key] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             options[key] = text
+    return options
+
+
+def _check_answers(name: str, options: dict[str, Any], seed: int, as_json: bool) -> None:
+    """Load a benchmark that takes one answer, give every task its gold answer, and show one task."""
+    from seasoned.benchmarks import load_benchmark
+    from seasoned.contracts import check_environment
+
     benchmark = load_benchmark(name, options, seed=seed)
     check_environment(lambda: benchmark.make_env(True), benchmark.train[0])
     solved = 0

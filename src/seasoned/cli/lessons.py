@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seasoned.cli import upkeep, versions
 from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json
 from seasoned.errors import ConfigError, DataError
+from seasoned.trust import mask
 from seasoned.types import LessonKind, LessonStatus
 
 if TYPE_CHECKING:
@@ -22,6 +24,14 @@ IdArgument = Annotated[str, typer.Argument(metavar="LESSON", help="A lesson's id
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, kept in the lesson's history.")]
 ScopeOption = Annotated[str | None, typer.Option("--scope", help="Only lessons of this pool (see `lessons show`).")]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
+
+
+app.command("snapshot")(versions.snapshot)
+app.command("snapshots")(versions.snapshots)
+app.command("diff")(versions.diff)
+app.command("rollback")(versions.rollback)
+app.command("duplicates")(upkeep.duplicates)
+app.command("cap")(upkeep.cap)
 
 
 @app.command("list")
@@ -67,6 +77,8 @@ def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = F
     typer.echo(f"{found.id}  {found.kind}  {found.status}{'  pinned' if found.pinned else ''}  version {found.version}")
     typer.echo(f"pool     {scope}\nkey      {found.key}\ntext     {found.text}")
     typer.echo(f"sources  {', '.join(found.sources) or 'none'}")
+    if found.data.get("flags"):
+        typer.echo(f"flagged  the text {'; it '.join(map(str, found.data['flags']))}")
     typer.echo(f"used     {ended['all']} times: {ended['right']} right, {ended['wrong']} wrong")
     for change in changes:
         typer.echo(f"  v{change['version']} {change['at']} {change['who']}: {change['why']}\n     {change['text']}")
@@ -84,11 +96,11 @@ def edit(
     """Change a lesson. An edited text is pinned, unless --no-pin: learning does not write over a person's words."""
     changes: dict[str, Any] = {}
     if text is not None:
-        changes |= {"text": text, "origin": "person", "pinned": True}
+        changes |= {"text": mask(text), "origin": "person", "pinned": True}
     if key is not None:
         from seasoned.retrieve.words import fold
 
-        changes["key"] = " ".join(fold(key).split())
+        changes["key"] = " ".join(fold(mask(key)).split())
     if pin is not None:
         changes["pinned"] = pin
     if not changes:
@@ -107,6 +119,25 @@ def disable(
     _change(store, lesson, {"status": "active" if undo else "disabled"}, why or ("enabled" if undo else "disabled"))
 
 
+@app.command("release")
+def release(
+    lesson: Annotated[
+        list[str], typer.Argument(metavar="LESSON...", help="Lessons in quarantine: ids, or beginnings.")
+    ],
+    why: WhyOption = "released from quarantine",
+    store: StoreOption = STORE,
+) -> None:
+    """Let lessons be recalled that wait in quarantine; read them first: `lessons list --status quarantined`."""
+    with open_store(store, must_exist=True) as opened:
+        found = [_find(opened, name) for name in lesson]
+        for each in found:
+            if each.status != "quarantined":
+                raise ConfigError(f"the lesson {each.id} is {each.status}, not in quarantine; nothing was released")
+        free = [each.model_copy(update={"status": "active"}) for each in found]
+        for changed in opened.update_lessons(free, who="person", why=why):
+            typer.echo(f"{changed.id} is active: {changed.text}")
+
+
 @app.command("rm")
 def remove(
     lesson: IdArgument,
@@ -120,6 +151,8 @@ def remove(
     with open_store(store, must_exist=True) as opened:
         found = _find(opened, lesson)
         opened.remove_lesson(found.id, who="person", why=why, purge=purge)
+        if purge:
+            opened.scrub()
         typer.echo(f"{found.id} {'purged' if purge else 'removed'}")
 
 
@@ -151,9 +184,13 @@ def import_lessons(
     scope: Annotated[str, typer.Option(help="The pool to put them into.")] = "default",
     store: StoreOption = STORE,
 ) -> None:
-    """Read lessons from a file into a pool, each as a new lesson; broken lines are named and passed over."""
+    """Read lessons from a file into a pool, each as a new lesson; broken lines are named and passed over.
+
+    Secrets in them are masked, and what seems aimed at the model waits in quarantine.
+    """
     from pydantic import ValidationError
 
+    from seasoned.memory.screened import screen_lesson
     from seasoned.types import Lesson, new_id
 
     try:
@@ -167,12 +204,16 @@ def import_lessons(
             try:
                 raw = json.loads(line)
                 raw.pop("schema_version", None)
-                good.append(Lesson.model_validate({**raw, "id": new_id("les"), "version": 1, "sources": ()}))
+                fresh = Lesson.model_validate({**raw, "id": new_id("les"), "version": 1, "sources": ()})
+                good.append(screen_lesson(fresh))
             except (ValueError, AttributeError, TypeError, RecursionError, ValidationError):
                 broken.append(number)
     with open_store(store) as opened:
         opened.add_lessons(scope, good, who="person", why=f"imported from {file.name}")
     typer.echo(f"{len(good)} lessons imported into {scope}, {len(broken)} broken lines")
+    waiting = sum(lesson.status == "quarantined" for lesson in good)
+    if waiting:
+        typer.echo(f"{waiting} of them wait in quarantine: see `seasoned lessons list --status quarantined`", err=True)
     if broken:
         typer.echo(f"broken lines of {file}: {', '.join(map(str, broken[:20]))}", err=True)
 

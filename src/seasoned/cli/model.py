@@ -62,9 +62,14 @@ def pull_with_progress(name: str) -> Path:
         return pull_file(name, progress=moved)
 
 
-def doctor(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+def doctor(
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend the store; a copy of it is made first.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
-    checks = [_python(), *_libraries(), _model(), _store(store), _runs(runs)]
+    checks = [_python(), *_libraries(), _model(), *(_repair(store) if repair else ()), _store(store), _runs(runs)]
     if as_json:
         print_json({"ok": all(c["ok"] for c in checks), "checks": checks})
     else:
@@ -113,6 +118,17 @@ def _store(address: str) -> dict[str, Any]:
     except SeasonedError as error:
         return _line("store", False, str(error))
     return _line("store", not problems, "; ".join(problems) or f"{address} is sound")
+
+
+def _repair(address: str) -> list[dict[str, Any]]:
+    from seasoned.store.check import repair
+
+    try:
+        with open_store(address, must_exist=True) as opened:
+            done = repair(opened)
+    except SeasonedError as error:
+        return [_line("repair", False, str(error))]
+    return [_line("repair", True, said) for said in done or ["nothing to mend"]]
 
 
 def _runs(runs: Path) -> dict[str, Any]:

@@ -11,15 +11,20 @@ from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption
 from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
+    from seasoned.runner.experiment import Stage
     from seasoned.runner.recipe import Recipe
+
+RecipeArgument = Annotated[Path, typer.Argument(help="A recipe, such as experiments/emoji.toml.")]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option("-c", "--set", metavar="KEY=VALUE", help="Change a setting: -c llm.model=gpt-5-mini. Repeatable."),
+]
+_NEXT = {"gather": "learn", "learn": "evaluate"}
 
 
 def run(
     recipe: Annotated[Path | None, typer.Argument(help="A recipe, such as experiments/emoji.toml.")] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("-c", "--set", metavar="KEY=VALUE", help="Change a setting: -c llm.model=gpt-5-mini. Repeatable."),
-    ] = None,
+    setting: SettingOption = None,
     resume: Annotated[str | None, typer.Option(help="Go on with this run: its directory, its name, or 'last'.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many training and test cases.")] = None,
     redo: Annotated[
@@ -44,7 +49,7 @@ def run(
     directory = find_run(resume, runs) if resume else None
     given = {"limit": limit, "run_limits.cost": cost_limit}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
-    chosen = _recipe(recipe, settings, directory)
+    chosen = chosen_recipe(recipe, settings, directory)
     if redo and directory is None:
         raise ConfigError("--redo needs --resume RUN: it runs a part of an earlier run again")
     if dry_run:
@@ -62,8 +67,9 @@ def execute(
     redo: list[str] | None = None,
     quiet: bool = False,
     as_json: bool = False,
+    until: Stage = "evaluate",
 ) -> None:
-    """Run and print the result; say how to go on when it is stopped."""
+    """Run, up to a stage, and print the result; say how to go on when it is stopped."""
     from seasoned.report.stats import require
     from seasoned.runner.experiment import run as run_experiment
 
@@ -77,10 +83,16 @@ def execute(
                 resume=directory,
                 redo=redo or [],
                 quiet=quiet,
+                until=until,
             )
         except (SeasonedError, KeyboardInterrupt) as error:
             raise typer.Exit(_stopped(error, store)) from None
-    show_run(directory, as_json)
+    if until == "evaluate":
+        show_run(directory, as_json)
+    elif as_json:
+        print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
+    else:
+        typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory.name}")
 
 
 def show_run(directory: Path, as_json: bool) -> None:
@@ -111,7 +123,12 @@ def brief(directory: Path, summary: dict[str, Any]) -> dict[str, Any]:
     return {**files, **{key: summary.get(key) for key in wanted}}
 
 
-def _recipe(path: Path | None, settings: list[str], directory: Path | None) -> Recipe:
+def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None) -> Recipe:
+    """The recipe of a file with settings over it, or the one of a run that goes on.
+
+    Raises:
+        ConfigError: if neither or both are given, or a run would go on under other settings.
+    """
     from seasoned.runner.recipe import load_recipe
     from seasoned.runner.rundir import check_resumable
 

@@ -67,6 +67,21 @@ def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
         store.close()
 
 
+def one_scope(store: Store, scope: str | None) -> str:
+    """The pool that is named, or the only one that holds lessons.
+
+    Raises:
+        ConfigError: if none is named and there are several, or none.
+    """
+    if scope is not None:
+        return scope
+    there = [name for name in store.scopes() if store.lessons(name, limit=1)]
+    if len(there) != 1:
+        names = ", ".join(there[:5]) or "none"
+        raise ConfigError(f"name a pool with --scope: the store has {len(there)} with lessons ({names})")
+    return there[0]
+
+
 def find_run(name: str, runs: Path) -> Path:
     """A run's directory by path, by full name, by the end or a part of its name, or "last".
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 
 from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError
 from seasoned.llm import modelfile
+from seasoned.llm.grammar import is_choice
 from seasoned.llm.openai import OpenAIChat
 from seasoned.types import Message, Reply
 
@@ -116,7 +117,11 @@ class LocalModel:
                 raise InfrastructureError(f"the local model {self.name} is closed: open it again to ask it")
             self._calls += 1
         try:
-            reply = self._chat.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+            limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
+            if schema is not None and is_choice(schema):
+                reply = self._chat.choose(messages, schema["enum"], **limits)
+            else:
+                reply = self._chat.chat(messages, schema=schema, stop=stop, **limits)
             return reply.model_copy(update={"usage": reply.usage.model_copy(update={"cost": 0.0})})
         except LLMError as error:
             if self._closed:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from seasoned.errors import AuthError, ConfigError, InfrastructureError, LLMError
+from seasoned.llm.grammar import FORM, choose
 from seasoned.llm.pricing import OPENAI_URL, cost
 from seasoned.llm.refusals import refused_parameter, safe, translated
 from seasoned.llm.structured import Rung, clean, cut, descend, ladder
@@ -104,6 +105,16 @@ class OpenAIChat:
         self._rungs[whole] = rungs[rungs.index(rung) :]
         return reply
 
+    def choose(
+        self, messages: Sequence[Message], choices: Sequence[str], *, max_tokens: int | None, temperature: float = 0.0
+    ) -> Reply:
+        """One of the choices, from a server that takes a grammar (llama.cpp). See `seasoned.llm.grammar.choose`."""
+
+        def send(prompt: list[Message], form: dict[str, Any] | None) -> Reply:
+            return self._send(prompt, form, None, max_tokens, temperature)
+
+        return choose(send, messages, choices)
+
     def close(self) -> None:
         """Closes the connections; the next call opens new ones."""
         with self._lock:
@@ -149,10 +160,13 @@ class OpenAIChat:
                 request[name] = value
             elif value is not None and name == "max_tokens":
                 request["max_completion_tokens"] = value
-        if form is not None:
+        extra = dict(self._extra_body)
+        if form is not None and form["type"] == FORM:
+            extra[FORM] = form[FORM]
+        elif form is not None:
             request["response_format"] = form
-        if self._extra_body:
-            request["extra_body"] = self._extra_body
+        if extra:
+            request["extra_body"] = extra
         return request
 
     def _connected(self) -> openai.OpenAI:

@@ -1,1 +1,104 @@
-"""The methods: one paper a file, its prompts beside it. A method knows no agent and no benchmark."""
+"""The methods: one paper a file, its prompts beside it. A method knows no agent and no benchmark.
+
+`make_method` makes one by its name. Always holds: a method's module is imported when the method is asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from seasoned.errors import ConfigError, SeasonedError
+from seasoned.protocols import LLM, Method
+
+_HOMES = {
+    "erl": "seasoned.methods.erl:ERL",
+    "autoguide": "seasoned.methods.autoguide:AutoGuide",
+    "expel": "seasoned.methods.expel:ExpeL",
+    "expnote": "seasoned.methods.expnote:ExpNote",
+    "nearest": "seasoned.methods.nearest:NearestCases",
+    "reflexion": "seasoned.methods.reflexion:Reflexion",
+}
+
+
+def method_names() -> list[str]:
+    """The short names of the methods that are here."""
+    return [name for name, home in _HOMES.items() if find_spec(home.partition(":")[0])]
+
+
+def make_method(
+    name: str | Method, llm: LLM | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
+) -> Method:
+    """The method of a short name, of a dotted import path, or the one that is given.
+
+    Args:
+        name: one of `method_names()`; the path of a class or function that makes a method, such as
+            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method, which is given back.
+        llm: given to methods that take an argument `llm`.
+        defaults: options for the methods here that have them, where `options` do not say otherwise.
+        options: the other arguments of the method, such as `k=5`.
+
+    Raises:
+        ConfigError: nothing has that name, it is no method, an option is not its own, or it needs a model and none is
+            given.
+    """
+    if not isinstance(name, str):
+        if options:
+            raise ConfigError(f"{_named(name)} is made already: give {', '.join(options)} to it where it is made")
+        return _checked(name, _named(name))
+    make = _find(name)
+    takes = _arguments(make)
+    unknown = [option for option in options if takes is not None and option not in takes]
+    if unknown:
+        known = ", ".join(option for option in takes or () if option != "llm") or "none"
+        raise ConfigError(f"the method {name} has no option {unknown[0]!r}; it has {known}")
+    if name in _HOMES:
+        options = {**{k: v for k, v in (defaults or {}).items() if k in (takes or ())}, **options}
+    if llm is not None and (takes is None or "llm" in takes):
+        options["llm"] = llm
+    if takes is not None and "llm" in takes and llm is None and takes["llm"].default is inspect.Parameter.empty:
+        raise ConfigError(f"the method {name} learns with a model: give it one with llm=..")
+    try:
+        made = make(**options)
+    except SeasonedError:
+        raise
+    except Exception as error:  # whatever somebody's class may raise
+        raise ConfigError(f"the method {name} cannot be made: {type(error).__name__}: {error}") from error
+    return _checked(made, name)
+
+
+def _find(name: str) -> Any:
+    module, colon, member = _HOMES.get(name, name).rpartition(":")
+    if not colon:
+        module, _, member = name.rpartition(".")
+    known = f"there are {', '.join(method_names())}, or the import path of a class"
+    if not module or not member or (name in _HOMES and not find_spec(module)):
+        raise ConfigError(f"there is no method {name!r} in this version of Seasoned: {known}")
+    try:
+        return getattr(import_module(module), member)
+    except SeasonedError:
+        raise
+    except Exception as error:  # whatever an import of somebody's module may raise
+        raise ConfigError(f"the method {name!r} cannot be imported ({error}): {known}") from error
+
+
+def _arguments(make: Any) -> dict[str, inspect.Parameter] | None:
+    """What it takes by name; None where it takes anything, or that cannot be told."""
+    try:
+        found = dict(inspect.signature(make).parameters)
+    except (TypeError, ValueError):
+        return None
+    return None if any(p.kind is p.VAR_KEYWORD for p in found.values()) else found
+
+
+def _checked(made: Any, name: str) -> Method:
+    if isinstance(made, type) or not isinstance(made, Method):
+        raise ConfigError(f"{name} is no method: it needs learn(trajectories, pool) and recall(task, pool, progress)")
+    return made
+
+
+def _named(method: object) -> str:
+    return type(method).__name__

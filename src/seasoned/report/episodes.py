@@ -67,7 +67,7 @@ def views(
         groups.setdefault(row.key if row else trajectory.id, []).append((row, trajectory))
     found = []
     for members in groups.values():
-        members.sort(key=lambda member: member[0] is None or member[0].condition != summary["baseline"])
+        members.sort(key=lambda member: _place(member[0], summary["baseline"]))
         first = members[0]
         solved = [row.solved for row, _ in members if row is not None]
         move = _MOVES[(solved[0], solved[1])] if len(solved) == 2 else None
@@ -83,24 +83,41 @@ def views(
     return found
 
 
+def _place(row: Row | None, baseline: str) -> tuple[bool, int]:
+    return (row is None or row.condition != baseline, row.trial if row else 0)
+
+
 def _attempt(row: Row | None, trajectory: Trajectory, lessons: Mapping[str, Lesson]) -> dict[str, Any]:
-    success = row.solved if row and row.counted else trajectory.outcome.success
+    success, words = verdict(row, trajectory)
     recalled = [lessons[one] for one in trajectory.lesson_ids if one in lessons]
-    messages = _messages(trajectory)
+    messages = conversation(trajectory)
+    trial = f" R{row.trial}" if row and row.trial else ""
     return {
-        "condition": label(row.condition if row else trajectory.agent or "episode"),
-        "verdict": {True: "solved", False: "not solved", None: "outcome unknown"}[success],
+        "condition": label(row.condition if row else trajectory.agent or "episode") + trial,
+        "verdict": words,
         "success": success,
         "reason": one_line(trajectory.outcome.reason, 40),
         "answer": one_line(trajectory.outcome.answer, 160),
         "lessons": [(one_line(one.key, 60), cut(one.text, 400)) for one in recalled[:20]],
         "messages": [(role, cut(text, MESSAGE_LIMIT)) for role, text in messages[:MESSAGES_LIMIT]],
         "left_out": max(0, len(messages) - MESSAGES_LIMIT),
-        "usage": f"{count(trajectory.usage.prompt_tokens)} tokens in, {count(trajectory.usage.completion_tokens)} out",
+        "usage": usage_line(trajectory),
+        "id": one_line(trajectory.id, 60),
     }
 
 
-def _messages(trajectory: Trajectory) -> list[tuple[str, str]]:
+def verdict(row: Row | None, trajectory: Trajectory) -> tuple[bool | None, str]:
+    """Whether an episode counts as solved, and the words for it."""
+    success = row.solved if row and row.counted else trajectory.outcome.success
+    return success, {True: "solved", False: "not solved", None: "outcome unknown"}[success]
+
+
+def usage_line(trajectory: Trajectory) -> str:
+    """What an episode used, in a few words."""
+    return f"{count(trajectory.usage.prompt_tokens)} tokens in, {count(trajectory.usage.completion_tokens)} out"
+
+
+def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
     """The conversation as the model saw it; where none was kept, the steps in its place."""
     if trajectory.messages:
         pairs = [(str(one.get("role", "")), str(one.get("content", ""))) for one in trajectory.messages]

@@ -60,6 +60,10 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     if any(budget.values()):
         ended = {name: n for name, n in budget.items() if n}
         found.append(f"Ended by a budget and counted as not solved: {_listed(ended)}.")
+    again = {block["name"]: len(block["trials"]) for block in blocks if block["trials"]}
+    if again:
+        most = _listed(again)
+        found.append(f"Tried again until solved, so these figures are of up to so many attempts a task: {most}.")
     unknown = [label(block["name"]) for block in blocks if block["cost"] is None]
     if unknown:
         found.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError, MissingExtraError
-from seasoned.report import plots
+from seasoned.report import drawing, plots, trial_plots
 from seasoned.report.episodes import views
 from seasoned.report.forms import Table
+from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
 from seasoned.report.tables import lessons_table, main_table
 from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, p_clause, percent, signed
+from seasoned.report.trial_tables import categories_table, steps_table, trials_table
 from seasoned.types import Lesson, Trajectory
 
 CONFIG_LIMIT = 20_000
@@ -35,6 +37,7 @@ def write_report(
     trajectories: Sequence[Trajectory] = (),
     lessons: Sequence[Lesson] = (),
     config_text: str = "",
+    everything: Sequence[Trajectory] = (),
 ) -> Path:
     """Write the report of a run. Without matplotlib the plots are left out, and the page says so.
 
@@ -47,6 +50,7 @@ def write_report(
             fold stand together.
         lessons: The lessons of the run, to show what an episode had recalled.
         config_text: The resolved config, shown as it is.
+        everything: All episodes of the run, to be read whole and closed at first; see `seasoned.report.reader`.
 
     Returns:
         The path written.
@@ -55,7 +59,7 @@ def write_report(
         DataError: The file cannot be written.
     """
     target = Path(path)
-    page = render(summary, rows, trajectories, lessons, config_text)
+    page = render(summary, rows, trajectories, lessons, config_text, everything)
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -77,6 +81,7 @@ def render(
     trajectories: Sequence[Trajectory] = (),
     lessons: Sequence[Lesson] = (),
     config_text: str = "",
+    everything: Sequence[Trajectory] = (),
 ) -> str:
     """The page that `write_report` writes, as text."""
     import jinja2
@@ -91,6 +96,7 @@ def render(
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )
     figures, missing = _figures(summary)
+    all_episodes = every_episode(rows, everything)
     return environment.get_template("report.html.j2").render(
         summary=summary,
         name=_run_name(summary["run"]),
@@ -101,10 +107,14 @@ def render(
         # Drawn here from figures and escaped names alone: the only text that the template takes as it is.
         figures=[(title, Markup(_themed(svg)), caption) for title, svg, caption in figures],
         figures_missing=missing,
-        categories=_categories(summary),
+        trials=trials_table(summary),
+        categories=categories_table(summary),
+        steps_of_attempts=steps_table(summary),
         efficiency=summary["efficiency"],
         lessons=lessons_table(summary, limit=LESSON_LIMIT, width=400) if summary["lessons"] else None,
         episodes=views(summary, rows, trajectories, lessons),
+        everything=all_episodes,
+        readable=readable(all_episodes),
         training=summary["training"],
         config=cut(config_text, CONFIG_LIMIT),
         steps=_steps(summary["run"]),
@@ -188,6 +198,22 @@ def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], st
     """(title, SVG, caption) of each plot that has something to show, and why there are none."""
     wanted: list[tuple[str, Callable[[Mapping[str, Any]], str], str]] = [
         ("Accuracy", plots.accuracy_bars, "Whiskers are 95% Wilson intervals."),
+        ("Mean over seeds and folds", trial_plots.mean_bars, "Whiskers are standard errors."),
+        (
+            "Solved by trial",
+            trial_plots.solved_by_trial,
+            "R0 is the first attempt; a task is tried again until it is solved. Broken lines are training tasks.",
+        ),
+        (
+            "Why tasks stayed unsolved",
+            trial_plots.failures_by_trial,
+            "How the last attempt at each unsolved task ended. Numbers are tasks.",
+        ),
+        (
+            "How tasks ended",
+            trial_plots.outcome_bars,
+            "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are tasks.",
+        ),
         (
             "Accuracy by number of training cases",
             plots.learning_curve,
@@ -209,22 +235,9 @@ def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], st
 
 def _themed(svg: str) -> str:
     """Colours that a dark page shows in another shade."""
-    for name, colour in (("pale", plots.PALE), ("blue", plots.BLUE)):
+    for name, colour in (("pale", drawing.PALE), ("blue", drawing.BLUE)):
         svg = svg.replace(f": {colour}", f": var(--{name}, {colour})")
     return svg
-
-
-def _categories(summary: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Solved of attempted, one line a category and one cell a condition; none where all is one category."""
-    blocks = summary["conditions"]
-    names = sorted({name for block in blocks for name in block["categories"]})
-    if len(names) < 2:
-        return []
-    lines = []
-    for name in names[:40]:
-        parts = [block["categories"].get(name) for block in blocks]
-        lines.append((name, [f"{part['successes']}/{part['n']}" if part else "—" for part in parts]))
-    return lines
 
 
 def _steps(run: Mapping[str, Any]) -> list[str]:

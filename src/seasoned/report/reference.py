@@ -21,6 +21,7 @@ class Reference:
 
     `value` is in percent (unit "%") or a mean score of 0..1 (unit "score"), `error` in the same unit. `condition` is
     spelled as ours are, so that rows can be put side by side; `lessons` is the size of the pool, where it is printed.
+    `trial` is set where tasks were tried again (0: the first attempt), `category` where a part of them is meant.
     """
 
     benchmark: str
@@ -31,6 +32,8 @@ class Reference:
     error: float | None = None
     unit: Literal["%", "score"] = "%"
     lessons: int | None = None
+    trial: int | None = None
+    category: str = ""
 
     @property
     def source(self) -> str:
@@ -38,10 +41,40 @@ class Reference:
         return f"{self.model}, paper"
 
 
+@dataclass(frozen=True)
+class Steps:
+    """What an attempt consisted of on average: thoughts, actions, and actions that were invalid (ExpeL, table 6)."""
+
+    condition: str
+    thoughts: float
+    actions: float
+    invalid: float
+    source: str = f"{_EXPEL[1]}, paper"
+
+
 def references(benchmark: str) -> tuple[Reference, ...]:
-    """The published figures of one benchmark, by its short name in any case; none for one we know nothing of."""
-    wanted = benchmark.strip().casefold()
-    return tuple(figure for figure in _ALL if figure.benchmark == wanted)
+    """The published figures of one benchmark, by its short name in any case; none for one we know nothing of.
+
+    Where tasks were tried again, that is the figure after the last trial.
+    """
+    whole = [figure for figure in _of(benchmark) if not figure.category]
+    last = {(figure.paper, figure.condition): figure.trial for figure in whole}
+    return tuple(figure for figure in whole if figure.trial == last[(figure.paper, figure.condition)])
+
+
+def trial_references(benchmark: str) -> tuple[Reference, ...]:
+    """The published figures of a benchmark by trial, in order."""
+    return tuple(figure for figure in _of(benchmark) if figure.trial is not None)
+
+
+def category_references(benchmark: str) -> tuple[Reference, ...]:
+    """The published figures of a benchmark by category."""
+    return tuple(figure for figure in _of(benchmark) if figure.category)
+
+
+def step_references(benchmark: str) -> tuple[Steps, ...]:
+    """What attempts of the papers' agents consisted of."""
+    return _STEPS.get(benchmark.strip().casefold(), ())
 
 
 def reference_for(benchmark: str, condition: str) -> Reference | None:
@@ -49,6 +82,11 @@ def reference_for(benchmark: str, condition: str) -> Reference | None:
     name = condition.strip().casefold().replace("_", "-")
     figures = (figure for figure in references(benchmark) if figure.unit == "%")
     return next((figure for figure in figures if figure.condition == name), None)
+
+
+def _of(benchmark: str) -> list[Reference]:
+    wanted = benchmark.strip().casefold()
+    return [figure for figure in _ALL if figure.benchmark == wanted]
 
 
 def _expnote() -> list[Reference]:
@@ -81,14 +119,13 @@ def _expnote() -> list[Reference]:
 
 
 def _expel() -> list[Reference]:
-    """ExpeL, figure 5 and tables 1 to 3 and 5: mean and standard error over two folds where they are printed."""
+    """ExpeL, figure 5 and tables 1 and 3: mean and standard error over the folds where they are printed."""
     figures: dict[str, list[tuple[str, float, float | None]]] = {
         "hotpotqa": [
             ("react", 28.0, 1.4),
             ("expel", 39.0, 1.7),
             ("expel-insights", 36.0, None),
             ("expel-retrieve", 31.0, None),
-            ("reflexion", 40.0, None),
             ("hand-crafted", 32.0, 1.1),
             ("with-reflections", 29.0, 0.4),
             ("gpt-3.5-insights", 32.0, 0.4),
@@ -98,12 +135,8 @@ def _expel() -> list[Reference]:
             ("expel", 59.0, 0.3),
             ("expel-insights", 50.0, None),
             ("expel-retrieve", 55.0, None),
-            ("reflexion", 54.4, None),
-            ("reasoning-similarity", 48.5, None),
-            ("random", 42.5, None),
-            ("expel-r1", 60.4, None),
-            ("expel-r2", 63.4, None),
-            ("expel-r3", 64.2, None),
+            ("reasoning-similarity", 48.5, 2.1),
+            ("random", 42.5, 0.8),
         ],
         "webshop": [("expel-insights", 37.0, None), ("expel-retrieve", 38.0, None)],
         "fever": [
@@ -119,18 +152,62 @@ def _expel() -> list[Reference]:
         for name, value, error in rows
     ]
     scores = {"act": 0.666, "react": 0.665, "expel-insights": 0.675, "expel-retrieve": 0.67, "expel": 0.701}
+    scores["imitation"] = 0.599
     found += [Reference("webshop", name, value, *_EXPEL, unit="score") for name, value in scores.items()]
     return found
 
 
+def _expel_trials() -> list[Reference]:
+    """ExpeL, table 2 (attempts again at evaluation, R0 to R3), and Reflexion's R3 on HotpotQA (section 5.2)."""
+    figures = {
+        "reflexion": (40.3, 47.8, 52.2, 54.4),
+        "expel-retrieve-reflexion": (54.5, 57.5, 59.7, 60.4),
+        "expel-reflexion": (59.0, 60.4, 63.4, 64.2),
+    }
+    found = [
+        Reference("alfworld", name, value, *_EXPEL, trial=trial)
+        for name, values in figures.items()
+        for trial, value in enumerate(values)
+    ]
+    return [*found, Reference("hotpotqa", "reflexion", 40.0, *_EXPEL, trial=3)]
+
+
+def _expel_categories() -> list[Reference]:
+    """ExpeL, table 5: ALFWorld by kind of task (`examine` is called look there). Imitation is from the ReAct paper."""
+    kinds = ("put", "clean", "heat", "cool", "examine", "puttwo")
+    figures = {
+        "imitation": (46, 39, 74, 100, 22, 6),
+        "act": (46, 39, 4, 48, 11, 0),
+        "react": (50, 61, 13, 71, 0, 29),
+        "expel-insights": (61, 87, 12, 76, 0, 29),
+        "expel-retrieve": (73, 74, 43, 71, 17, 29),
+        "expel": (83, 74, 43, 67, 39, 29),
+    }
+    return [
+        Reference("alfworld", name, value, *_EXPEL, category=kind)
+        for name, values in figures.items()
+        for kind, value in zip(kinds, values, strict=True)
+    ]
+
+
 def _reflexion() -> list[Reference]:
-    """Reflexion: the first trial and the last (7 trials on HotpotQA, 12 on ALFWorld)."""
-    figures = {"hotpotqa": (34, 7, 54), "alfworld": (63, 12, 97)}
-    found = []
-    for benchmark, (first, trials, last) in figures.items():
-        found.append(Reference(benchmark, "reflexion-trial-1", first, *_REFLEXION))
-        found.append(Reference(benchmark, f"reflexion-trial-{trials}", last, *_REFLEXION))
-    return found
+    """Reflexion, sections 3.1, 3.2 and 4.4: the first trial and the last, with reflections and without (`retry`).
+
+    How many trials of ALFWorld without reflections led to 75 percent is not printed.
+    """
+    figures: list[tuple[str, str, dict[int | None, float]]] = [
+        ("hotpotqa", "retry", {0: 34, 6: 34}),
+        ("hotpotqa", "reflexion", {0: 32, 6: 54}),
+        ("alfworld", "retry", {0: 63, None: 75}),
+        ("alfworld", "reflexion", {0: 63, 11: 97}),
+        ("webshop", "retry", {0: 33, 3: 34}),
+        ("webshop", "reflexion", {0: 33, 3: 35}),
+    ]
+    return [
+        Reference(benchmark, name, value, *_REFLEXION, trial=trial)
+        for benchmark, name, values in figures
+        for trial, value in values.items()
+    ]
 
 
 def _erl() -> list[Reference]:
@@ -155,4 +232,28 @@ def _erl() -> list[Reference]:
     return [Reference(benchmark, name, value, *_ERL) for benchmark, rows in gaia.items() for name, value in rows]
 
 
-_ALL = (*_expnote(), *_expel(), *_reflexion(), *_erl())
+_ALL = (*_expnote(), *_expel(), *_expel_trials(), *_expel_categories(), *_reflexion(), *_erl())
+
+_STEPS = {
+    "hotpotqa": (
+        Steps("act", 0.0, 5.08, 0.0),
+        Steps("react", 5.19, 5.18, 0.0),
+        Steps("expel-insights", 5.28, 5.04, 0.01),
+        Steps("expel-retrieve", 4.65, 4.63, 0.01),
+        Steps("expel", 5.02, 4.8, 0.03),
+    ),
+    "alfworld": (
+        Steps("act", 0.0, 11.13, 6.25),
+        Steps("react", 8.96, 14.82, 2.84),
+        Steps("expel-insights", 7.57, 14.0, 2.34),
+        Steps("expel-retrieve", 7.9, 13.08, 1.95),
+        Steps("expel", 8.16, 14.3, 2.32),
+    ),
+    "webshop": (
+        Steps("act", 0.0, 4.32, 0.16),
+        Steps("react", 3.08, 4.47, 0.42),
+        Steps("expel-insights", 3.26, 4.72, 0.26),
+        Steps("expel-retrieve", 2.91, 4.24, 0.61),
+        Steps("expel", 3.2, 4.33, 0.35),
+    ),
+}

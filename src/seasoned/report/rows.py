@@ -1,15 +1,16 @@
 """Row: one evaluated episode as `results.jsonl` has it, and what counts as solved.
 
 Always holds: an episode that an infrastructure error ended, or whose outcome nobody knows, is never counted as a
-failure of the task; one that a budget ended is never counted as solved.
+failure of the task; one that a budget ended is never counted as solved; where a task was tried several times, the
+attempts stand for one row, and what all of them used is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from seasoned.types import Usage
 
@@ -20,8 +21,9 @@ TaskKey = tuple[int, int, str]
 class Row(BaseModel):
     """One episode: where it belongs, how it ended, what it used.
 
-    `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `gold` is for display
-    alone; `reason` is the outcome's (`answered`, `step_limit`, `loop`, `budget`, `error`, `unfinished`).
+    `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
+    first attempt at a task and counts up where it is tried again; `gold` is for display alone; `reason` is that of
+    `seasoned.types.Outcome`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +46,7 @@ class Row(BaseModel):
     trajectory_id: str = ""
     usage: Usage = Usage()
     trained_on: int = 0
+    trial: int = Field(default=0, ge=0)
     turns: int = 0
     lesson_ids: tuple[str, ...] = ()
 
@@ -68,19 +71,33 @@ class Row(BaseModel):
 def latest(rows: Iterable[Row]) -> list[Row]:
     """Each episode once: where a run was resumed or redone, the later row stands for the earlier one.
 
-    Episodes are told apart by condition, split, number of training cases, seed, fold and task; order is that of the
-    first appearance.
+    Episodes are told apart by condition, split, number of training cases, seed, fold, task and trial; order is that of
+    the first appearance.
     """
-    found: dict[tuple[str, str, int, TaskKey], Row] = {}
-    for row in rows:
-        found[(row.condition, row.split, row.trained_on, row.key)] = row
-    return list(found.values())
+    return list({(_judged_once(row), row.trial): row for row in rows}.values())
 
 
-def final(rows: Iterable[Row]) -> list[Row]:
+def judged(rows: Iterable[Row]) -> list[Row]:
+    """Each task once per condition, split and number of training cases, however often it was tried: `until_solved`."""
+    found: dict[tuple[str, str, int, TaskKey], list[Row]] = {}
+    for row in latest(rows):
+        found.setdefault(_judged_once(row), []).append(row)
+    return [until_solved(attempts) for attempts in found.values()]
+
+
+def until_solved(attempts: Sequence[Row]) -> Row:
+    """What the attempts at one task come to: the first that solved it, else the last; `usage` is that of all."""
+    if len(attempts) == 1:
+        return attempts[0]
+    ordered = sorted(attempts, key=lambda row: row.trial)
+    stands = next((row for row in ordered if row.solved), ordered[-1])
+    return stands.model_copy(update={"usage": sum((row.usage for row in ordered), Usage())})
+
+
+def final_attempts(rows: Iterable[Row]) -> list[Row]:
     """The test rows that a condition is judged by: those with the most training cases, per condition, seed and fold.
 
-    The others are earlier points of a learning curve.
+    The others are earlier points of a learning curve. A task that was tried several times has several rows.
     """
     test = [row for row in latest(rows) if row.split == "test"]
     most: dict[tuple[str, int, int], int] = {}
@@ -88,6 +105,15 @@ def final(rows: Iterable[Row]) -> list[Row]:
         pool = (row.condition, row.seed, row.fold)
         most[pool] = max(most.get(pool, 0), row.trained_on)
     return [row for row in test if row.trained_on == most[(row.condition, row.seed, row.fold)]]
+
+
+def final(rows: Iterable[Row]) -> list[Row]:
+    """`final_attempts`, each task once."""
+    return judged(final_attempts(rows))
+
+
+def _judged_once(row: Row) -> tuple[str, str, int, TaskKey]:
+    return (row.condition, row.split, row.trained_on, row.key)
 
 
 def outcomes(rows: Iterable[Row]) -> dict[TaskKey, bool]:

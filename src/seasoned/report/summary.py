@@ -1,7 +1,8 @@
 """What a run found, as one JSON-able dictionary: the content of `summary.json` and the source of every report.
 
 Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
-compared on the tasks that both sides finished; a cost that is unknown stays null.
+compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
+counts once, as solved if one of the trials solved it, with what all of them used.
 
     schema_version  1
     run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
@@ -12,14 +13,18 @@ compared on the tasks that both sides finished; a cost that is unknown stays nul
     conditions      list: name, n, successes, errors, accuracy, interval [lo, hi], trained_on, lessons (mean size of a
                     pool), tokens {prompt, cached, completion, total}, cost (US dollars), calls, seconds, cached_share,
                     turns (mean), reward (mean), per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard
-                    error over seeds and folds), categories {name: {n, successes}}, reasons {reason: count}
+                    error over seeds and folds), categories {name: {n, successes}}, reasons {reason: count}, outcomes
+                    {success, failed, halted} (ExpeL, figures 25 to 27), trials (where tasks were tried again: see
+                    `seasoned.report.trials`)
     pairs           list: a, b, n, both, only_a, only_b, neither, p (exact McNemar), points (b minus a)
     curve           list: condition, trained_on, n, successes, accuracy, interval (ExpNote, figure 3)
     transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
     efficiency      list: condition, type, lessons, points, points_per_lesson (ExpNote, equation 4)
     cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
     lessons         list, most recalled first: see `seasoned.report.effect`
-    training        n, successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes, errors}}
+    steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
+    training        n (tasks), successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes,
+                    errors, outcomes, trials}}
 
 Rates are 0..1 (null without episodes), differences and efficiency are in percentage points, seconds are model seconds.
 """
@@ -32,9 +37,11 @@ from typing import Any
 
 from seasoned.report import effect, stats
 from seasoned.report.headline import headline, remarks
-from seasoned.report.rows import Row, final, latest, outcomes
+from seasoned.report.rows import Row, final, final_attempts, judged, latest, outcomes
+from seasoned.report.steps import step_statistics
 from seasoned.report.text import share
-from seasoned.types import Lesson, Usage
+from seasoned.report.trials import by_trial, endings
+from seasoned.types import Lesson, Trajectory, Usage
 
 
 def build(
@@ -43,6 +50,7 @@ def build(
     run: Mapping[str, Any],
     baseline: str = "disabled",
     lessons: Sequence[Lesson] = (),
+    trajectories: Sequence[Trajectory] = (),
 ) -> dict[str, Any]:
     """Sum up a run.
 
@@ -53,6 +61,7 @@ def build(
             one that the headline is about (by default the first that learned anything).
         baseline: The condition that the others are compared with; it may be missing from the rows.
         lessons: The lessons of all pools of the run, for their effect.
+        trajectories: The trajectories behind the rows, for `steps`.
 
     Returns:
         The dictionary described at the top of this module.
@@ -60,12 +69,13 @@ def build(
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    tested = final(rows)
+    tested, attempts = final(rows), final_attempts(rows)
     training = [row for row in latest(rows) if row.split == "train"]
     names = _order(tested, run, baseline)
     pools = effect.pool_sizes(lessons, training)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
-    conditions = [_condition(name, by_name[name], pools.get(name)) for name in names]
+    tried = {name: [row for row in attempts if row.condition == name] for name in names}
+    conditions = [_condition(name, by_name[name], tried[name], pools.get(name)) for name in names]
     method = _method(conditions, run, baseline)
     summary: dict[str, Any] = {
         "schema_version": 1,
@@ -81,6 +91,7 @@ def build(
         "efficiency": effect.efficiencies(conditions, baseline, lessons, training),
         "cached_share": _cached_share(list(by_name.values())),
         "lessons": effect.effects(tested, training, lessons, baseline),
+        "steps": step_statistics([row for name in names for row in tried[name]], trajectories),
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
@@ -116,7 +127,7 @@ def _method(conditions: Sequence[Mapping[str, Any]], run: Mapping[str, Any], bas
     return str(chosen[0]["name"]) if chosen else None
 
 
-def _condition(name: str, rows: Sequence[Row], lessons: float | None) -> dict[str, Any]:
+def _condition(name: str, rows: Sequence[Row], attempts: Sequence[Row], lessons: float | None) -> dict[str, Any]:
     counted = [row for row in rows if row.counted]
     successes = sum(row.solved for row in counted)
     rewards = [row.reward for row in counted if row.reward is not None]
@@ -145,6 +156,8 @@ def _condition(name: str, rows: Sequence[Row], lessons: float | None) -> dict[st
         "error": error,
         "categories": {key: {"n": part["n"], "successes": part["successes"]} for key, part in categories.items()},
         "reasons": dict(Counter(row.reason for row in rows)),
+        "outcomes": endings(rows),
+        "trials": by_trial(attempts),
     }
 
 
@@ -183,7 +196,7 @@ def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str
 
 def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> list[dict[str, Any]]:
     """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3)."""
-    test = [row for row in latest(rows) if row.split == "test" and row.counted]
+    test = [row for row in judged(rows) if row.split == "test" and row.counted]
     untrained = [row for row in final(rows) if row.condition == baseline and row.counted]
     points = []
     for name in names:
@@ -222,10 +235,17 @@ def _cached_share(groups: Sequence[Sequence[Row]]) -> float | None:
 
 
 def _training(rows: Sequence[Row], training: Sequence[Row]) -> dict[str, Any]:
-    names = dict.fromkeys(row.condition for row in training)
-    parts = {name: _attempts([row for row in training if row.condition == name]) for name in names}
+    tasks = judged(training)
+    parts = {
+        name: {
+            **_attempts([row for row in tasks if row.condition == name]),
+            "outcomes": endings([row for row in tasks if row.condition == name]),
+            "trials": by_trial([row for row in training if row.condition == name]),
+        }
+        for name in dict.fromkeys(row.condition for row in training)
+    }
     # What was spent on attempts that were repeated was spent all the same.
-    return {**_attempts(training), **_usage([row for row in rows if row.split == "train"]), "conditions": parts}
+    return {**_attempts(tasks), **_usage([row for row in rows if row.split == "train"]), "conditions": parts}
 
 
 def _attempts(rows: Sequence[Row]) -> dict[str, int]:

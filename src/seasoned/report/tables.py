@@ -20,6 +20,7 @@ from seasoned.report.reference import Reference, references
 from seasoned.report.rows import Row, final, outcomes
 from seasoned.report.summary import pair_of
 from seasoned.report.text import UNKNOWN, clean, cost, count, interval, label, one_line, p_value, percent, signed
+from seasoned.report.trial_tables import trials_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,7 +84,9 @@ def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any]) -> Lin
 def _figures(summary: Mapping[str, Any], which: Which) -> list[Reference]:
     names = [str(block["name"]).casefold() for block in summary["conditions"]]
     found = references(str(summary["run"].get("benchmark", "")))
+    sources = [figure.source for figure in found]
     matching = [figure for name in names for figure in found if figure.condition == name]
+    matching.sort(key=lambda figure: sources.index(figure.source))
     return {"none": [], "matching": matching, "all": list(found)}[which]
 
 
@@ -91,9 +94,11 @@ def _reference_line(figure: Reference) -> Line:
     shown = f"{figure.value:.1f}%" if figure.unit == "%" else f"{figure.value:.3f}"
     if figure.error is not None:
         shown += f" ± {figure.error:.1f}"
-    cells = (label(figure.condition), "", shown, *[""] * 6)
+    trial = "" if figure.trial is None else f" R{figure.trial}"
+    cells = (f"{label(figure.condition)}{trial}", "", shown, *[""] * 6)
     values = {
         "name": figure.condition,
+        "trial": figure.trial,
         "value": figure.value,
         "unit": figure.unit,
         "error": figure.error,
@@ -216,10 +221,13 @@ def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test:
 
 
 def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> None:
-    """Print the headline, the main table and the lessons most recalled."""
+    """Print the headline, the main table, the trials where there are some, and the lessons most recalled."""
     from rich.text import Text
 
     console.print(Text(clean(summary["headline"]), style="bold"))
     console.print(to_rich(main_table(summary), console.width))
+    trials = trials_table(summary)
+    if trials:
+        console.print(to_rich(trials, console.width))
     if summary["lessons"] and lessons:
         console.print(to_rich(lessons_table(summary, limit=lessons), console.width))

@@ -11,10 +11,13 @@ import re
 UNKNOWN = "\N{EM DASH}"
 MINUS = "\N{MINUS SIGN}"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+GATHERING = "gathering"
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _NAMES = {
+    "act": "Act",
+    "autoguide": "AutoGuide",
     "cot": "CoT",
     "erl": "ERL",
     "expel": "ExpeL",
@@ -50,6 +53,11 @@ def label(name: object) -> str:
     """A condition's name as its paper writes it: `expnote-merge` becomes ExpNote-merge."""
     parts = re.split(r"([-_ ]+)", one_line(name, 48))
     return "".join(_NAMES.get(part.lower(), part) for part in parts)
+
+
+def gathering(name: str) -> str:
+    """What the attempts of a condition at training tasks are called."""
+    return GATHERING if name == "training" else f"{name}, {GATHERING}"
 
 
 def percent(rate: float | None, digits: int = 1) -> str:

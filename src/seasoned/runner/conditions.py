@@ -7,43 +7,25 @@ that learn share one set of training attempts.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 from seasoned.agents.dialogue import Dialogue
 from seasoned.agents.direct import Direct
 from seasoned.benchmarks.base import Benchmark
 from seasoned.errors import ConfigError
+from seasoned.methods.erl import ERL
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.methods.teachme import TeachMe
 from seasoned.protocols import LLM, Agent, Method
+from seasoned.runner.acting import ACTING, actor
+from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Example, Task
 
-MakeAgent = Callable[[Recipe, Benchmark, LLM, Sequence[Task]], Agent]
 PAPER_K = 5
 """Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
-
-MakeMethod = Callable[[Recipe, Benchmark], Method]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One column of a comparison.
-
-    `calls` are the model calls of a test episode where nothing goes wrong; without `own_pool` it recalls from the pool
-    of the training attempts themselves.
-    """
-
-    name: str
-    says: str
-    agent: MakeAgent
-    method: MakeMethod | None = None
-    learns: bool = False
-    calls: int = 1
-    own_pool: bool = True
 
 
 def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
@@ -104,7 +86,8 @@ def _expnote(
     policy: Literal["last", "merge"] | None = None,
     on: Literal["question", "thought"] | None = None,
 ) -> MakeMethod:
-    def make(recipe: Recipe, benchmark: Benchmark) -> Method:
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        del llm
         settings = recipe.method
         return ExpNote(
             k=settings_k(recipe, benchmark) if on is None else max(settings_k(recipe, benchmark), PAPER_K),
@@ -118,7 +101,8 @@ def _expnote(
     return make
 
 
-def _teachme(recipe: Recipe, benchmark: Benchmark) -> Method:
+def _teachme(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    del llm
     if not recipe.method.facts:
         raise ConfigError(
             "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "
@@ -132,8 +116,43 @@ def settings_k(recipe: Recipe, benchmark: Benchmark) -> int:
     return recipe.method.k or benchmark.retrieval.k
 
 
-def _nearest(recipe: Recipe, benchmark: Benchmark) -> Method:
+def _nearest(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    del llm
     return NearestCases(k=settings_k(recipe, benchmark))
+
+
+def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+    """Who is given heuristics: the recipe's acting agent, or the dialogue with what is recalled beside the question."""
+    make: MakeAgent = actor if benchmark.manner == "act" else _noted_first
+    return make(recipe, benchmark, llm, training)
+
+
+def _erl(
+    retrieve: Literal["embedding", "random", "all"] | None = None,
+    outcomes: Literal["all", "success", "failure"] = "all",
+) -> MakeMethod:
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        chosen = recipe.erl
+        return ERL(
+            llm,
+            about=benchmark.about or benchmark.instruction,
+            k=chosen.k,
+            retrieve=retrieve or chosen.retrieve,
+            recall_first=chosen.recall_first,
+            outcomes=outcomes,
+            judge=chosen.judge,
+            blind=chosen.blind,
+            first=chosen.first,
+            guidance_tokens=chosen.guidance_tokens,
+            max_tokens=max(300, recipe.caps.think),
+            seed=recipe.seeds[0],
+        )
+
+    return make
+
+
+def _heuristics(name: str, says: str, method: MakeMethod) -> Condition:
+    return Condition(name, says, carrier, method, True, 2, pool="erl", acts=None)
 
 
 _QUESTION = _expnote(on="question")
@@ -156,15 +175,26 @@ CONDITIONS = {
         Condition("negative", "only notes from cases answered wrong", dialogue, _expnote("negative"), True, 2),
         Condition("nearest", "the most similar training cases as examples", dialogue, _nearest, True, 2, False),
         Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
+        _heuristics("erl", "heuristics from single attempts, those that a model ranks highest", _erl()),
+        _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", _erl("embedding")),
+        _heuristics("erl-random", "heuristics drawn at random", _erl("random")),
+        _heuristics("erl-all", "all heuristics", _erl("all")),
+        _heuristics("erl-success", "heuristics from successes alone", _erl(outcomes="success")),
+        _heuristics("erl-failure", "heuristics from failures alone", _erl(outcomes="failure")),
+        *ACTING,
     )
 }
 
 
-def conditions(names: Sequence[str]) -> list[Condition]:
+def conditions(names: Sequence[str], manner: Literal["answer", "act"] | None = None) -> list[Condition]:
     """The conditions of these names, in order.
 
+    Args:
+        names: from `CONDITIONS`.
+        manner: how the benchmark is played; None leaves that unchecked.
+
     Raises:
-        ConfigError: if a name is unknown (the nearest one is named) or doubled.
+        ConfigError: if a name is unknown (the nearest one is named), doubled, or made for the other manner.
     """
     for name in names:
         if name not in CONDITIONS:
@@ -173,4 +203,10 @@ def conditions(names: Sequence[str]) -> list[Condition]:
             raise ConfigError(f"there is no condition {name!r}; {hint}")
     if len(set(names)) < len(names):
         raise ConfigError(f"expected every condition once, but got {', '.join(names)}")
-    return [CONDITIONS[name] for name in names]
+    chosen = [CONDITIONS[name] for name in names]
+    other = manner == "answer"
+    wrong = [c.name for c in chosen if manner is not None and c.acts is other]
+    if wrong:
+        right = ", ".join(c.name for c in CONDITIONS.values() if c.acts is not other)
+        raise ConfigError(f"this benchmark has no condition {', '.join(wrong)}; it has {right}")
+    return chosen

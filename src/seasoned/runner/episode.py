@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,9 +16,10 @@ from seasoned.errors import InfrastructureError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.journal import Journaled
 from seasoned.protocols import LLM, Advise, Agent, Environment
+from seasoned.runner.plan import Block
 from seasoned.runner.recipe import Limits
 from seasoned.store.sql import Store
-from seasoned.types import Guidance, Task, Trajectory
+from seasoned.types import Guidance, Outcome, Task, Trajectory
 
 _GIVE_UP_AFTER = 5
 
@@ -79,8 +81,8 @@ def episode(
     agent: Agent,
     env: Environment,
     task: Task,
-    guidance: Guidance,
-    meta: dict[str, Any],
+    guide: Callable[[], Guidance],
+    about: dict[str, Any],
     advise: Advise | None = None,
     shares: str | None = None,
 ) -> Trajectory:
@@ -93,16 +95,34 @@ def episode(
         agent: makes the attempt; its `llm` is replaced by a journalled one.
         env: where; closed by the caller.
         task: what has to be solved.
-        guidance: what recall returned.
+        guide: recalls what the agent is told first; not called for an attempt that was made.
         advise: recalls again on the way, for agents that ask.
         shares: episodes with the same value share their journal: an identical request is made once. For
             temperature 0 only.
-        meta: kept with the trajectory (condition, seed, fold, split, trained_on).
+        about: kept with the trajectory; see `meta`.
     """
     if key in session.done:
         return session.done[key]
-    made: Trajectory = with_llm(agent, session.journaled(shares or key)).run(task, env, guidance, advise)
-    trajectory = made.model_copy(update={"meta": {**made.meta, **meta}, "benchmark": meta.get("benchmark", "")})
+    try:
+        guidance = guide()
+        made: Trajectory = with_llm(agent, session.journaled(shares or key)).run(task, env, guidance, advise)
+    except InfrastructureError as error:
+        failed = Outcome(reason="error", detail=str(error))
+        made = Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=failed)
+    trajectory = made.model_copy(update={"meta": {**made.meta, **about}, "benchmark": about.get("benchmark", "")})
     session.store.save_episode(session.run_id, key, scope, trajectory)
     session.count(trajectory)
     return trajectory
+
+
+def meta(block: Block, condition: str, split: str, trained_on: int, trial: int = 0) -> dict[str, Any]:
+    """What is kept with a trajectory of a run."""
+    return {
+        "benchmark": block.benchmark.name,
+        "condition": condition,
+        "seed": block.seed,
+        "fold": block.fold,
+        "split": split,
+        "trained_on": trained_on,
+        "trial": trial,
+    }

@@ -57,7 +57,7 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
         "finished": max([t.created for t in kept], default=now()),
         "version": __version__,
     }
-    summary = build(rows, run=run, baseline=plan.recipe.baseline, lessons=lessons)
+    summary = build(rows, run=run, baseline=plan.recipe.baseline, lessons=lessons, trajectories=kept)
     chosen = set(choose_episodes(summary, rows))
     write_report(
         directory / "report.html",
@@ -66,6 +66,7 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
         [t for t in kept if t.id in chosen],
         lessons,
         (directory / "config.toml").read_text(encoding="utf-8"),
+        everything=kept,
     )
     write_json(directory / SUMMARY, summary)
     return summary
@@ -94,6 +95,7 @@ def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
         trained_on=meta["trained_on"],
         turns=len(trajectory.steps),
         lesson_ids=trajectory.lesson_ids,
+        trial=meta.get("trial", 0),
     )
 
 
@@ -136,21 +138,21 @@ def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
 
     def place(t: Trajectory) -> tuple[int, ...]:
         at = (t.meta["seed"], t.meta["fold"])
-        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)]
+        trial = t.meta.get("trial", 0)
+        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], trial
 
     return sorted(kept, key=place)
 
 
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
     for block in plan.blocks:
-        for condition in plan.conditions:
-            if condition.learns and condition.own_pool:
-                scope = f"{run_id}/{block.name}/{condition.name}"
-                where: Mapping[str, Any] = {
-                    "condition": condition.name,
-                    "seed": block.seed,
-                    "fold": block.fold,
-                    "training": TRAINING,
-                }
-                for lesson in store.lessons(scope):
-                    yield lesson.model_copy(update={"data": {**lesson.data, **where}})
+        pools = {plan.pool(c, block, len(block.train)): c for c in reversed(plan.conditions) if c.learns and c.own_pool}
+        for pool, condition in reversed(pools.items()):
+            where: Mapping[str, Any] = {
+                "condition": condition.name,
+                "seed": block.seed,
+                "fold": block.fold,
+                "training": TRAINING,
+            }
+            for lesson in store.lessons(f"{run_id}/{pool}"):
+                yield lesson.model_copy(update={"data": {**lesson.data, **where}})

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark, take
 from seasoned.errors import ConfigError
-from seasoned.runner.conditions import Condition, conditions, dialogue
+from seasoned.runner.condition import Condition
+from seasoned.runner.conditions import conditions, dialogue
 from seasoned.runner.folds import stratified_folds
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
@@ -43,6 +44,17 @@ class Plan:
     blocks: tuple[Block, ...]
 
     @property
+    def acts(self) -> bool:
+        """Whether an agent acts in several steps, and may try a task again."""
+        return self.blocks[0].benchmark.manner == "act"
+
+    @property
+    def workers(self) -> int:
+        """How many episodes are made at once: as many as the local server has slots."""
+        recipe = self.recipe
+        return recipe.workers or (recipe.llm.slots if recipe.llm.base_url is None else 8)
+
+    @property
     def trains(self) -> bool:
         """Whether any condition learns."""
         return any(condition.learns for condition in self.conditions)
@@ -55,16 +67,23 @@ class Plan:
         if not condition.learns:
             return [0]
         first = next((c for c in self.conditions if c.learns and c.own_pool), None)
-        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition is first else []
+        # Of attempts in several steps the successes are shown too, and those of later tasks must not be among them.
+        charted = condition is first and not self.acts
+        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if charted else []
         return [*sorted(set(earlier)), len(block.train)]
 
     def label(self, condition: Condition, block: Block, trained_on: int) -> str:
         """The name of a condition at a point of its curve: `expnote`, or `expnote@20` before the end."""
         return condition.name if trained_on in (0, len(block.train)) else f"{condition.name}@{trained_on}"
 
+    def pool(self, condition: Condition, block: Block, trained_on: int) -> str:
+        """Where a condition's lessons lie within the run; conditions that name the same pool share it."""
+        label = self.label(condition, block, trained_on)
+        return f"{block.name}/{label.replace(condition.name, condition.pool or condition.name, 1)}"
+
     @property
     def episodes(self) -> int:
-        """Training and test episodes of all blocks."""
+        """Training and test episodes of all blocks; attempts after a failure are not in it."""
         tests = sum(len(self.points(c, b)) * len(b.test) for c in self.conditions for b in self.blocks)
         return tests + (sum(len(b.train) for b in self.blocks) if self.trains else 0)
 
@@ -72,8 +91,11 @@ class Plan:
     def calls(self) -> int:
         """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE).
 
-        An answer that two conditions ask for with the same words is asked for once: then there are fewer.
+        An answer that two conditions ask for with the same words is asked for once: then there are fewer. Where an
+        agent acts, it is one call for each step an attempt may take, with no task tried again.
         """
+        if self.acts:
+            return self.episodes * self.blocks[0].benchmark.max_turns
         tests = sum(self._calls_of_a_test(block) * len(block.test) for block in self.blocks)
         return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0)
 
@@ -96,7 +118,7 @@ def make_plan(recipe: Recipe) -> Plan:
     Raises:
         ConfigError, DataError: if a condition, option, file or number is wrong.
     """
-    chosen, limit = conditions(recipe.conditions), recipe.limit
+    limit = recipe.limit
     conditions([recipe.baseline])
     if len(set(recipe.seeds)) < len(recipe.seeds):
         raise ConfigError(f"expected every seed once, but got {', '.join(map(str, recipe.seeds))}")
@@ -112,4 +134,5 @@ def make_plan(recipe: Recipe) -> Plan:
                 blocks.append(Block(seed, number, benchmark, tuple(rest)[:limit], tuple(part)[:limit]))
         else:
             blocks.append(Block(seed, 0, benchmark, train[:limit], test[:limit]))
+    chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))

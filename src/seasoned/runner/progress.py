@@ -63,6 +63,13 @@ class Watch:
                 self._bars[name] = self._bar.add_task(name, total=total, solved="", used="")
                 self._counts[name] = (0, 0, 0)
 
+    def more(self, name: str) -> None:
+        """One more episode of a stage than was foreseen: a task is tried again."""
+        with self._lock:
+            self._total += 1
+            self._bar.update(self._all, total=self._total)
+            self._bar.update(self._bars[name], total=(self._bar.tasks[self._bars[name]].total or 0) + 1)
+
     def say(self, text: str) -> None:
         """One line for the person."""
         if not self.quiet:

@@ -54,12 +54,18 @@ class LLMSettings(_Section):
 
 
 class AgentSettings(_Section):
-    """The dialogue: its style, and the caps of its replies in tokens (None: `Recipe.caps`).
+    """The agent: its style, and the caps of its replies in tokens (None: `Recipe.caps`).
 
-    `shots` are the examples of few-shot.
+    `style` is the dialogue's; `shots` are the examples of few-shot. Where the agent acts in several steps, `policy` is
+    how, `examples` the worked trajectories it is shown, and `repeats` the identical actions in a row that end an
+    attempt (0: never).
     """
 
     style: Literal["guided", "free"] = "guided"
+    policy: Literal["act", "react", "choose"] = "react"
+    examples: int = Field(default=2, ge=0)
+    repeats: int = Field(default=3, ge=0)
+    action_tokens: int | None = Field(default=None, ge=1)
     think_tokens: int | None = Field(default=None, ge=1)
     answer_tokens: int | None = Field(default=None, ge=1)
     note_tokens: int | None = Field(default=None, ge=1)
@@ -67,21 +73,86 @@ class AgentSettings(_Section):
 
 
 class Caps(_Section):
-    """The longest replies to THINK, ANSWER and NOTE, in tokens."""
+    """The longest replies to THINK, ANSWER and NOTE, and the longest action, in tokens."""
 
     think: int
     answer: int
     note: int
+    action: int
 
 
 BUNDLED = ("local", "qwen", "smol")
-SHORT = Caps(think=80, answer=24, note=120)
-ROOMY = Caps(think=2000, answer=2000, note=2000)
+SHORT = Caps(think=80, answer=24, note=120, action=32)
+ROOMY = Caps(think=2000, answer=2000, note=2000, action=2000)
 """For models behind a server: some reason before they answer, and their reasoning counts."""
 
 
+class GatherSettings(_Section):
+    """How training attempts are gathered where the agent acts (ExpeL algorithm 1; Reflexion algorithm 1).
+
+    A failed task is tried again up to `retries` times, each time with what `reflect` says: reflections, the last
+    attempt, both, or nothing. `order` is one task after the other, or all open tasks once a trial; by trials, it stops
+    after `patience` trials in a row that solved nothing more.
+    """
+
+    retries: int = Field(default=3, ge=0)
+    order: Literal["task-first", "trial-first"] = "task-first"
+    reflect: Literal["none", "last", "reflexion", "last+reflexion"] = "reflexion"
+    patience: int = Field(default=2, ge=1)
+
+
+class ExpeLSettings(_Section):
+    """ExpeL (its table 4): `chunk` is L, `k` the demonstrations; the rest are its ablations.
+
+    `human` are insights written by a person, to be used instead of extracted ones.
+    """
+
+    chunk: int = Field(default=8, ge=1)
+    k: int = Field(default=2, ge=0)
+    max_insights: int = Field(default=10, ge=1)
+    cap: int | None = Field(default=None, ge=1)
+    retrieve_by: Literal[
+        "task", "thought", "action", "step", "reflection", "task-then-thought", "rotation", "random", "none"
+    ] = "task"
+    rerank: Literal["none", "length", "thought", "task"] = "none"
+    compare: bool = True
+    successes: bool = True
+    with_reflections: bool = False
+    human: tuple[str, ...] = ()
+    structured: bool = True
+
+
+class ERLSettings(_Section):
+    """ERL (its appendix C): `k` heuristics of at most `guidance_tokens`, found by `retrieve`.
+
+    `recall_first` are those that a two-stage retrieval ranks; `judge` lets the model judge attempts of unknown outcome,
+    `blind` all of them; `first` learns from first attempts alone; `trajectories` are those of few-shot-trajectories.
+    """
+
+    k: int = Field(default=20, ge=1)
+    retrieve: Literal["llm", "two-stage", "embedding", "random", "all"] = "two-stage"
+    recall_first: int = Field(default=200, ge=1)
+    guidance_tokens: int = Field(default=2000, ge=1)
+    judge: bool = False
+    blind: bool = False
+    first: bool = True
+    trajectories: int = Field(default=3, ge=1)
+
+
+class AutoGuideSettings(_Section):
+    """AutoGuide: at most `k` guidelines a turn, their context found by the model or by meaning, at `least` so alike."""
+
+    k: int = Field(default=3, ge=1)
+    by: Literal["llm", "embedding"] = "llm"
+    least: float = 0.5
+
+
 class MethodSettings(_Section):
-    """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV."""
+    """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV.
+
+    `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3), and
+    `given` a file of lessons (JSON lines) for the condition of that name.
+    """
 
     policy: Literal["last", "merge"] = "merge"
     k: int | None = Field(default=None, ge=1)
@@ -89,6 +160,8 @@ class MethodSettings(_Section):
     show: int = Field(default=4, ge=1)
     on: Literal["question", "thought"] | None = None
     facts: str = ""
+    trials: int = Field(default=3, ge=0)
+    given: str = ""
 
 
 class Limits(_Section):
@@ -122,6 +195,10 @@ class Recipe(_Section):
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()
     method: MethodSettings = MethodSettings()
+    gather: GatherSettings = GatherSettings()
+    expel: ExpeLSettings = ExpeLSettings()
+    erl: ERLSettings = ERLSettings()
+    autoguide: AutoGuideSettings = AutoGuideSettings()
     embedder: str = "static"
     episode_limits: Limits = Limits()
     run_limits: Limits = Limits()
@@ -135,6 +212,7 @@ class Recipe(_Section):
             think=self.agent.think_tokens or usual.think,
             answer=self.agent.answer_tokens or usual.answer,
             note=self.agent.note_tokens or usual.note,
+            action=self.agent.action_tokens or usual.action,
         )
 
     @property
@@ -176,6 +254,18 @@ def make_recipe(raw: Mapping[str, Any]) -> Recipe:
         return Recipe.model_validate(raw)
     except ValidationError as error:
         raise ConfigError("; ".join(_fault(e) for e in error.errors())) from None
+
+
+def settings_of(settings: Sequence[str]) -> dict[str, Any]:
+    """`key=value` settings as nested data, unchecked.
+
+    Raises:
+        ConfigError: if one is not of that form.
+    """
+    raw: dict[str, Any] = {}
+    for setting in settings:
+        _put(raw, setting)
+    return raw
 
 
 def _put(raw: dict[str, Any], setting: str) -> None:

@@ -15,7 +15,7 @@ from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.recipe import Recipe
 from seasoned.runner.rundir import check_resumable
 from seasoned.store.sql import Store
-from seasoned.types import Trajectory
+from seasoned.types import Reply, Trajectory
 
 
 def check_resume(directory: Path, recipe: Recipe, store: Store) -> None:
@@ -64,8 +64,23 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
             name, _, task = key.split("/", 2)
             store.journal_drop(f"{run_id}/{key}")
             store.journal_drop(f"{run_id}/{shared_key(name, task)}")
+            _forget_reflections(store, run_id, key, task)
         for block in plan.blocks if TRAINING in names else ():
             _unlearn(store, plan, run_id, block)
+
+
+def unlearned(store: Store, scope: str) -> bool:
+    """Whether a pool is still to be learned; what an interrupted learning left behind is removed."""
+    if store.journal_get(f"{scope}/learned", "done") is not None:
+        return False
+    for lesson in store.lessons(scope):
+        store.remove_lesson(lesson.id, who="rule", why="learning was interrupted and begins anew", purge=True)
+    return True
+
+
+def mark_learned(store: Store, scope: str) -> None:
+    """Remember that a pool was learned to the end; a person may change it from now on."""
+    store.journal_put(f"{scope}/learned", "done", Reply(text="learned"))
 
 
 def shared_key(block: str, task_id: str) -> str:
@@ -81,8 +96,22 @@ def _check_names(names: Collection[str], known: Sequence[str]) -> None:
             raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
 
 
+def _forget_reflections(store: Store, run_id: str, key: str, task: str) -> None:
+    """Remove what was learned from failures on the way to an episode that is made again."""
+    block, label, _ = key.split("/", 2)
+    scope = f"{run_id}/{block}/{label}" + ("" if label == TRAINING else "/test")
+    for lesson in store.lessons(scope, kind="reflection", key=task.split("#")[0]):
+        store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
+    for trial in range(1, 100):
+        if not store.journal_drop(f"{run_id}/{key}/reflect{trial}"):
+            break
+
+
 def _unlearn(store: Store, plan: Plan, run_id: str, block: Block) -> None:
     for condition in plan.conditions:
-        for trained_on in plan.points(condition, block) if condition.learns else ():
-            for lesson in store.lessons(f"{run_id}/{block.name}/{plan.label(condition, block, trained_on)}"):
-                store.remove_lesson(lesson.id, who="model", why="the training is made again", purge=True)
+        for trained_on in plan.points(condition, block) if condition.learns and condition.own_pool else ():
+            scope = f"{run_id}/{plan.pool(condition, block, trained_on)}"
+            for lesson in store.lessons(scope):
+                store.remove_lesson(lesson.id, who="rule", why="the training is made again", purge=True)
+            store.journal_drop(f"{scope}/learned")
+            store.journal_drop(f"{scope}/learn")

@@ -267,6 +267,7 @@ def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
     dbapi.isolation_level = None  # transactions begin where _begin_sqlite says, not where sqlite3 guesses
     dbapi.execute("PRAGMA foreign_keys=ON")
     dbapi.execute("PRAGMA synchronous=NORMAL")
+    dbapi.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, whatever SQLite was built with
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -8,7 +8,6 @@ scope is None.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
@@ -16,26 +15,16 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 from seasoned.errors import ConflictError, StoreError
 from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body, to_body
-from seasoned.store.database import Database
+from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow
 from seasoned.types import Lesson, LessonKind, LessonStatus, now
 
 _t = schema.lessons.c
 _INSERT = insert(schema.lessons)
+_UPDATE = update(schema.lessons).where(_t.id == bindparam("of"))
 _CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.scopes.c.scope == bindparam("of"))
 _INSERT_HISTORY = insert(schema.lesson_history)
 _INSERT_SOURCES = insert(schema.lesson_sources)
-
-
-@dataclass(frozen=True)
-class Change:
-    """One entry of a lesson's history: `at` is UTC in ISO 8601, `lesson` the lesson as this change left it."""
-
-    version: int
-    at: str
-    who: str
-    why: str
-    lesson: Lesson
 
 
 class Lessons(Database):
@@ -64,9 +53,9 @@ class Lessons(Database):
             with self._write() as connection:
                 change = self._bump(connection, scope)
                 connection.execute(
-                    _INSERT, [{"scope": scope, "change": change, **_row(lesson, body)} for lesson, body in pairs]
+                    _INSERT, [{"scope": scope, "change": change, **lesson_row(lesson, body)} for lesson, body in pairs]
                 )
-                connection.execute(_INSERT_HISTORY, [_event(lesson, body, at, who, why) for lesson, body in pairs])
+                _put_history(connection, pairs, change, at, who, why)
                 _put_sources(connection, [lesson for lesson, _ in pairs])
         except DuplicateRow as error:
             ids = [lesson.id for lesson, _ in pairs]
@@ -146,23 +135,46 @@ class Lessons(Database):
             ConflictError: when the stored version is another one.
             StoreError: when there is no such lesson.
         """
+        return self.update_lessons([lesson], who=who, why=why)[0]
+
+    def update_lessons(self, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
+        """Store changed lessons under their next versions, all or none; otherwise as `update_lesson`.
+
+        Raises:
+            ConflictError: when the stored version of one is another.
+            StoreError: when there is no such lesson, or it is given twice.
+        """
+        if not lessons:
+            return []
+        if len({lesson.id for lesson in lessons}) < len(lessons):
+            raise StoreError("a lesson was to be changed twice in one call; give each once, in its last state")
         at = now()
-        changed, body = to_body(lesson.model_copy(update={"version": lesson.version + 1, "updated": at}))
+        pairs = [to_body(x.model_copy(update={"version": x.version + 1, "updated": at})) for x in lessons]
+        ids = [lesson.id for lesson, _ in pairs]
         with self._write() as connection:
-            row = connection.execute(select(_t.scope, _t.version).where(_t.id == changed.id)).first()
-            if row is None:
-                raise StoreError(f"the lesson {lesson.id} is not in the store; add it first")
-            change = self._bump(connection, row.scope)
-            done = connection.execute(
-                update(schema.lessons).where(_t.id == changed.id, _t.version == lesson.version),
-                {"change": change, **_row(changed, body)},
-            )
-            if done.rowcount != 1:
-                raise _conflict(connection, lesson)
-            connection.execute(_INSERT_HISTORY, _event(changed, body, at, clean_text(who), clean_text(why)))
-            connection.execute(delete(schema.lesson_sources).where(schema.lesson_sources.c.lesson_id == changed.id))
-            _put_sources(connection, [changed])
-        return changed
+            homes = self._by_id(connection, _t.scope, ids)
+            lost = next((i for i in ids if i not in homes), None)
+            if lost is not None:
+                raise StoreError(f"the lesson {lost} is not in the store; add it first")
+            changes = {scope: self._bump(connection, scope) for scope in sorted(set(homes.values()))}
+            stored = self._by_id(connection, _t.version, ids)  # after the bump, which keeps other writers out
+            for lesson in lessons:
+                if stored[clean_text(lesson.id)] != lesson.version:
+                    raise _conflict(connection, lesson)
+            rows = [{"of": x.id, "change": changes[homes[x.id]], **lesson_row(x, body)} for x, body in pairs]
+            connection.execute(_UPDATE, rows)
+            for scope, change in changes.items():
+                its = [pair for pair in pairs if homes[pair[0].id] == scope]
+                _put_history(connection, its, change, at, clean_text(who), clean_text(why))
+            sources = schema.lesson_sources
+            for part in chunks(ids):
+                connection.execute(delete(sources).where(sources.c.lesson_id.in_(part)))
+            _put_sources(connection, [lesson for lesson, _ in pairs])
+        return [lesson for lesson, _ in pairs]
+
+    def _by_id(self, connection: Connection, column: ColumnElement[Any], ids: Sequence[str]) -> dict[str, Any]:
+        rows = (row for part in chunks(ids) for row in connection.execute(select(_t.id, column).where(_t.id.in_(part))))
+        return {row[0]: row[1] for row in rows}
 
     def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
         """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
@@ -186,18 +198,6 @@ class Lessons(Database):
             lesson = self.get_lesson(lesson_id)
             if lesson is not None and lesson.status != "deleted":
                 self.update_lesson(lesson.model_copy(update={"status": "deleted"}), who=who, why=why)
-
-    def history(self, lesson_id: str) -> list[Change]:
-        """Every state of a lesson, oldest first; empty when there is no such lesson."""
-        table = schema.lesson_history.c
-        with self._read() as connection:
-            rows = connection.execute(
-                select(table.version, table.at, table.who, table.why, table.body)
-                .where(table.lesson_id == clean_text(lesson_id))
-                .order_by(table.version)
-            ).all()
-        name = f"the history of the lesson {lesson_id}"
-        return [Change(row.version, row.at, row.who, row.why, from_body(Lesson, row.body, name)) for row in rows]
 
     def lesson_uses(self, lesson_id: str) -> list[tuple[str, bool | None]]:
         """The trajectories in which a lesson was shown, oldest first, each with its success (None: unknown)."""
@@ -258,7 +258,8 @@ def check_page(limit: int | None, offset: int) -> None:
             raise StoreError(f"{name} should be 0 or more, and is {value}")
 
 
-def _row(lesson: Lesson, body: str) -> dict[str, Any]:
+def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
+    """The columns that a lesson has but for its place: scope, change and seq."""
     names = ("id", "kind", "key", "category", "status", "importance", "pinned", "origin", "method", "version")
     row = {name: getattr(lesson, name) for name in (*names, "created", "updated")}
     row["folded"] = f"{lesson.key}\n{lesson.text}".casefold()
@@ -266,8 +267,12 @@ def _row(lesson: Lesson, body: str) -> dict[str, Any]:
     return row
 
 
-def _event(lesson: Lesson, body: str, at: str, who: str, why: str) -> dict[str, Any]:
-    return {"lesson_id": lesson.id, "version": lesson.version, "at": at, "who": who, "why": why, "body": body}
+def _put_history(
+    connection: Connection, pairs: Sequence[tuple[Lesson, str]], change: int, at: str, who: str, why: str
+) -> None:
+    same = {"change": change, "at": at, "who": who, "why": why}
+    rows = [{"lesson_id": lesson.id, "version": lesson.version, "body": body, **same} for lesson, body in pairs]
+    connection.execute(_INSERT_HISTORY, rows)
 
 
 def _put_sources(connection: Connection, lessons: Sequence[Lesson]) -> None:

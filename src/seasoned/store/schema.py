@@ -3,7 +3,9 @@
 What lies where, in prose: a *scope* separates pools; every trajectory and every lesson belongs to one. A *run* has
 *episodes*, and each episode points to the trajectory it made. A lesson's present state is a row of `lessons`, each
 state it ever had a row of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses`
-in which it was shown. `vectors` holds embeddings of lessons and trajectories, `journal` the replies of models.
+in which it was shown. A *snapshot* names a count of its scope's changes, and so the states that were there by then.
+`vectors` holds embeddings of lessons and trajectories, `journal` the replies of models, `learned` which trajectories a
+method has learned from, and `leases` who does what only one program may do at a time.
 
 Each thing is stored once in full, as the JSON of its type in the column `body`; the columns beside it repeat what is
 filtered, sorted or read by a person. Always holds: `body` is what counts (`Store.check` reports a column that differs),
@@ -14,8 +16,8 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-HEAD = "0001"
-VERSIONS = ("0001",)
+HEAD = "0002"
+VERSIONS = ("0001", "0002")
 """Every version this program can read or bring up to `HEAD`, oldest first."""
 
 VERSION_TABLE = "seasoned_version"
@@ -110,6 +112,18 @@ lesson_history = Table(
     Column("who", Text, nullable=False),
     Column("why", Text, nullable=False),
     Column("body", Text, nullable=False),
+    Column("change", Integer, nullable=False),  # the change of the scope that wrote this state
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("change", Integer, nullable=False),  # it holds the last state of each lesson up to this change
+    Column("at", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("why", Text, nullable=False),
 )
 
 lesson_sources = Table(
@@ -146,4 +160,20 @@ journal = Table(
     Column("key", Text, primary_key=True),
     Column("created", Text, nullable=False),
     Column("body", Text, nullable=False),
+)
+
+learned = Table(
+    "learned",
+    metadata,
+    Column("trajectory_id", Text, ForeignKey("trajectories.id", ondelete="CASCADE"), primary_key=True),
+    Column("method", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("until", Float, nullable=False),  # seconds since 1970; whoever comes later may take it
 )

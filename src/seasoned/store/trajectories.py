@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
@@ -76,6 +76,18 @@ class Trajectories(Database):
                     found[row.id] = _read_back(row.id, row.body)
         return [found[i] for i in wanted if i in found]
 
+    def find_trajectories(self, beginning: str, limit: int) -> list[Trajectory]:
+        """At most `limit` trajectories whose ids begin so; one whose id is just this comes alone."""
+        exact = self.get_trajectories([beginning])
+        if exact or not beginning:
+            return exact
+        start = clean_text(beginning)
+        wanted = (
+            select(_t.id, _t.body).where(_t.id >= start, _t.id < start + "\U0010ffff").order_by(_t.seq).limit(limit)
+        )
+        with self._read() as connection:
+            return [_read_back(row.id, row.body) for row in connection.execute(wanted)]
+
     def trajectories(
         self,
         scope: str | None = None,
@@ -120,6 +132,14 @@ class Trajectories(Database):
                 .order_by(_t.seq)
             ).all()
         return [TaskText(row.seq, row.id, row.task, row.success) for row in rows]
+
+    def count_trajectories(self, *scopes: str, task_id: str | None = None) -> int:
+        """How many attempts these scopes hold, at all tasks or at one."""
+        wanted = select(func.count()).select_from(schema.trajectories).where(_t.scope.in_(map(clean_text, scopes)))
+        if task_id is not None:
+            wanted = wanted.where(_t.task_id == clean_text(task_id))
+        with self._read() as connection:
+            return int(connection.execute(wanted).scalar_one())
 
     def save_episode(self, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
         """Store an episode and its trajectory, together; an earlier one under the same key is replaced.
@@ -190,7 +210,7 @@ class Trajectories(Database):
         if not new:
             return
         self._bump(connection, scope)
-        rows = [{"scope": scope, "run_id": run_id, **_row(trajectory, body)} for trajectory, body in new.values()]
+        rows = [{"scope": scope, "run_id": run_id, **trajectory_row(t, body)} for t, body in new.values()]
         connection.execute(_INSERT, rows)
         uses = [
             {"lesson_id": lesson_id, "trajectory_id": trajectory.id}
@@ -211,12 +231,7 @@ class Trajectories(Database):
             found.extend((row.id, row.scope) for row in rows)
         for scope in sorted({scope for _, scope in found}):
             self._bump(connection, scope, purge=True)
-        vectors = schema.vectors.c
-        for part in chunks([trajectory_id for trajectory_id, _ in found]):
-            connection.execute(delete(schema.episodes).where(_e.trajectory_id.in_(part)))
-            connection.execute(delete(schema.vectors).where(vectors.owner == "trajectory", vectors.id.in_(part)))
-            connection.execute(delete(schema.trajectories).where(_t.id.in_(part)))
-        return len(found)
+        return delete_trajectories(connection, [trajectory_id for trajectory_id, _ in found])
 
     def _check_trajectories(self, connection: Connection) -> Iterator[str]:
         for row in connection.execute(select(_t.id, _t.success, _t.task_id, _t.body).order_by(_t.seq)):
@@ -237,7 +252,18 @@ class Trajectories(Database):
             yield f"the episode {key} of the run {run_id} has no trajectory; drop it with drop_episodes"
 
 
-def _row(trajectory: Trajectory, body: str) -> dict[str, Any]:
+def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
+    """Delete these, with their episodes, their vectors and what else points to them; gives how many."""
+    vectors = schema.vectors.c
+    for part in chunks(ids):
+        connection.execute(delete(schema.episodes).where(_e.trajectory_id.in_(part)))
+        connection.execute(delete(schema.vectors).where(vectors.owner == "trajectory", vectors.id.in_(part)))
+        connection.execute(delete(schema.trajectories).where(_t.id.in_(part)))
+    return len(ids)
+
+
+def trajectory_row(trajectory: Trajectory, body: str) -> dict[str, Any]:
+    """The columns that a trajectory has but for its place: scope, run and seq."""
     names = ("id", "task_id", "task", "benchmark", "category", "agent", "created")
     row = {name: getattr(trajectory, name) for name in names}
     return row | {"success": trajectory.outcome.success, "reason": trajectory.outcome.reason, "body": body}

@@ -219,6 +219,10 @@ class VectorCache:
 
         return np.fromiter((self._place[i] for i in ids), dtype=np.intp, count=len(ids))
 
+    def matrix(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of these ids, as rows of a new matrix; every id has been filled before."""
+        return self._matrix[self.rows(ids)]
+
     def search(self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp]) -> list[tuple[str, float]]:
         """`top_k` among these rows: ids and scores, best first."""
         places, scores = top_k(self._matrix[: len(self._place)], query, k, rows)

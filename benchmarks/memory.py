@@ -1,0 +1,123 @@
+"""Figures of Memory: adding and recalling lessons, whole attempts, and many processes that write into one store.
+
+Always holds: the store is a real one in a file, and nothing of what Memory does is left out: secrets are looked for,
+texts are looked at, and each write is durable when it returns.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from samples import texts
+from timing import Figure, Sizes, seconds
+
+from seasoned.embed import embedder
+from seasoned.embed.hashing import HashingEmbedder
+from seasoned.errors import MissingExtraError
+from seasoned.memory import Memory
+from seasoned.store.sql import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seasoned.protocols import Embedder
+
+_WORKER = Path(__file__).with_name("attempts.py")
+_NEAREST = 10
+
+
+def figures(sizes: Sizes) -> list[Figure]:
+    """Adding one by one and in batches, recall among few and many, and an attempt from its beginning to its end."""
+    with _memory() as memory:
+        number = count()
+        one = seconds(lambda: memory.add(_text(number)), sizes.repeats, inner=10)
+        batch = [f"{next(number)} {text}" for text in texts(sizes.batch)]
+        many = seconds(lambda: memory.add(batch), sizes.repeats)
+        found = [
+            Figure("memory: add one lesson, durable", one, target=1e-3),
+            Figure(
+                f"memory: add {sizes.batch:,} lessons at once, each",
+                tuple(taken / len(batch) for taken in many),
+                unit="us",
+                target=1e-4,
+            ),
+        ]
+    return [*found, *_among(sizes.lessons, 1e-3, sizes), *_among(sizes.vectors, 2e-2, sizes)]
+
+
+def _among(size: int, target: float, sizes: Sizes) -> list[Figure]:
+    asked, turn = texts(20), count()
+    with _memory() as memory:
+        memory.add([f"{n} {text}" for n, text in enumerate(texts(size))])
+
+        def search() -> None:
+            memory.pool.nearest_lessons(asked[next(turn) % 20], _NEAREST)
+
+        near = seconds(search, sizes.repeats, inner=5)
+        recalled = seconds(lambda: memory.recall(asked[next(turn) % 20]), sizes.repeats, inner=5)
+        attempted = seconds(lambda: _attempt(memory), sizes.repeats, inner=5)
+    return [
+        Figure(f"memory: top-{_NEAREST} of {size:,} lessons by meaning", near, target=target),
+        Figure(f"Memory.recall among {size:,} lessons, framed", recalled, target=5e-2),
+        Figure(f"memory: an attempt of two steps, recall among {size:,} lessons included", attempted),
+    ]
+
+
+def processes(sizes: Sizes) -> list[Figure]:
+    """Eight processes that record attempts into one file at once, each into the same namespace."""
+    attempts = sizes.calls * 25
+    writers = 8 if attempts >= 1000 else 2
+    with TemporaryDirectory(prefix="seasoned-bench-") as folder:
+        path = Path(folder) / "memory.db"
+        Store(path).close()
+        command = [sys.executable, str(_WORKER), str(path), str(attempts)]
+        began = time.perf_counter()
+        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(writers)]
+        failed = sum(
+            attempts if process.wait() else int(process.stdout.read()) for process in started if process.stdout
+        )
+        spent = time.perf_counter() - began
+        with Store(path) as store:
+            kept = store.count_trajectories("memory/default")
+            problems = len(store.check())
+    what = f"{writers} processes x {attempts:,} attempts into one file"
+    wanted = writers * attempts
+    return [
+        Figure(f"{what}: lost", (float(wanted - failed - kept),), unit="attempts", target=0.0),
+        Figure(f"{what}: failed", (float(failed),), unit="attempts", target=0.0),
+        Figure(f"{what}: problems of the store", (float(problems),), unit="problems", target=0.0),
+        Figure(f"{what}, starts included", (wanted / spent,), unit="attempts/s"),
+    ]
+
+
+@contextmanager
+def _memory() -> Iterator[Memory]:
+    with TemporaryDirectory(prefix="seasoned-bench-") as folder:
+        path = Path(folder) / "memory.db"
+        with Memory(path, method="expnote", embedder=_embedder()) as memory:
+            yield memory
+
+
+def _embedder() -> Embedder:
+    try:
+        return embedder("static")
+    except MissingExtraError:
+        return HashingEmbedder(256)
+
+
+def _text(number: count[int]) -> str:
+    return f"Look up order {next(number)} before anything is refunded, and say what was found."
+
+
+def _attempt(memory: Memory) -> None:
+    with memory.attempt("refund order 17") as attempt:
+        attempt.step(action="lookup_order(17)", observation="shipped on 3 May, paid by card")
+        attempt.step(action="refund(17)", observation="refused: it was shipped")
+        attempt.finish(success=False, answer="It cannot be refunded.")

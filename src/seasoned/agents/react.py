@@ -1,0 +1,170 @@
+"""Agents that act in several steps: Act, ReAct, and one whose actions are held to what it has observed.
+
+`act` replies with an action, `react` with a thought and an action (ReAct; ExpeL section 4.1), `choose` picks its action
+from the commands that the environment derives from the observations so far (`info["choices"]`). Always holds: a thought
+is no step of the environment; nothing a model writes raises; constant text comes first and each turn only appends, so
+that a server's prefix cache serves all but the last lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from seasoned.agents.halting import ends_early
+from seasoned.agents.reading import read_turn
+from seasoned.agents.recorder import Recorder, attempt
+from seasoned.protocols import LLM, Advise, Environment
+from seasoned.retrieve.render import render_prompt
+from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory
+
+THINKING_ONLY = "You have thought several times without acting. Send an action."
+NO_ACTION = "That was no action. Send one action on one line."
+_THOUGHTS_IN_A_ROW = 3
+
+
+@dataclass(frozen=True)
+class React:
+    """Acts until the environment ends, the steps run out, or it goes round in circles.
+
+    Args:
+        llm: the model.
+        instruction: what kind of task it is and which actions there are.
+        examples: worked trajectories; those of the task's category are shown where guidance brings no demonstrations.
+        style: `act`, `react` or `choose`.
+        max_steps: actions an attempt may take (the benchmark's H).
+        repeats: identical actions in a row, with the same observation, that end an attempt (Reflexion section 2.2);
+            None: never.
+        shots: at most so many examples are shown.
+        think_tokens: longest thought.
+        action_tokens: longest action.
+        temperature: for every call.
+        asks: whether it asks for guidance again at each turn, for methods that choose by what happened so far. Other
+            demonstrations then take the place of those at the beginning; other text follows the observation.
+    """
+
+    llm: LLM
+    instruction: str
+    examples: Sequence[Trajectory] = ()
+    style: Literal["act", "react", "choose"] = "react"
+    max_steps: int = 20
+    repeats: int | None = 3
+    shots: int = 2
+    think_tokens: int = 80
+    action_tokens: int = 32
+    temperature: float = 0.0
+    asks: bool = False
+
+    @property
+    def name(self) -> str:
+        """The agent's name in records."""
+        return self.style
+
+    def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
+        """Make one attempt. See `seasoned.protocols.Agent`."""
+
+        def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
+            shown = guidance.demonstrations or self._manual(task)
+            recorder.messages.extend(self.preamble(shown))
+            begun = len(recorder.messages)
+            recorder.say("user", "\n\n".join(part for part in ("New task.", guidance.text, observation) if part))
+            return self._play(recorder, info, begun)
+
+        return attempt(f"{self.style}", task, env, guidance, body, advise if self.asks else None)
+
+    def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
+        """Instruction and examples as a conversation in the form that the agent itself uses."""
+        system = render_prompt("seasoned.agents", "react.j2", instruction=self.instruction, style=self.style)
+        messages: list[Message] = [{"role": "system", "content": system}]
+        for example in examples:
+            said = f"New task.\n\n{example.task}"
+            for step in example.steps:
+                messages.append({"role": "user", "content": said})
+                messages.append({"role": "assistant", "content": self._reply(step)})
+                said = step.observation
+        return messages
+
+    def _manual(self, task: Task) -> list[Trajectory]:
+        alike = [example for example in self.examples if example.category == task.category]
+        return list(alike or self.examples)[: self.shots]
+
+    def _reply(self, step: Step) -> str:
+        thought = f"Thought: {step.thought}\n" if step.thought and self.style == "react" else ""
+        return f"{thought}Action: {step.action}" if self.style == "react" else step.action
+
+    def _play(self, recorder: Recorder, info: dict[str, Any], begun: int) -> Outcome:
+        thoughts = 0
+        while len(recorder.steps) < self.max_steps:
+            thought, action = self._turn(recorder, info)
+            if not action and thought and thoughts + 1 < _THOUGHTS_IN_A_ROW:
+                thoughts += 1
+                recorder.say("user", "OK.")
+                continue
+            if action:
+                observation = recorder.act(action, thought)
+                info = {**info, **recorder.info}
+            else:
+                observation = THINKING_ONLY if thought else NO_ACTION
+                recorder.steps.append(Step(thought=thought, action="N/A", observation=observation))
+                recorder.invalid += 1
+            thoughts = 0
+            if recorder.over:
+                return ended(recorder)
+            if self.repeats and ends_early(recorder.steps, omega=self.repeats) == "loop":
+                return Outcome(success=False, reward=reward(recorder), reason="loop")
+            recorder.say("user", observation)
+            if self.asks:
+                begun = self._advised(recorder, begun)
+        return Outcome(success=False, reward=reward(recorder), reason="step_limit")
+
+    def _advised(self, recorder: Recorder, begun: int) -> int:
+        """Put what is recalled now into the conversation; returns how many messages stand before the task."""
+        before = recorder.guidance
+        text = recorder.advised()
+        fresh = recorder.guidance.demonstrations[len(before.demonstrations) :]
+        if text and text not in before.text:
+            recorder.say("user", text)
+        if not fresh:
+            return begun
+        preamble = self.preamble(fresh)
+        recorder.messages[:begun] = preamble
+        return len(preamble)
+
+    def _turn(self, recorder: Recorder, info: Mapping[str, Any]) -> tuple[str, str]:
+        """One reply: thought and action, each "" where there is none."""
+        choices = info.get("choices")
+        if self.style == "choose" and choices:
+            limit = self.action_tokens
+            return "", recorder.answer(self.llm, choices, max_tokens=limit, temperature=self.temperature)
+        thinks = self.style == "react"
+        stop = ["\nObservation", "\nNew task", "Observation:"] if thinks else ["\n"]
+        limit = self.think_tokens + self.action_tokens if thinks else self.action_tokens
+        reply = recorder.ask(self.llm, stop=stop, max_tokens=limit, temperature=self.temperature)
+        turn = read_turn(reply.text)
+        # What the model made up after its action is not part of what it sees later.
+        recorder.messages[-1] = {"role": "assistant", "content": self._kept(turn.thought, turn.action, reply.text)}
+        return turn.thought, turn.action
+
+    def _kept(self, thought: str, action: str, text: str) -> str:
+        if action:
+            return self._reply(Step(thought=thought, action=action))
+        return f"Thought: {thought}" if thought else text
+
+
+def reward(recorder: Recorder) -> float:
+    """The reward so far, between 0 and 1: the environment's own figure, or else that of the steps."""
+    given = recorder.info.get("reward")
+    total = given if isinstance(given, int | float) else sum(step.reward for step in recorder.steps)
+    return min(max(float(total), 0.0), 1.0)
+
+
+def ended(recorder: Recorder) -> Outcome:
+    """How an attempt ended that the environment ended."""
+    success, answer = recorder.info.get("success"), str(recorder.info.get("answer", ""))
+    if recorder.info.get("truncated") and not success:
+        return Outcome(success=False, reward=reward(recorder), reason="step_limit", answer=answer)
+    if success is None:
+        return Outcome(success=False, reward=reward(recorder), reason="halted", answer=answer)
+    how = "answered" if answer else "won" if success else "halted"
+    return Outcome(success=bool(success), reward=max(reward(recorder), float(success)), reason=how, answer=answer)

@@ -1,0 +1,151 @@
+"""A docstore that lies on disk: pages found by their title, and the nearest titles where there is no such page.
+
+Always holds: a page is found by its own title, whatever the case, accents, punctuation and white space; a search raises
+nothing, reaches for no network, and takes time that grows with the length of the query and no faster.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+SIMILAR = 5
+"""Titles that are named where a page was not found."""
+
+_WORDS = re.compile(r"[^\W_]+")
+# A stop, what closes after it, a space, and the first letter after that: the words around decide what it is.
+_STOP = re.compile(r"[.!?]{1,8}[\"'”’)\]]{0,4} (?=[\"'“‘(\[]{0,4}(\w))")
+_BEFORE_STOP = re.compile(r"([^\W\d_]{1,7})\.$")
+# fmt: off
+_SHORT = frozenset((
+    "approx", "ca", "capt", "col", "dr", "fig", "ft", "gen", "gov", "hon", "jr", "lt", "mr", "mrs", "ms", "mt", "prof",
+    "rep", "rev", "sen", "sgt", "sr", "st", "vol", "vs",
+))
+# fmt: on
+_DOUBLED = re.compile(r"(?<!\.)\.\.(?!\.)")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its title and its sentences in order."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Miss:
+    """There is no such page. `said` is the observation that was once recorded for the query, where one was."""
+
+    similar: tuple[str, ...] = ()
+    said: str = ""
+
+
+Search = Callable[[str], Page | Miss]
+"""Finds a page by its title. One on disk raises nothing; a live one may raise InfrastructureError."""
+
+
+class Docstore:
+    """Pages in memory. Safe to share between threads.
+
+    Nearest are the titles that share the most runs of three letters with the query, each run weighted by how rare it is
+    among the titles (cosine of tf-idf): this forgives spelling and word order, and common words hardly count.
+    """
+
+    def __init__(self, pages: Iterable[Page], misses: Mapping[str, str] | None = None) -> None:
+        """Takes the pages; of two with one title the first is kept.
+
+        Args:
+            pages: The pages.
+            misses: Recorded misses: the observation by the query, given where no page has that title.
+        """
+        self.pages: dict[str, Page] = {}
+        self._by_key: dict[str, Page] = {}
+        for page in pages:
+            kept = self.pages.setdefault(page.title, page)
+            if key := title_key(page.title):
+                self._by_key.setdefault(key, kept)
+        self._misses = {title_key(query): said for query, said in (misses or {}).items()}
+
+    def search(self, query: str) -> Page | Miss:
+        """The page of this title, or else the nearest titles."""
+        key = title_key(query)
+        page = self.pages.get(query.strip()) or self._by_key.get(key)
+        return page or Miss(self._nearest(key), self._misses.get(key, ""))
+
+    def _nearest(self, key: str) -> tuple[str, ...]:
+        titles, lengths, postings = self._index
+        scores: dict[int, float] = defaultdict(float)
+        for run in _runs(key):
+            places, weight = postings.get(run, ((), 0.0))
+            for place in places:
+                scores[place] += weight
+        best = sorted(scores, key=lambda place: (-scores[place] / lengths[place], place))
+        return tuple(titles[place] for place in best[:SIMILAR])
+
+    @cached_property
+    def _index(self) -> tuple[list[str], list[float], dict[str, tuple[list[int], float]]]:
+        """The titles, the length of each one's vector, and for each run the titles that have it and its weight."""
+        titles = list(self.pages)
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, title in enumerate(titles):
+            for run in _runs(title_key(title)):
+                places[run].append(place)
+        # The weight is in the query's vector and in the title's, so it counts squared.
+        postings = {run: (those, math.log(1 + len(titles) / len(those)) ** 2) for run, those in places.items()}
+        squares = [0.0] * len(titles)
+        for those, weight in postings.values():
+            for place in those:
+                squares[place] += weight
+        return titles, [math.sqrt(square) for square in squares], postings
+
+
+def title_key(title: str) -> str:
+    """A title without case, accents, punctuation and HTML entities, its words parted by one space."""
+    plain = unicodedata.normalize("NFKD", html.unescape(title)).casefold()
+    return " ".join(_WORDS.findall("".join(c for c in plain if not unicodedata.combining(c))))
+
+
+def make_page(title: str, text: str | Iterable[str]) -> Page:
+    """A page from its text, or from its sentences; HTML entities are resolved, white space becomes one space.
+
+    Raises:
+        ValueError: The title or the text is empty.
+    """
+    pieces = sentences(text) if isinstance(text, str) else [flat(piece) for piece in text]
+    page = Page(flat(title), tuple(piece for piece in pieces if piece))
+    if not page.title or not page.sentences:
+        raise ValueError("a page needs a title and a text that are not empty")
+    return page
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text. A line always ends one; so does a stop before a capital, save after `Dr.` or `J.`."""
+    found: list[str] = []
+    for line in text.splitlines():
+        line = _DOUBLED.sub(".", flat(line))
+        start = 0
+        for stop in _STOP.finditer(line):
+            word = _BEFORE_STOP.search(line, max(start, stop.start() - 8), stop.start() + 1)
+            if stop[1].islower() or (word and (len(word[1]) == 1 or word[1].casefold() in _SHORT)):
+                continue
+            found.append(line[start : stop.end()].strip())
+            start = stop.end()
+        found.append(line[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def flat(text: str) -> str:
+    """One line, with single spaces and without HTML entities."""
+    return " ".join(html.unescape(text).split())
+
+
+def _runs(key: str) -> set[str]:
+    padded = f" {key} "
+    return {padded[i : i + 3] for i in range(len(padded) - 2)} if key else set()

@@ -1,0 +1,133 @@
+"""FEVER: whether a claim is supported, refuted, or neither by what an encyclopaedia says (Thorne et al. 2018; ExpeL 6).
+
+Reads claims in the form of FEVER's own files, and beside them pages and the misses that were recorded for them; the
+default is a small made-up world. Always holds: an answer is one of the three labels; the label of a claim is nowhere
+but in the task's data.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from seasoned.benchmarks.base import Benchmark, Retrieval, check_options, find_data, fresh_id, named, split
+from seasoned.benchmarks.checks import Check
+from seasoned.benchmarks.search_data import (
+    DATA,
+    OPTIONS,
+    OWN_PAGES,
+    Case,
+    Material,
+    check_material,
+    environments,
+    read_material,
+    text_of,
+)
+from seasoned.benchmarks.worked import worked
+from seasoned.errors import ConfigError, DataError
+from seasoned.types import Task
+
+LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+NO_LABEL = "That is no answer. It is one of Finish[SUPPORTS], Finish[REFUTES] and Finish[NOT ENOUGH INFO]."
+OWN = (DATA / "fever.jsonl", OWN_PAGES)
+SELECTED_FROM = 7405
+"""ReAct draws its claims from the first so many lines of the development file."""
+
+_SPELLINGS = {
+    **dict.fromkeys(("supports", "support", "supported"), "SUPPORTS"),
+    **dict.fromkeys(("refutes", "refute", "refuted"), "REFUTES"),
+    **dict.fromkeys(("not enough info", "not enough information", "notenoughinfo", "nei"), "NOT ENOUGH INFO"),
+}
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads FEVER.
+
+    Args:
+        options: `data` (JSON lines of claims, pages and misses, or a folder of such files; else $SEASONED_DATA/fever;
+            else Seasoned's own), `docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `selected` (so
+            many claims as ReAct selects them from the whole development file; 0: all), `max_steps`, `train_share`.
+        seed: Decides the pools.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or broken, or there are no pages.
+    """
+    set_to = check_options("fever", options, {**OPTIONS, "selected": 0})
+    paths = find_data("fever", set_to["data"], (".jsonl",))
+    material = read_material(paths or OWN, "claim", _case)
+    tasks = _selected(material, set_to["selected"])
+    train, test = split(tasks, name="fever", seed=seed, share=set_to["train_share"])
+    words = worked("fever", judge)
+    return Benchmark(
+        name="fever",
+        instruction=words.instruction,
+        train=train,
+        test=test,
+        examples=(),
+        retrieval=Retrieval(),
+        max_turns=set_to["max_steps"],
+        think_hint="",
+        note_hint="",
+        make_env=environments(set_to, material, judge),
+        source=f"{named(paths) or 'own claims'}; docstore: {set_to['docstore']}",
+        manner="act",
+        trajectories=words.trajectories,
+        reflections=words.reflections,
+        about=words.about,
+    )
+
+
+def check(options: Mapping[str, Any]) -> Check:
+    """Checks the data that these options name, row by row.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or cannot be read.
+    """
+    set_to = check_options("fever", options, {**OPTIONS, "selected": 0})
+    return check_material(find_data("fever", set_to["data"], (".jsonl",)) or OWN, "claim", _case, judge)
+
+
+def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Whether the answer is the claim's label; a sentence where it is no label at all."""
+    answer, gold = label(text), data.get("answer")
+    if not answer:
+        return NO_LABEL
+    success = None if gold is None else answer == gold
+    return {"success": success, "reward": float(success or False), "answer": answer}
+
+
+def label(text: str) -> str:
+    """The label that a text is, in its one spelling; "" where it is none. Case, punctuation and `_` do not matter."""
+    return _SPELLINGS.get(" ".join(re.findall(r"[^\W_]+", text.casefold())), "")
+
+
+def _selected(material: Material, count: int) -> list[Task]:
+    tasks = [case.task for case in material.cases]
+    if count == 0:
+        return tasks
+    if not 0 < count <= SELECTED_FROM:
+        raise ConfigError(f"benchmark.selected should be from 0 to {SELECTED_FROM}, but is {count}")
+    if len(tasks) < SELECTED_FROM:
+        raise DataError(
+            f"benchmark.selected is for the whole development file: expected {SELECTED_FROM} claims or more, "
+            f"but there are {len(tasks)}; leave it out to take them all"
+        )
+    places = list(range(SELECTED_FROM))
+    random.Random(233).shuffle(places)
+    return [tasks[place] for place in places[:count]]
+
+
+def _case(values: Mapping[str, Any]) -> Case:
+    claim, given = text_of(values, "claim"), text_of(values, "label")
+    if given not in LABELS:
+        raise DataError(f"label should be one of {', '.join(LABELS)}, but is {given!r:.60}")
+    titles = values.get("titles", [])
+    if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
+        raise DataError(f"titles should be a list of titles, but is {titles!r:.60}")
+    return Case(
+        Task(id=fresh_id("fever", values.get("id"), claim), text=claim, data={"answer": given}), titles=tuple(titles)
+    )

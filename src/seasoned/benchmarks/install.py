@@ -1,0 +1,180 @@
+"""Environments of benchmarks that need libraries of their own: virtual environments below the cache folder.
+
+Always holds: an environment has its name only once everything is in it and could be imported; making one that is there
+changes nothing; and versions are pinned, so that today's figures can be had again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from seasoned.errors import ConfigError, InfrastructureError, ModelFileError
+from seasoned.llm.modelfile import cache_dir
+from seasoned.llm.wheels import pip_command
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a benchmark's environment must have: the packages with their versions, and the modules to try."""
+
+    packages: tuple[str, ...]
+    modules: tuple[str, ...]
+
+
+NEEDS = {"alfworld": Needs(("alfworld==0.4.2", "textworld==1.7.0"), ("alfworld.agents", "textworld.envs.pddl"))}
+Progress = Callable[[str], None]
+"""Is told in a line what is being done."""
+
+_STALE_SECONDS = 3600.0
+_NO_NETWORK = re.compile(
+    r"NewConnectionError|NameResolutionError|name resolution|getaddrinfo|timed out|Connection (?:refused|reset|aborted|"
+    r"broken)|ProxyError|SSLError|Network is unreachable|Max retries exceeded|No matching distribution",
+    re.IGNORECASE,
+)
+
+
+def folder(name: str) -> Path:
+    """Where the environment of a benchmark lies, or will lie. Other versions are another environment.
+
+    Raises:
+        ConfigError: the benchmark has no environment of its own.
+    """
+    if name not in NEEDS:
+        raise ConfigError(f"the benchmark {name!r} needs no installation; those that do are {', '.join(NEEDS)}")
+    return cache_dir() / "environments" / "-".join(pin.replace("==", "-") for pin in NEEDS[name].packages)
+
+
+def interpreter(name: str) -> Path:
+    """The Python of a benchmark's environment.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    python = _python(folder(name))
+    if not python.exists():
+        raise ConfigError(
+            f"{name} runs in an environment of its own, which is not on this machine yet: make it once with "
+            f"`seasoned bench install {name}`"
+        )
+    return python
+
+
+def install(name: str, *, progress: Progress, python: str = sys.executable) -> Path:
+    """Makes the environment of a benchmark unless it is there, and returns its Python.
+
+    It is made beside its place and put there whole, so that it can be stopped at any moment and begun again.
+
+    Args:
+        name: a key of `NEEDS`.
+        progress: is told what is being done.
+        python: the Python to make it from, for when there are no packages for the present one yet.
+
+    Raises:
+        ConfigError: the benchmark has no environment of its own, or there is no such Python.
+        InfrastructureError: no network, no pip, no room, or the packages do not work here.
+    """
+    final = folder(name)
+    if _python(final).exists():
+        progress(f"{name} is installed already, in {final}")
+        return _python(final)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(final)
+        partial = Path(tempfile.mkdtemp(prefix=f"{final.name}.partial-", dir=final.parent))
+    except OSError as error:
+        raise InfrastructureError(
+            f"{final.parent} cannot be written ({error.strerror}): the variable SEASONED_CACHE names another place"
+        ) from error
+    try:
+        progress(f"making an environment for {name} in {final}")
+        _run([python, "-m", "venv", "--without-pip", str(partial)], name, progress)
+        _run([*_pip(), "--python", str(_python(partial)), "install", *_QUIET, *NEEDS[name].packages], name, progress)
+        _try(name, partial)
+        with suppress(OSError):  # another process was faster
+            partial.rename(final)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    if not _python(final).exists():
+        raise InfrastructureError(f"{final} could not be given its name: delete it and install again")
+    progress(f"{name} is installed in {final}")
+    return _python(final)
+
+
+_QUIET = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
+
+
+def _python(environment: Path) -> Path:
+    return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def _pip() -> Sequence[str]:
+    try:
+        return pip_command()
+    except ModelFileError as error:
+        raise InfrastructureError(
+            f"pip makes the environment, and none was found: `{sys.executable} -m ensurepip --upgrade` installs it"
+        ) from error
+
+
+def _run(command: Sequence[str], name: str, progress: Progress) -> None:
+    """Runs a command and passes on what it says; its failure is a sentence."""
+    said: deque[str] = deque(maxlen=40)
+    try:
+        with subprocess.Popen(
+            list(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    said.append(line.strip())
+                    if line.startswith(("Collecting", "Downloading", "Building", "Installing", "Successfully")):
+                        progress(line.strip()[:120])
+            except BaseException:
+                process.kill()
+                raise
+    except OSError as error:
+        raise ConfigError(f"{command[0]} cannot be run ({error.strerror})") from error
+    if process.returncode:
+        everything, last = "\n".join(said), next((line for line in reversed(said) if line), "nothing")
+        if "No space left" in everything:
+            raise InfrastructureError(
+                f"there is no room for the environment of {name}: make room, or set SEASONED_CACHE"
+            )
+        why = "is there a network, and does pip reach its index? " if _NO_NETWORK.search(everything) else ""
+        raise InfrastructureError(f"the environment of {name} could not be made: {why}pip said: {last[:300]}")
+
+
+def _try(name: str, environment: Path) -> None:
+    code = "import " + ", ".join(NEEDS[name].modules)
+    done = subprocess.run(
+        [str(_python(environment)), "-c", code],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd=environment,
+        env={**os.environ, "ALFWORLD_DATA": str(environment)},
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise InfrastructureError(
+            f"the packages of {name} are installed but do not work here: {last[:300]}. `--python` takes another Python"
+        )
+
+
+def _sweep(final: Path) -> None:
+    """Deletes what an installation that was killed has left."""
+    for left in final.parent.glob(f"{final.name}.partial-*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)

@@ -1,0 +1,223 @@
+"""Products of a WebShop catalogue: its files, and its rows made clean.
+
+The public format is a list of rows (asin, name, pricing, small_description, customization_options, ...) and, by ASIN,
+their attributes. Always holds: every product has an ASIN, a title and a price; texts are one line of valid Unicode
+without HTML; a row that is no product is left out and counted, and never raises.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seasoned.benchmarks.rows import MAX_FILE_BYTES
+from seasoned.errors import DataError
+from seasoned.retrieve.render import clean
+
+NO_PRICE = 100.0
+"""US dollars that a product without a price costs, as in WebShop."""
+
+MAX_TEXT = 20_000
+"""Characters of one text of a row that are kept."""
+
+ASIN_LENGTH = 10
+"""Longer ones are left out, as in WebShop."""
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+KINDS = {
+    "products": "items_shuffle",
+    "attributes": "items_ins",
+    "human": "items_human",
+    "reviews": "reviews",
+}
+"""What the names of WebShop's files begin with."""
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--[^<>]{0,500}-->")
+_DOLLARS = re.compile(r"\$\s{0,3}([0-9][0-9,]{0,15}(?:\.[0-9]{1,4})?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One product. `price` is what it costs in US dollars, `tag` what its page says of that.
+
+    `section` is the part of the shop ("beauty"), `query` the search it was found by, `path` its place in the shop's
+    tree of categories; `options` are the values one may choose by option name, `attributes` are for the reward alone.
+    """
+
+    asin: str
+    title: str
+    price: float
+    tag: str
+    description: str = ""
+    features: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    attributes: tuple[str, ...] = ()
+    section: str = ""
+    query: str = ""
+    path: tuple[str, ...] = ()
+    reviews: tuple[str, ...] = ()
+    rating: str = "N.A."
+
+    @property
+    def document(self) -> str:
+        """What the search looks through, as in WebShop: title, description, the first feature, and all options."""
+        options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in self.options.items())
+        return " ".join((self.title, self.description, *self.features[:1], options)).lower()
+
+
+def find_files(paths: Sequence[Path]) -> dict[str, Path]:
+    """Which file is which, by the names that WebShop gives them; of several of a kind, the smallest.
+
+    Args:
+        paths: The files of the folder.
+
+    Returns:
+        Paths under the keys of `KINDS`; `products` and `attributes` are always there.
+
+    Raises:
+        DataError: One of those two is missing.
+    """
+    found: dict[str, Path] = {}
+    for path in sorted(paths, key=lambda p: p.stat().st_size, reverse=True):
+        found |= {kind: path for kind, start in KINDS.items() if path.name.startswith(start)}
+    for kind in ("products", "attributes"):
+        if kind not in found:
+            there = ", ".join(p.name for p in paths[:5])
+            raise DataError(
+                f"the benchmark webshop needs a folder with WebShop's files {KINDS['products']}_1000.json and "
+                f"{KINDS['attributes']}_v2_1000.json, but none begins with {KINDS[kind]}; there is {there}"
+            )
+    return found
+
+
+def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
+    """The one JSON value of a file.
+
+    Raises:
+        DataError: The file cannot be read, is too large, or holds no JSON of this kind.
+    """
+    wanted = "a JSON array" if kind is list else "a JSON object"
+    try:
+        if (size := path.stat().st_size) > MAX_FILE_BYTES:
+            raise DataError(f"{path} has {size} bytes, more than the {MAX_FILE_BYTES} that are read: use the small set")
+        value = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as e:
+        raise DataError(f"{path} cannot be read: {e.strerror or e}") from e
+    except (ValueError, RecursionError) as e:
+        raise DataError(f"{path} should hold {wanted}, but is not valid JSON in UTF-8 ({e})") from e
+    if not isinstance(value, kind):
+        raise DataError(f"{path} should hold {wanted}, but holds a {type(value).__name__}")
+    return value
+
+
+def read_products(
+    rows: Sequence[Any],
+    attributes: Mapping[str, Any],
+    reviews: Sequence[Any] = (),
+    draw: random.Random | None = None,
+) -> tuple[dict[str, Product], int]:
+    """The products by ASIN, in the order of the rows, and how many rows were left out.
+
+    Args:
+        rows: Rows of the public format; untrusted.
+        attributes: By ASIN, objects with a list `attributes`; untrusted.
+        reviews: Objects with `asin`, `average_rating` and a list `reviews`; untrusted.
+        draw: Draws the price of a product with a price range, as in WebShop; None: the mean, as in ExpeL.
+    """
+    said = {str(r.get("asin")): r for r in reviews if isinstance(r, Mapping)}
+    products: dict[str, Product] = {}
+    for row in rows:
+        asin = text_of(row.get("asin")) if isinstance(row, Mapping) else ""
+        title = text_of(row.get("name")) if asin else ""
+        if not title or asin == "nan" or len(asin) > ASIN_LENGTH or asin in products:
+            continue
+        products[asin] = _product(asin, title, row, attributes.get(asin), said.get(asin, {}), draw)
+    return products, len(rows) - len(products)
+
+
+def text_of(value: Any) -> str:
+    """A text in one line without HTML and control characters; "" where the value is no text."""
+    return clean(_without_tags(value), MAX_TEXT) if isinstance(value, str) else ""
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts of a list, or of one text; empty ones are dropped."""
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(text for v in values if (text := text_of(v)))
+
+
+def read_price(value: Any, draw: random.Random | None = None) -> tuple[float, str]:
+    """The price in US dollars and what a page says of it, from "$9.99", "$9.99 - $19.99" or a number.
+
+    What has no price in it costs `NO_PRICE`.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        amounts = [float(value)]
+    else:
+        amounts = [float(found.replace(",", "")) for found in _DOLLARS.findall(text_of(value))[:2]]
+    amounts = [a for a in amounts if math.isfinite(a) and a >= 0] or [NO_PRICE]
+    tag = " to ".join(f"${amount:.2f}" for amount in amounts)
+    if draw is not None and len(amounts) > 1:
+        return draw.uniform(*amounts), tag
+    return sum(amounts) / len(amounts), tag
+
+
+def _product(
+    asin: str,
+    title: str,
+    row: Mapping[str, Any],
+    known: Any,
+    said: Mapping[str, Any],
+    draw: random.Random | None,
+) -> Product:
+    price, tag = read_price(row.get("pricing"), draw)
+    return Product(
+        asin=asin,
+        title=title,
+        price=price,
+        tag=tag,
+        description=text_of(row.get("full_description")),
+        features=texts_of(row.get("small_description")),
+        options=dict(_options(row.get("customization_options"))),
+        attributes=texts_of(known.get("attributes")) if isinstance(known, Mapping) else (),
+        section=text_of(row.get("category")),
+        query=text_of(row.get("query")).lower(),
+        path=tuple(part.strip() for part in text_of(row.get("product_category")).split("›")),
+        reviews=tuple(_reviews(said.get("reviews"))),
+        rating=text_of(said.get("average_rating")) or "N.A.",
+    )
+
+
+def _without_tags(text: str) -> str:
+    # Twice, as some shops escape their tags.
+    return _TAG.sub(" ", html.unescape(_TAG.sub(" ", text[:MAX_TEXT])))
+
+
+def _options(value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Option names and values in WebShop's spelling: lower case, and " | " for a slash. Doubled values stay."""
+    for name, contents in value.items() if isinstance(value, Mapping) else ():
+        given = [c.get("value") for c in contents if isinstance(c, Mapping)] if isinstance(contents, list) else []
+        values = tuple(text for v in given if isinstance(v, str) and (text := _option(v)))
+        if values and text_of(name):
+            yield text_of(name).lower(), values
+
+
+def _option(value: str) -> str:
+    """A value as WebShop has it. No-break spaces stay: its comparison of colours joins the words around them."""
+    kept = (c if c.isprintable() or c == NO_BREAK else " " for c in _without_tags(value))
+    return "".join(kept).strip().replace("/", " | ").lower()
+
+
+def _reviews(value: Any) -> Iterator[str]:
+    for review in value if isinstance(value, list) else ():
+        if isinstance(review, Mapping):
+            stars, text = review.get("stars"), text_of(review.get("review"))
+            yield f"{text_of(str(stars))}: {text}" if stars is not None else text

@@ -1,0 +1,229 @@
+"""Processes that hold an environment of their own: started, asked, stopped, and replaced when they fail.
+
+A worker is a program that reads one JSON object a line and answers each with one: the same "id" and its values, or
+"error" (a sentence) and "kind". Reply 0 comes unasked, once it is ready. Always holds: a line that is no such reply is
+passed over; a worker that dies or hangs is killed, and that is an InfrastructureError, never an answer; none outlives
+this process or is forgotten; and none gets the keys of the user's environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+from seasoned.errors import ConfigError, DataError, InfrastructureError
+
+MAX_LINE = 1 << 20
+"""Characters of one line of a worker; a longer one comes in pieces, which are no JSON."""
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
+"""Variables a worker gets. The rest of the user's environment, keys among it, is none of its business."""
+
+
+class Worker:
+    """One process. `uses` counts the times it was taken from its pool."""
+
+    def __init__(self, command: Sequence[str], name: str, timeout: float, environ: Mapping[str, str]) -> None:
+        """Starts the process and waits until it is ready.
+
+        Raises:
+            ConfigError: there is no such program, or it said that it lacks something.
+            InfrastructureError: it died, or was not ready in time.
+        """
+        self.uses = 0
+        self.versions: dict[str, str] = {}
+        self._name, self._timeout = name, timeout
+        self._asked = 0
+        self._said: deque[str] = deque(maxlen=5)
+        self._replies: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        passed = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**passed, **environ, "PYTHONHASHSEED": "0"},
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,  # Ctrl-C is for this process, which then stops its workers
+            )
+        except OSError as error:
+            raise ConfigError(f"{name} cannot be started with {command[0]} ({error.strerror})") from error
+        # Neither the threads nor the finaliser may hold the worker itself, or it would never be dropped.
+        self._stop = weakref.finalize(self, _end, self._process)
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._readers = [
+            threading.Thread(target=_replies_of, args=(self._process.stdout, self._replies, self._said), daemon=True),
+            threading.Thread(target=_words_of, args=(self._process.stderr, self._said), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        try:
+            self.versions = dict(self._reply(0).get("versions") or {})
+        except DataError as error:
+            self.close()
+            raise ConfigError(f"{error} (in {command[0]})") from error
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return bool(self._stop.alive) and self._process.poll() is None
+
+    def ask(self, do: str, **values: Any) -> dict[str, Any]:
+        """Sends one request and waits for its reply.
+
+        Raises:
+            DataError: the worker answered that it cannot do that.
+            InfrastructureError: it died, or did not answer in time; it is stopped then.
+        """
+        self._asked += 1
+        line = json.dumps({"id": self._asked, "do": do, **values}) + "\n"
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise self._failed("has died") from error
+        return self._reply(self._asked)
+
+    def close(self) -> None:
+        """Stops the process. May be called again."""
+        self._stop()
+
+    def _reply(self, number: int) -> dict[str, Any]:
+        end = time.monotonic() + self._timeout
+        while True:
+            try:
+                reply = self._replies.get(timeout=max(end - time.monotonic(), 0.001))
+            except queue.Empty:
+                raise self._failed(f"did not answer within {self._timeout:g} seconds") from None
+            if reply is None:
+                raise self._failed("has died")
+            if reply.get("id") != number:
+                continue
+            if "error" in reply:
+                raise DataError(f"{self._name}: {reply['error']}")
+            return reply
+
+    def _failed(self, how: str) -> InfrastructureError:
+        self.close()
+        for reader in self._readers:
+            reader.join(timeout=1.0)  # its last words may still be on their way
+        last = " | ".join(self._said)[-300:]
+        return InfrastructureError(f"{self._name} {how}" + (f"; it last said: {last}" if last else ""))
+
+
+class Workers:
+    """The workers of one benchmark: as many as are in use at once, and those that wait to be used again.
+
+    A worker that was used `recycle` times is replaced, since engines leak.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        name: str,
+        timeout: float = 120.0,
+        recycle: int = 40,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts nothing yet.
+
+        Args:
+            command: the program and its arguments.
+            name: what it is, for errors.
+            timeout: seconds that any one answer may take.
+            recycle: uses after which a worker is stopped.
+            environ: variables it gets beside `PASSED_ON`.
+        """
+        self._command, self._name = tuple(command), name
+        self._timeout, self._recycle = timeout, recycle
+        self._environ = dict(environ or {})
+        self._idle: list[Worker] = []
+        self._lock = threading.Lock()
+
+    def take(self) -> Worker:
+        """A worker for one's own use, to be given back; a new one where none waits.
+
+        Raises:
+            ConfigError, InfrastructureError: a new one could not be started.
+        """
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                worker = Worker(self._command, self._name, self._timeout, self._environ)
+            if worker.alive:
+                worker.uses += 1
+                return worker
+
+    def give(self, worker: Worker) -> None:
+        """Gives a worker back."""
+        if not worker.alive or worker.uses >= self._recycle:
+            worker.close()
+            return
+        with self._lock:
+            self._idle.append(worker)
+
+    @contextmanager
+    def lent(self) -> Iterator[Worker]:
+        """A worker for the length of a block."""
+        worker = self.take()
+        try:
+            yield worker
+        finally:
+            self.give(worker)
+
+    def close(self) -> None:
+        """Stops the workers that wait."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+
+def _replies_of(stream: IO[str], replies: queue.SimpleQueue[dict[str, Any] | None], said: deque[str]) -> None:
+    """Puts every reply into the queue, and None at the end."""
+    with contextlib.suppress(OSError, ValueError), stream:
+        while line := stream.readline(MAX_LINE):
+            try:
+                reply = json.loads(line)
+            except (ValueError, RecursionError):
+                said.append(line.strip()[:200])
+                continue
+            if isinstance(reply, dict):
+                replies.put(reply)
+    replies.put(None)
+
+
+def _words_of(stream: IO[str], said: deque[str]) -> None:
+    """Keeps the last lines of standard error."""
+    with contextlib.suppress(OSError, ValueError), stream:
+        while line := stream.readline(MAX_LINE):
+            said.append(line.strip()[:200])
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    with contextlib.suppress(OSError):
+        if process.stdin:
+            process.stdin.close()

@@ -1,0 +1,200 @@
+"""`seasoned import` and `seasoned export`: other programs' logs in, lessons and conversations out.
+
+Always holds: an import prints what it read and names what it could not; an export writes a file whole or not at all.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json
+from seasoned.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from seasoned.store.sql import Store
+    from seasoned.traces import Imported
+    from seasoned.types import Lesson
+
+Format = Literal["react-log", "messages", "inspect", "otel"]
+MEMORY = "memory/"
+_NAMED = 20  # problems that are named; --json has more of them
+_NAMED_JSON = 1000
+_PAGE = 500
+_SOURCES = 5
+_HEADINGS = {
+    "insight": "Insights",
+    "heuristic": "Heuristics",
+    "guideline": "Guidelines",
+    "reflection": "Reflections",
+    "note": "Notes",
+}
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="The log.")],
+    form: Annotated[
+        Format | None, typer.Option("--format", help="What kind of log it is; without it, the content tells.")
+    ] = None,
+    namespace: Annotated[str, typer.Option(help="The memory to put the attempts into.")] = "default",
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Read another program's log as attempts to learn from; what cannot be read is counted and named."""
+    from seasoned.memory.screened import ScreenedPool
+    from seasoned.traces import read, record
+
+    found = read(file, form)
+    added = 0
+    if found.trajectories:
+        with open_store(store) as opened:
+            pool = ScreenedPool(opened, namespace)
+            added = record(found, pool, pool.scopes)
+    _report(found, file, namespace, added, as_json)
+    if not found.trajectories:
+        raise DataError(f"nothing in {file} is an attempt in the format {found.format}: give another with --format")
+
+
+def _report(found: Imported, file: Path, namespace: str, added: int, as_json: bool) -> None:
+    counts = {
+        "trajectories": len(found.trajectories),
+        "steps": found.steps,
+        "successes": found.successes,
+        "bad_lines": len(found.problems),
+        "tasks": len({trajectory.task_id for trajectory in found.trajectories}),
+        "repeated": found.repeated,
+        "added": added,
+    }
+    if as_json:
+        named = [{"where": p.where, "why": p.why} for p in found.problems[:_NAMED_JSON]]
+        print_json({"file": str(file), "format": found.format, "namespace": namespace, **counts, "problems": named})
+        return
+    typer.echo(
+        f"{counts['trajectories']} trajectories of {counts['tasks']} tasks ({found.format}): {counts['steps']} steps, "
+        f"{counts['successes']} successes, {counts['bad_lines']} bad lines; {added} new in the memory {namespace!r}"
+    )
+    if found.repeated:
+        typer.echo(f"{found.repeated} attempts are told of a second time in the log and count once", err=True)
+    for problem in found.problems[:_NAMED]:
+        typer.echo(f"{problem.where}: {problem.why}", err=True)
+    if len(found.problems) > _NAMED:
+        typer.echo(f"and {len(found.problems) - _NAMED} more", err=True)
+
+
+def export(
+    form: Annotated[Literal["markdown", "jsonl"] | None, typer.Option("--format", help="The form.")] = None,
+    what: Annotated[Literal["lessons", "trajectories"], typer.Option(help="What to write.")] = "lessons",
+    namespace: Annotated[str | None, typer.Option(help="Only this memory.")] = None,
+    scope: Annotated[str | None, typer.Option(help="Only this pool (see `lessons show`).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write; without it, standard output.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Disabled and quarantined lessons, too.")] = False,
+    successes: Annotated[bool, typer.Option("--successes", help="Only attempts that succeeded.")] = False,
+    store: StoreOption = STORE,
+) -> None:
+    """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines, such as models are tuned on."""
+    if namespace is not None and scope is not None:
+        raise ConfigError(f"give --namespace or --scope, not both: the namespace {namespace!r} is the scope "
+                          f"{MEMORY + namespace!r}")  # fmt: skip
+    pool = scope if namespace is None else MEMORY + namespace
+    if what == "trajectories" and form == "markdown":
+        raise ConfigError("trajectories are written as chat JSON lines: give --format jsonl, or leave it out")
+    with open_store(store, must_exist=True) as opened:
+        if what == "trajectories":
+            count = _write(_chats(opened, pool, successes), output)
+        else:
+            found = [x for x in opened.lessons(pool) if x.status == "active" or (everything and x.status != "deleted")]
+            kept = [(pool or opened.scope_of(lesson.id) or "", lesson) for lesson in found]
+            count = len(kept)
+            _write(_rows(kept) if form == "jsonl" else [markdown(kept)], output)
+    if output is not None:
+        typer.echo(f"{count} {what} written to {output}", err=True)
+
+
+def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
+    from seasoned.traces.chat import chat_line
+
+    wanted = True if successes else None
+    offset = 0
+    while page := store.trajectories(scope, success=wanted, limit=_PAGE, offset=offset):
+        yield from map(chat_line, page)
+        offset += len(page)
+
+
+def _rows(lessons: Iterable[tuple[str, Lesson]]) -> Iterator[str]:
+    """Lessons as `lessons import` reads them."""
+    for _, lesson in lessons:
+        yield json.dumps({"schema_version": 1, **lesson.model_dump(mode="json")}, ensure_ascii=False) + "\n"
+
+
+def markdown(lessons: Sequence[tuple[str, Lesson]]) -> str:
+    """Lessons with their pools as a page for people: by pool, by kind, and the most important first.
+
+    Each lesson is one item; HTML and links in its text are shown as they are written and do nothing.
+    """
+    pools: dict[str, dict[str, list[Lesson]]] = defaultdict(lambda: defaultdict(list))
+    for pool, lesson in lessons:
+        pools[pool][lesson.kind].append(lesson)
+    lines = ["# Lessons", ""] + ([] if lessons else ["No lessons."])
+    for pool, kinds in pools.items():
+        lines += [f"## {_plain(pool)}", ""]
+        for kind in (kind for kind in _HEADINGS if kind in kinds):
+            lines += [f"### {_HEADINGS[kind]} ({len(kinds[kind])})", ""]
+            lines += [_item(lesson) for lesson in sorted(kinds[kind], key=lambda lesson: -lesson.importance)]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _item(lesson: Lesson) -> str:
+    key = f"**{_plain(lesson.key)}**: " if lesson.key else ""
+    told = [f"importance {lesson.importance:g}"]
+    told += [f"category {_plain(lesson.category)}"] if lesson.category else []
+    told += ["pinned"] if lesson.pinned else []
+    told += [lesson.status] if lesson.status != "active" else []
+    if lesson.sources:
+        more = len(lesson.sources) - _SOURCES
+        named = ", ".join(map(_plain, lesson.sources[:_SOURCES]))
+        told.append(f"from {named} and {more} more" if more > 0 else f"from {named}")
+    return f"- {key}{_plain(lesson.text)} ({'; '.join(told)}; `{_plain(lesson.id)}`)"
+
+
+def _plain(text: str) -> str:
+    from seasoned.retrieve.render import clean
+
+    return html.escape(clean(text, 10_000), quote=False).replace("](", "]\\(")
+
+
+def _write(parts: Iterable[str], output: Path | None) -> int:
+    """Write the parts, to a file by way of another one beside it; returns how many there were."""
+    count = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal count
+        for part in parts:
+            count += 1
+            yield part
+
+    if output is None:
+        sys.stdout.writelines(counted())
+        return count
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(counted())
+        beside.replace(output)
+    except OSError as error:
+        raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+    return count

@@ -1,0 +1,50 @@
+"""`seasoned mcp`: the memory as a server of the Model Context Protocol.
+
+Always holds: on standard input and output nothing but the protocol is written to standard output.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Annotated
+
+import typer
+
+from seasoned.cli.shared import STORE, StoreOption
+
+TOKEN = "SEASONED_MCP_TOKEN"
+
+
+def mcp(
+    namespace: Annotated[str, typer.Option(help="The memory that is served.")] = "default",
+    method: Annotated[str, typer.Option(help="How lessons are recalled: the name of a method.")] = "erl",
+    embedder: Annotated[
+        str | None, typer.Option(help="For recall by meaning; without it, static where it is installed, else hashing.")
+    ] = None,
+    http: Annotated[bool, typer.Option("--http", help="Over HTTP on this machine, with a token.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="For --http; 0 for a free one.")] = 8765,
+    store: StoreOption = STORE,
+) -> None:
+    """Serve a memory over MCP: tools to recall, record, note and list, for any client."""
+    from seasoned.mcp import serve_http, serve_stdio
+    from seasoned.memory import Memory
+
+    with Memory(store, method=method, namespace=namespace, embedder=embedder or _embedder()) as memory:
+        if not http:
+            serve_stdio(memory)
+            return
+        given = os.environ.get(TOKEN, "")
+        token = given or secrets.token_urlsafe(24)
+
+        def ready(address: str) -> None:
+            typer.echo(address)
+            typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if given else token}")
+
+        serve_http(memory, port=port, token=token, ready=ready)
+
+
+def _embedder() -> str:
+    from importlib.util import find_spec
+
+    return "static" if find_spec("wordllama") else "hashing"

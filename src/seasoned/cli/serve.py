@@ -1,0 +1,50 @@
+"""`seasoned serve`: the page, for people who want to read and correct what was learned."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import RUNS, STORE, RunsOption, StoreOption, open_store
+
+if TYPE_CHECKING:
+    from seasoned.protocols import Embedder
+
+
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for a free one.")] = 8764,
+    host: Annotated[str, typer.Option(help="The address to listen on; another than this machine's is warned of.")] = (
+        "127.0.0.1"
+    ),
+    embedder: Annotated[
+        str | None, typer.Option(help="For the search by meaning; without it, static where it is installed.")
+    ] = None,
+    runs: RunsOption = RUNS,
+    store: StoreOption = STORE,
+) -> None:
+    """Open a page on this machine to browse runs, attempts and lessons, and to correct them. Ctrl-C stops it."""
+    from seasoned.web.app import LOOPBACK, make_app
+    from seasoned.web.app import serve as serve_page
+
+    token = secrets.token_urlsafe(24)
+    with open_store(store, must_exist=True) as opened:
+        app = make_app(opened, token=token, runs_folder=runs, embedder=_embedder(embedder), host=host)
+        if host not in LOOPBACK:
+            typer.echo(
+                f"seasoned: {host} can be reached from other machines, and nothing is encrypted on the way: whoever "
+                "reads the address may change every lesson",
+                err=True,
+            )
+        serve_page(app, host=host, port=port, ready=lambda address: typer.echo(f"{address}?token={token}"))
+
+
+def _embedder(name: str | None) -> Embedder | None:
+    from importlib.util import find_spec
+
+    if name is None and not find_spec("wordllama"):
+        return None
+    from seasoned.embed import embedder
+
+    return embedder(name or "static")

@@ -1,0 +1,63 @@
+"""`seasoned gather|learn|evaluate`: the stages of an experiment one by one, so that a person can look in between.
+
+Always holds: each stage makes what it needs of the earlier ones, and none of what is there is made again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.run import RecipeArgument, SettingOption, chosen_recipe, execute
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run
+
+if TYPE_CHECKING:
+    from seasoned.runner.experiment import Stage
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
+def gather(
+    recipe: RecipeArgument,
+    setting: SettingOption = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many training and test cases.")] = None,
+    quiet: QuietOption = False,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the training attempts of a recipe, and nothing else."""
+    settings = [*(setting or []), *([f"limit={limit}"] if limit else [])]
+    chosen = chosen_recipe(recipe, settings, None)
+    execute(chosen, None, store=store, runs=runs, quiet=quiet, as_json=as_json, until="gather")
+
+
+def learn(
+    run: RunArgument,
+    quiet: QuietOption = False,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from the attempts of a run. `seasoned lessons` shows and changes what was learned."""
+    _go_on(run, "learn", quiet, store, runs, as_json)
+
+
+def evaluate(
+    run: RunArgument,
+    quiet: QuietOption = False,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge a run's conditions on its test tasks, with the lessons as they are now, and report."""
+    _go_on(run, "evaluate", quiet, store, runs, as_json)
+
+
+def _go_on(run: str, until: Stage, quiet: bool, store: str, runs: Path, as_json: bool) -> None:
+    directory = find_run(run, runs)
+    recipe = chosen_recipe(None, [], directory)
+    execute(recipe, directory, store=store, runs=runs, quiet=quiet, as_json=as_json, until=until)

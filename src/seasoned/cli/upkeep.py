@@ -1,0 +1,79 @@
+"""`seasoned lessons duplicates|cap`: upkeep of a pool.
+
+Always holds: nothing is merged or disabled that was not asked for, and nothing is deleted for good.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, one_scope, open_store, print_json
+from seasoned.cli.versions import PoolOption
+from seasoned.types import LessonKind
+
+if TYPE_CHECKING:
+    from seasoned.upkeep import Group
+
+
+def duplicates(
+    merge: Annotated[bool, typer.Option("--merge", help="Keep one of each group, and delete the others.")] = False,
+    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="How alike: the least cosine.")] = 0.95,
+    kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
+    embedder: Annotated[str, typer.Option(help="What compares them: static, minilm, hashing, ..")] = "static",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many groups.")] = 20,
+    scope: PoolOption = None,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show lessons that say the same, side by side, or merge them."""
+    from seasoned import upkeep
+    from seasoned.embed import embedder as make_embedder
+    from seasoned.pool import ExperiencePool
+
+    with open_store(store, must_exist=True) as opened:
+        pool = ExperiencePool(opened, one_scope(opened, scope), embedder=make_embedder(embedder))
+        groups = upkeep.near_duplicates(pool, threshold=threshold, kind=kind)
+        kept = upkeep.merge(pool, groups, why="seasoned lessons duplicates --merge") if merge else []
+    others = sum(len(group.others) for group in groups)
+    if as_json:
+        print_json({"groups": [_plain(group) for group in groups], "lessons": others, "merged": len(kept)})
+        return
+    for group in groups[:limit]:
+        typer.echo(f"{group.keep.id}        {group.keep.text}")
+        for lesson, cosine in group.others[:10]:
+            typer.echo(f"  {lesson.id}  {cosine:.3f}  {lesson.text}")
+        if len(group.others) > 10:
+            typer.echo(f"  and {len(group.others) - 10:,} more")
+    if len(groups) > limit:
+        typer.echo(f"and {len(groups) - limit:,} more groups")
+    done = f"; {len(kept)} were kept" if merge else ""
+    typer.echo(f"{others} lessons say what one of {len(groups)} others says{done}")
+
+
+def cap(
+    lessons: Annotated[int | None, typer.Option("--lessons", min=0, help="Keep at most this many active.")] = None,
+    tokens: Annotated[
+        int | None, typer.Option("--tokens", min=0, help="Keep at most so many tokens, at 4 characters each.")
+    ] = None,
+    kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
+    scope: PoolOption = None,
+    store: StoreOption = STORE,
+) -> None:
+    """Disable the lessons that are worth least until at most so many are active; pinned ones stay."""
+    from seasoned import upkeep
+    from seasoned.pool import ExperiencePool
+
+    with open_store(store, must_exist=True) as opened:
+        pool = ExperiencePool(opened, one_scope(opened, scope))
+        gone = upkeep.cap(pool, lessons=lessons, tokens=tokens, kind=kind)
+        left = len(pool.lessons(kind))
+    for lesson in gone[:20]:
+        typer.echo(f"{lesson.id}  {lesson.text}")
+    typer.echo(f"{len(gone)} lessons disabled, {left} active")
+
+
+def _plain(group: Group) -> dict[str, Any]:
+    others = [{**lesson.model_dump(mode="json"), "cosine": cosine} for lesson, cosine in group.others]
+    return {"keep": group.keep.model_dump(mode="json"), "others": others}

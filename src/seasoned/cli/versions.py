@@ -1,0 +1,110 @@
+"""`seasoned lessons snapshot|snapshots|diff|rollback`: states of a whole pool.
+
+Always holds: nothing is taken away by going back; a pool is only guessed where the store has one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, one_scope, open_store, print_json
+
+if TYPE_CHECKING:
+    from seasoned.store.sql import Difference
+    from seasoned.types import Lesson
+
+PoolOption = Annotated[
+    str | None, typer.Option("--scope", help="The pool, such as memory/default; needed where the store has several.")
+]
+WHEN = "A snapshot's name, a time such as 2026-05-31T12:00 (UTC), or now."
+
+
+def snapshot(
+    name: Annotated[str, typer.Argument(help="What to call the present state.")],
+    why: Annotated[str, typer.Option("--why", help="The reason, kept with it.")] = "",
+    scope: PoolOption = None,
+    store: StoreOption = STORE,
+) -> None:
+    """Give the present state of all lessons of a pool a name."""
+    with open_store(store, must_exist=True) as opened:
+        pool = one_scope(opened, scope)
+        made = opened.add_snapshot(pool, name, who="person", why=why)
+        count = len(opened.lessons_at(pool, "now"))
+    typer.echo(f"{made.name} is the state of {pool} at {made.at}: {count} lessons")
+
+
+def snapshots(scope: PoolOption = None, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+    """List the snapshots, the oldest first."""
+    with open_store(store, must_exist=True) as opened:
+        found = opened.snapshots(scope)
+    if as_json:
+        print_json([vars(each) for each in found])
+        return
+    for each in found:
+        typer.echo(f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}")
+    if not found:
+        typer.echo("no snapshots")
+
+
+def diff(
+    before: Annotated[str, typer.Argument(help=WHEN)],
+    after: Annotated[str, typer.Argument(help=WHEN)] = "now",
+    scope: PoolOption = None,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how the lessons of a pool changed from one state to another."""
+    from seasoned.store.versions import difference
+
+    with open_store(store, must_exist=True) as opened:
+        pool = one_scope(opened, scope)
+        found = difference(opened.lessons_at(pool, before), opened.lessons_at(pool, after))
+    show(found, as_json)
+
+
+def rollback(
+    when: Annotated[str, typer.Argument(metavar="STATE", help=WHEN)],
+    why: Annotated[str, typer.Option("--why", help="The reason, kept in the history of each lesson.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    scope: PoolOption = None,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring back the lessons that a pool had, as new versions; the history stays."""
+    from seasoned.store.versions import difference
+
+    with open_store(store, must_exist=True) as opened:
+        pool = one_scope(opened, scope)
+        if dry_run:
+            done = difference(opened.lessons_at(pool, "now"), opened.lessons_at(pool, when))
+        else:
+            done = opened.rollback(pool, when, who="person", why=why or f"rolled back to {when}")
+    show(done, as_json)
+
+
+def show(found: Difference, as_json: bool) -> None:
+    """Print a difference: a line for each lesson, two where it was changed."""
+    if as_json:
+        changed = [{"before": _plain(old), "after": _plain(new)} for old, new in found.changed]
+        both = {"added": [_plain(x) for x in found.added], "removed": [_plain(x) for x in found.removed]}
+        print_json({**both, "changed": changed})
+        return
+    for sign, lessons in (("+", found.added), ("-", found.removed)):
+        for lesson in lessons:
+            typer.echo(f"{sign} {_line(lesson)}")
+    for old, new in found.changed:
+        typer.echo(f"< {_line(old)}\n> {_line(new)}")
+    typer.echo(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed")
+
+
+def _line(lesson: Lesson) -> str:
+    marks = [f"{lesson.importance:g}", *([lesson.status] if lesson.status != "active" else [])]
+    marks += ["pinned"] if lesson.pinned else []
+    key = f"{lesson.key}: " if lesson.key else ""
+    return f"{lesson.id}  {key}{' '.join(lesson.text.split())}  ({', '.join(marks)})"
+
+
+def _plain(lesson: Lesson) -> dict[str, Any]:
+    return lesson.model_dump(mode="json")

@@ -1,0 +1,277 @@
+"""Memory: for people who bring their own agent. Guidance before an attempt, the record of it, and learning from it.
+
+One namespace of a store is two scopes: "memory/NAME" holds the attempts and all lessons, "flagged/NAME" the attempts
+whose text seems aimed at the model. Always holds: namespaces never see one another; secrets are masked before anything
+is stored; recall calls no model (but where a method that was handed over does); quarantined lessons are never recalled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, overload
+
+from seasoned.errors import ConfigError, StoreError
+from seasoned.memory.attempt import Attempt, close_open
+from seasoned.memory.forget import Forgotten, forget
+from seasoned.memory.guidance import complete, framed
+from seasoned.memory.judge import judge as judged
+from seasoned.memory.learning import Learned, Learning, learn_new
+from seasoned.memory.model import LateModel
+from seasoned.memory.screened import MAX_LESSON, ScreenedPool, screen_trajectory
+from seasoned.methods import make_method
+from seasoned.pool import Who
+from seasoned.protocols import LLM, Embedder, Method
+from seasoned.retrieve.words import fold
+from seasoned.store.sql import Difference, Snapshot, Store
+from seasoned.store.versions import NOW, difference
+from seasoned.trust import SECRETS, Secret, masker
+from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, Trajectory
+
+__all__ = ["Attempt", "Forgotten", "Learned", "Learning", "Memory"]
+
+_DEFAULTS = {"retrieve": "embedding", "by": "embedding", "same_task": True}
+"""What a memory wants of a method made by name: recall without a model, also of what came from the same task."""
+
+
+class Memory:
+    """What an agent's attempts taught, in one namespace of a store. Safe in threads; each process opens its own.
+
+    `pool` holds the attempts and lessons, `quarantine` the flagged attempts and the lessons that wait for a person.
+    """
+
+    def __init__(
+        self,
+        store: str | Path | Store,
+        *,
+        method: str | Method = "erl",
+        llm: str | LLM | None = None,
+        namespace: str = "default",
+        embedder: str | Embedder | None = "static",
+        judge: bool = False,
+        success_at: float = 1.0,
+        cap: int = 6000,
+        secrets: Sequence[Secret] = SECRETS,
+        **options: Any,
+    ) -> None:
+        """Open a memory; the model is opened when it is first needed.
+
+        Args:
+            store: a file (made where there is none), a postgresql:// address, or a store, which stays open.
+            method: how attempts become lessons: a name that `seasoned.methods.make_method` knows, or a method.
+            llm: the model that learns and judges: "local" for the bundled one, another name for an OpenAI-compatible
+                server, a model, or None: then methods that need one can only recall.
+            namespace: whose memory: an agent, a user, a project.
+            embedder: for recall by meaning: a name that `seasoned.embed.embedder` knows, an embedder, or None.
+            judge: let the model decide whether attempts succeeded that were finished without anybody knowing.
+            success_at: rewards count as success from here on.
+            cap: the most characters of guidance.
+            secrets: what is masked in all that is stored.
+            options: of the method, such as `k=3`.
+
+        Raises:
+            ConfigError: when one of these is none.
+            MissingExtraError: when a library of the embedder is not installed.
+            StoreError: when the store cannot be opened.
+        """
+        if not namespace or not isinstance(namespace, str):
+            raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
+        if judge and llm is None:
+            raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
+        if cap < 1:
+            raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap}")
+        self.namespace = namespace
+        self._model = LateModel(llm)
+        self.method = make_method(method, self._model, defaults=_DEFAULTS, **options)
+        self._name = type(self.method).__name__.lower()
+        self._judge, self._success_at, self._cap = judge, success_at, cap
+        self._masking = masker(secrets)
+        self._embedder = _embedder(embedder)
+        self._learning: list[Learning] = []
+        self._owned = not isinstance(store, Store)
+        self.store = store if isinstance(store, Store) else Store(store, timeout=30.0)
+        self.pool, self.quarantine = self._sides()
+
+    def __repr__(self) -> str:
+        return f"Memory({self.store.where!r}, method={self._name!r}, namespace={self.namespace!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait for learning in the background, store attempts that were never finished, close what was opened here."""
+        for learning in self._learning:
+            learning.join()  # what stopped it comes out of its wait()
+        close_open(self._keep)
+        self._model.close()
+        if self._owned:
+            self.store.close()
+
+    def attempt(self, task: str | Task, category: str = "", agent: str = "") -> Attempt:
+        """Begin an attempt: recall for it now, record it until it is finished.
+
+        Args:
+            task: what has to be done. Equal texts are the same task.
+            category: which family of tasks it belongs to, where a method makes a difference.
+            agent: the name of who tries, for the record.
+        """
+        wanted = self._task(task, category)
+        trial = self.store.count_trajectories(*self.pool.scopes, task_id=wanted.id)
+
+        def ask(progress: Trajectory) -> Guidance:
+            found = self.method.recall(wanted, self.pool, progress)
+            return found.model_copy(update={"text": framed(found.text, self._cap)})
+
+        guidance = self.recall(wanted)
+        return Attempt(wanted, guidance, self._keep, ask, agent=agent, trial=trial, success_at=self._success_at)
+
+    def recall(self, task: str | Task, category: str = "") -> Guidance:
+        """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
+
+        Beside what the method recalls stand the heuristics nearest to the task, such as those of `add`, unless the
+        method recalls heuristics itself.
+        """
+        wanted = self._task(task, category)
+        return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap)
+
+    def record(self, trajectory: Trajectory) -> Trajectory:
+        """Store an attempt made elsewhere, masked; gives it as stored, with `meta["flags"]` where it was flagged.
+
+        Raises:
+            StoreError: when its id is taken by another.
+        """
+        return self._keep(trajectory, False)
+
+    @overload
+    def learn(self, *, background: Literal[False] = False) -> Learned: ...
+    @overload
+    def learn(self, *, background: Literal[True]) -> Learning: ...
+    def learn(self, *, background: bool = False) -> Learned | Learning:
+        """Learn from all attempts that were not learned from yet, whichever program recorded them.
+
+        Args:
+            background: return at once, with a handle; its `wait()` gives the result, or raises what went wrong.
+
+        Raises:
+            ConfigError: when the method needs a model and there is none.
+            LLMError: when the model fails. What was learned before is kept, and the next call goes on.
+        """
+
+        def work() -> Learned:
+            return learn_new(self.method, self._name, self._sides())
+
+        if not background:
+            return work()
+        self._learning = [each for each in self._learning if not each.done]
+        self._learning.append(Learning(work))
+        return self._learning[-1]
+
+    def lessons(
+        self, kind: LessonKind | None = None, status: LessonStatus | None = "active", query: str | None = None
+    ) -> list[Lesson]:
+        """The lessons of a kind and a state (None: all), those that hold the query, in order of insertion."""
+        return self.pool.lessons(kind, status, query=query)
+
+    def add(
+        self,
+        text: str | Sequence[str],
+        *,
+        kind: LessonKind = "heuristic",
+        key: str = "",
+        category: str = "",
+        why: str = "",
+        who: Who = "person",
+    ) -> list[Lesson]:
+        """Add lessons in words; a text that seems aimed at the model waits in quarantine.
+
+        Args:
+            text: one lesson, or several that are added together.
+            kind: heuristics are recalled whatever the method; other kinds by the methods that have them.
+            key: what a note is looked up by.
+            category: which family of tasks it is for.
+            why: one line for the history.
+            who: who says so.
+
+        Returns:
+            The lessons as stored.
+
+        Raises:
+            ConfigError: when a text is empty, or longer than 10,000 characters.
+        """
+        texts = [text] if isinstance(text, str) else list(text)
+        for each in texts:
+            if not each.strip() or len(each) > MAX_LESSON:
+                raise ConfigError(f"a lesson has 1 to {MAX_LESSON:,} characters, and this has {len(each.strip()):,}")
+        folded = " ".join(fold(key).split())
+        fresh = [Lesson(kind=kind, text=each, key=folded, category=category, origin=who) for each in texts]
+        return self.pool.add(fresh, why=why or "added by hand", who=who)
+
+    def release(self, lesson_id: str, *, why: str = "", who: Who = "person") -> Lesson:
+        """Let a quarantined lesson be recalled.
+
+        Raises:
+            StoreError: when there is no such lesson, or it is not in quarantine.
+        """
+        lesson = self.store.get_lesson(lesson_id)
+        if lesson is None or self.store.scope_of(lesson_id) != self.pool.scope or lesson.status != "quarantined":
+            raise StoreError(f"there is no lesson {lesson_id} in quarantine; memory.quarantine.lessons() has those")
+        changed = lesson.model_copy(update={"status": "active"})
+        return self.store.update_lesson(changed, who=who, why=why or "released from quarantine")
+
+    def forget(self, *ids: str, everything: bool = False) -> Forgotten:
+        """Delete attempts and lessons for good, with their history and vectors; no snapshot brings them back.
+
+        With an attempt go the lessons that came from it alone. Those that others taught as well stay and are named in
+        the result: read them, and forget them too where they tell what was to be forgotten.
+
+        Args:
+            ids: of attempts and lessons.
+            everything: all of this namespace.
+
+        Raises:
+            ConfigError: when neither is given, or both.
+            StoreError: when an id is not in this namespace; nothing is deleted then.
+        """
+        return forget(self.pool, ids, everything=everything)
+
+    def snapshot(self, name: str, *, why: str = "", who: Who = "person") -> Snapshot:
+        """Name the present state of all lessons; see `Store.add_snapshot`."""
+        return self.store.add_snapshot(self.pool.scope, name, who=who, why=why)
+
+    def diff(self, before: str, after: str = NOW) -> Difference:
+        """What led from one state to another: each the name of a snapshot, a time, or "now"."""
+        return difference(*(self.store.lessons_at(self.pool.scope, when) for when in (before, after)))
+
+    def rollback(self, when: str, *, why: str = "", who: Who = "person") -> Difference:
+        """Bring back the lessons of a snapshot or a time, as new versions; see `Store.rollback`."""
+        return self.store.rollback(self.pool.scope, when, who=who, why=why)
+
+    def _sides(self) -> tuple[ScreenedPool, ScreenedPool]:
+        same: dict[str, Any] = {"embedder": self._embedder, "masking": self._masking, "method": self._name}
+        usual = ScreenedPool(self.store, self.namespace, **same)
+        return usual, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
+
+    def _task(self, task: str | Task, category: str) -> Task:
+        if isinstance(task, Task):
+            return task.model_copy(update={"id": self._masking(task.id), "text": self._masking(task.text)})
+        text = self._masking(str(task))
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+        return Task(id=f"task-{digest}", text=text, category=category)
+
+    def _keep(self, trajectory: Trajectory, ask: bool) -> Trajectory:
+        if ask and self._judge:
+            trajectory = judged(screen_trajectory(trajectory, self._masking), self._model)
+        return self.pool.record(trajectory)
+
+
+def _embedder(given: str | Embedder | None) -> Embedder | None:
+    if not isinstance(given, str):
+        return given
+    from seasoned.embed import embedder
+
+    return embedder(given)

@@ -1,0 +1,221 @@
+"""One attempt of somebody's agent, as it is recorded.
+
+Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; one that
+was never finished is stored as unknown; nothing can be added to it afterwards.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self, SupportsFloat
+
+from seasoned.errors import ConfigError, ContractError
+from seasoned.memory.chat import read_chat
+from seasoned.protocols import Advise
+from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory, new_id
+
+Keep = Callable[[Trajectory, bool], Trajectory]
+"""Stores a finished attempt and gives it back as stored; told whether its outcome may be judged."""
+
+_open: set[Attempt] = set()
+
+
+class Attempt:
+    """An attempt at one task, from `Memory.attempt`. Safe in threads; use it in a `with` block, or call `finish`.
+
+    `guidance` is what was recalled for it: put `guidance.text` into the prompt. `task` is what it is at, and `id` what
+    it is stored under.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        guidance: Guidance,
+        keep: Keep,
+        ask: Advise | None = None,
+        *,
+        agent: str = "",
+        trial: int = 0,
+        success_at: float = 1.0,
+    ) -> None:
+        self.id = new_id("tra")
+        self.task, self.guidance = task, guidance
+        self._ask = ask
+        self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
+        self._steps: list[Step] = []
+        self._read: list[Step] = []
+        self._messages: list[Message] = []
+        self._broken = 0
+        self._kept: Trajectory | None = None
+        self._lock = threading.RLock()
+        _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"Attempt({self.task.text[:60]!r}, {'finished' if self._kept else f'{len(self._steps)} steps'})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._kept is not None:
+            return
+        try:
+            self._unfinished("" if kind is None else f"ended by {kind.__name__}")
+        except Exception as trouble:
+            if error is None:
+                raise
+            error.add_note(f"The attempt could not be kept either: {trouble}")
+
+    def step(self, action: str = "", observation: str = "", thought: str = "", reward: float = 0.0) -> None:
+        """Record one step, in the order in which they are made; what is no text is kept as its text.
+
+        Raises:
+            ContractError: when the attempt was finished.
+            ConfigError: when the reward is no finite number.
+        """
+        given = _number(reward)
+        if given is None:
+            raise ConfigError(f"the reward of a step is a finite number, and was {reward!r}")
+        made = Step(thought=str(thought), action=str(action), observation=str(observation), reward=given)
+        with self._lock:
+            self._still_open("a step")
+            self._steps.append(made)
+
+    def advise(self) -> Guidance:
+        """Ask again on the way: guidance for what was done so far, where the method has any (`autoguide` has).
+
+        What is new counts as in force from here on, and is kept with the attempt.
+
+        Raises:
+            ContractError: when the attempt was finished.
+        """
+        with self._lock:
+            self._still_open("a question")
+            fresh = self._ask(self._trajectory(Outcome())) if self._ask else Guidance()
+            was = self.guidance
+            self.guidance = Guidance(
+                lessons=tuple({lesson.id: lesson for lesson in (*was.lessons, *fresh.lessons)}.values()),
+                demonstrations=tuple({t.id: t for t in (*was.demonstrations, *fresh.demonstrations)}.values()),
+                text=was.text if fresh.text in was.text else f"{was.text}\n{fresh.text}".strip(),
+            )
+        return fresh
+
+    def messages(self, messages: Iterable[object]) -> None:
+        """Record the conversation, as OpenAI's chat messages have it; see `memory.chat.read_chat`.
+
+        Called again with a longer list that begins as the last one did, it keeps the longer one; any other list is
+        added. The steps are read from it unless `step` was used. What is no message is passed over, and counted in
+        `meta["broken_messages"]`.
+
+        Raises:
+            ContractError: when the attempt was finished.
+        """
+        chat = read_chat(messages)
+        with self._lock:
+            self._still_open("messages")
+            longer = chat.messages[: len(self._messages)] == self._messages
+            self._messages = chat.messages if longer else [*self._messages, *chat.messages]
+            self._read = chat.steps if longer else [*self._read, *chat.steps]
+            self._broken = chat.broken if longer else self._broken + chat.broken
+
+    def finish(self, success: bool | SupportsFloat | None = None, answer: str = "", detail: str = "") -> Trajectory:
+        """Store the attempt with its outcome; it is safe from the end of the process when this returns.
+
+        Args:
+            success: True, False, a reward (success from the memory's `success_at` on), or None where nobody knows: then
+                a memory with `judge=True` asks its model.
+            answer: what the agent answered, where there is an answer.
+            detail: anything worth knowing about how it ended.
+
+        Returns:
+            The attempt as it was stored.
+
+        Raises:
+            ContractError: when it was finished already; what was stored first stays.
+            ConfigError: when `success` is none of these.
+            StoreError: when it cannot be stored. It is open still, so `finish` can be called again.
+        """
+        outcome = outcome_of(success, str(answer), str(detail), self._success_at)
+        with self._lock:
+            self._still_open("an outcome")
+            return self._store(outcome, ask=True)
+
+    def _unfinished(self, detail: str) -> None:
+        with self._lock:
+            if self._kept is None:
+                self._store(Outcome(detail=detail), ask=False)
+
+    def _store(self, outcome: Outcome, *, ask: bool) -> Trajectory:
+        self._kept = self._keep(self._trajectory(outcome), ask)
+        _open.discard(self)
+        return self._kept
+
+    def _trajectory(self, outcome: Outcome) -> Trajectory:
+        return Trajectory(
+            id=self.id,
+            task_id=self.task.id,
+            task=self.task.text,
+            category=self.task.category,
+            agent=self._agent,
+            steps=tuple(self._steps or self._read),
+            outcome=outcome,
+            guidance=self.guidance.text,
+            lesson_ids=tuple(lesson.id for lesson in self.guidance.lessons),
+            demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
+            messages=tuple(self._messages),
+            meta={"trial": self._trial, **({"broken_messages": self._broken} if self._broken else {})},
+        )
+
+    def _still_open(self, what: str) -> None:
+        if self._kept is not None:
+            raise ContractError(
+                f"{what} came for the attempt at {self.task.text[:60]!r}, which was finished already and is kept as "
+                f"{self._kept.id} (success: {self._kept.outcome.success}); begin another with memory.attempt(..)"
+            )
+
+
+def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:
+    """The outcome that `finish` was told.
+
+    Raises:
+        ConfigError: when `success` is neither True, False, None nor a finite number.
+    """
+    solved: bool | None = None
+    reward: float | None = None
+    if isinstance(success, bool):
+        solved, reward = success, float(success)
+    elif success is not None:
+        reward = _number(success)
+        if reward is None:
+            raise ConfigError(f"the outcome of an attempt is True, False, None or a finite reward, and was {success!r}")
+        solved = reward >= success_at
+    return Outcome(success=solved, reward=reward, reason="answered", answer=answer, detail=detail)
+
+
+def _number(value: object) -> float | None:
+    """The value as a finite number, None where it is none; a text is none."""
+    if not isinstance(value, SupportsFloat):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def close_open(keep: Keep | None = None) -> None:
+    """Store the attempts that were never finished: those of one memory, by its function, or all."""
+    for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
+        attempt._unfinished("never finished")
+
+
+@atexit.register
+def _at_exit() -> None:
+    for attempt in list(_open):
+        with suppress(Exception):  # of a store that was closed, or opened before a fork, nobody is left to hear
+            attempt._unfinished("never finished")

@@ -1,0 +1,59 @@
+"""Forgetting: deletion that deletes, of attempts and lessons of one namespace.
+
+Always holds: all that was named is deleted, or nothing; nothing outside the namespace is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from seasoned.errors import ConfigError, StoreError
+from seasoned.memory.screened import ScreenedPool
+
+
+class Forgotten(NamedTuple):
+    """How many attempts and lessons were deleted; `kept` are the lessons that other attempts taught as well."""
+
+    attempts: int
+    lessons: int
+    kept: tuple[str, ...] = ()
+
+
+def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
+    """Delete what `Memory.forget` was asked to.
+
+    Raises:
+        ConfigError: when neither ids nor everything is given, or both.
+        StoreError: when an id is not in this namespace.
+    """
+    if bool(ids) == everything:
+        raise ConfigError("give what is to be forgotten: ids of attempts or lessons, or everything=True")
+    store = pool.store
+    with store.transaction():
+        if everything:
+            counts = [store.clear_scope(scope) for scope in pool.scopes]
+            done = Forgotten(sum(attempts for attempts, _ in counts), sum(lessons for _, lessons in counts))
+        else:
+            done = _some(pool, list(dict.fromkeys(ids)))
+        store.drop_loose_vectors()
+    store.scrub()
+    return done
+
+
+def _some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
+    store = pool.store
+    lessons = [i for i in ids if store.scope_of(i) == pool.scope]
+    attempts = [i for i in ids if i not in lessons]
+    removed = sum(store.remove_trajectories(scope, attempts) for scope in pool.scopes)
+    if removed < len(attempts):
+        raise StoreError(
+            f"not all of these are attempts or lessons of {pool.scope!r}, so nothing was deleted: "
+            f"{', '.join(attempts[:5])}"
+        )
+    taught = {i: others for i, others in store.lessons_from(attempts).items() if i not in lessons}
+    its_own = [i for i in taught if store.scope_of(i) == pool.scope]
+    alone = [i for i in its_own if not taught[i]]
+    for lesson_id in (*lessons, *alone):
+        store.remove_lesson(lesson_id, who="person", purge=True)
+    return Forgotten(removed, len(lessons) + len(alone), tuple(i for i in its_own if taught[i]))

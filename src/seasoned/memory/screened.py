@@ -1,0 +1,159 @@
+"""Pools for experience of unknown origin: secrets are masked, and what speaks to the model is kept apart.
+
+A flagged attempt goes into a scope of its own, where no method that learns or recalls for real can see it. What is
+learned from it waits as quarantined lessons. Always holds: nothing passes that was not masked; a method that learns
+from flagged attempts sees and changes quarantined lessons alone, and one that learns from others never sees those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from seasoned.pool import ExperiencePool, Who
+from seasoned.protocols import Embedder
+from seasoned.store.snapshot import LessonsSeen
+from seasoned.store.sql import Store
+from seasoned.trust import Mask, flags, mask, mask_value
+from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
+
+MAX_LESSON = 10_000
+"""Characters of a lesson that a method wrote; the rest is cut."""
+
+FROM_FLAGGED = "was learned from an attempt whose text seems aimed at the model"
+
+_APART = "\n" * 100  # between texts that are looked at together: further than one finding reaches
+
+
+class ScreenedPool(ExperiencePool):
+    """A pool that masks and looks at all that is added; with `quarantine`, the side of it that waits for a person."""
+
+    def __init__(
+        self,
+        store: Store,
+        namespace: str,
+        *,
+        embedder: Embedder | None = None,
+        masking: Mask = mask,
+        method: str = "",
+        quarantine: bool = False,
+    ) -> None:
+        """Look at one side of a namespace.
+
+        Args:
+            store: where everything lies.
+            namespace: whose attempts and lessons.
+            embedder: for the searches by meaning.
+            masking: takes the secrets out of a text.
+            method: the name written on lessons that carry none.
+            quarantine: show flagged attempts, and quarantined lessons as if they were active, and quarantine all
+                lessons that are written.
+        """
+        self.scopes = f"memory/{namespace}", f"flagged/{namespace}"
+        super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
+        self.quarantine = quarantine
+        self.written: list[Lesson] = []
+        self._masking, self._method = masking, method
+        self._waiting = LessonsSeen()
+        self._waiting_of: LessonsSeen | None = None
+
+    def record(self, trajectory: Trajectory) -> Trajectory:
+        """Mask and store a trajectory, on the side where it belongs; see `ExperiencePool.record`."""
+        made = screen_trajectory(trajectory, self._masking)
+        self.store.add_trajectories(self.scopes["flags" in made.meta], [made])
+        return made
+
+    def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
+        """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person."""
+        several = [lessons] if isinstance(lessons, Lesson) else lessons
+        made = super().add([self._screened(lesson, who) for lesson in several], why=self._masking(why), who=who)
+        self.written += made
+        return made
+
+    def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
+        """Change a lesson; what a person writes stays in the state the person gives it."""
+        screened = self._screened(lesson, who)
+        if who == "person" and not self.quarantine:
+            screened = screened.model_copy(update={"status": lesson.status})
+        made = super().update(screened, why=self._masking(why), who=who)
+        self.written.append(made)
+        return made
+
+    def lessons(
+        self,
+        kind: LessonKind | None = None,
+        status: LessonStatus | None = "active",
+        key: str | None = None,
+        query: str | None = None,
+    ) -> list[Lesson]:
+        """See `ExperiencePool.lessons`."""
+        if not (query and self.quarantine):
+            return super().lessons(kind, status, key, query)
+        found = {lesson.id for lesson in self.store.lessons(self.scope, kind=kind, key=key, query=query)}
+        return [lesson for lesson in super().lessons(kind, status, key) if lesson.id in found]
+
+    def _current_lessons(self) -> LessonsSeen:
+        seen = super()._current_lessons()
+        if not self.quarantine:
+            return seen
+        with self._lock:
+            if self._waiting_of is not seen:
+                held = (lesson for lesson in seen.by_id.values() if lesson.status == "quarantined")
+                as_active = {lesson.id: lesson.model_copy(update={"status": "active"}) for lesson in held}
+                self._waiting_of, self._waiting = seen, LessonsSeen(seen.change, seen.purges, as_active)
+            return self._waiting
+
+    def _screened(self, lesson: Lesson, who: Who) -> Lesson:
+        if who != "person" and len(lesson.text) > MAX_LESSON:
+            lesson = lesson.model_copy(update={"text": f"{lesson.text[: MAX_LESSON - 1]}…"})
+        lesson = lesson.model_copy(update={"method": lesson.method or self._method})
+        return screen_lesson(lesson, self._masking, reasons=[FROM_FLAGGED] if self.quarantine else [])
+
+
+def screen_lesson(lesson: Lesson, masking: Mask = mask, reasons: Sequence[str] = ()) -> Lesson:
+    """The lesson with its secrets masked; where it is flagged, or for reasons given, an active one is quarantined.
+
+    Why it is, stands in `data["flags"]`.
+    """
+    fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
+    told = {name: value for name, value in fields["data"].items() if name != "flags"}
+    found = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(told))))]
+    if found:
+        fields["data"] = {**told, "flags": found}
+        fields["status"] = "quarantined" if lesson.status == "active" else lesson.status
+    return lesson.model_copy(update=fields)
+
+
+def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajectory:
+    """The trajectory with its secrets masked, and in `meta["flags"]` what in it seems aimed at the model, if anything.
+
+    What the agent wrote itself is looked at less strictly than what came from outside; system messages, and the
+    guidance that was given, are the user's own.
+    """
+    kept = {"id", "created", "usage", "lesson_ids", "demonstration_ids"}
+    values = trajectory.model_dump()
+    masked = {name: value if name in kept else mask_value(value, masking) for name, value in values.items()}
+    clean = Trajectory.model_validate(masked)
+    said = {role: [m["content"] for m in clean.messages if m["role"] == role] for role in ("user", "assistant")}
+    if clean.guidance:
+        said["user"] = [text.replace(clean.guidance, "") for text in said["user"]]
+    outside = [clean.task, *(step.observation for step in clean.steps), *said["user"]]
+    inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *said["assistant"]]
+    found = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
+    meta = {name: value for name, value in clean.meta.items() if name != "flags"}
+    return clean.model_copy(update={"meta": {**meta, "flags": list(found)} if found else meta})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _all(value.items())
+    elif isinstance(value, list | tuple):
+        yield from _all(value)
+
+
+def _all(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        yield from _texts(value)

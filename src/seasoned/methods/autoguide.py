@@ -1,0 +1,274 @@
+"""AutoGuide (Fu et al., 2024) as ERL describes it: guidelines for contexts, from a failure beside a success.
+
+Always holds: what is recalled fits the context of the last observation, and where none fits nothing is; a failure gives
+at most one guideline; nothing that comes from an attempt at a task is recalled for that task.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Literal, get_args
+
+from seasoned.errors import ConfigError, ContextLengthError, ParseError
+from seasoned.llm.structured import read
+from seasoned.methods.demonstrations import attempts_at
+from seasoned.methods.extraction import Call, plan_calls
+from seasoned.methods.operations import same_words
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, step_lines, tokens, transcript
+from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
+
+log = logging.getLogger(__name__)
+
+By = Literal["llm", "embedding"]
+
+GOOD = (
+    "a form was sent back because a field is empty",
+    "fill in the field that the answer names and send it again, instead of sending the same form once more",
+)
+LONGEST = {"context": 140, "guideline": 240}
+"""Characters of each part."""
+LAST = 2
+"""Steps that tell in which context an attempt is."""
+_HALVINGS = 3
+_STEP = 300  # characters of each part of a step
+_REPLY = 20_000
+
+
+@dataclass(frozen=True)
+class AutoGuide:
+    """Guidelines for the context that an attempt is in (ERL, sections 1 and B). For agents that ask at each turn.
+
+    Args:
+        llm: extracts the guidelines; with `by="llm"`, it identifies the context at each turn.
+        about: what kind of tasks these are.
+        k: guidelines that are shown at a turn.
+        by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
+        least: with `embedding`, how near a context must be at least to fit (cosine).
+        room: tokens that the attempts of a pair may take together in a prompt.
+        contexts_room: tokens of known contexts in a prompt; where there are more, the nearest are shown, or the newest
+            where the pool has no embedder.
+        max_tokens: of a reply.
+        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
+            evaluation must leave it off.
+
+    Raises:
+        ConfigError: a number is out of range, or `by` is none of those above.
+    """
+
+    llm: LLM
+    about: str = ""
+    k: int = 3
+    by: By = "llm"
+    least: float = 0.5
+    room: int = 2400
+    contexts_room: int = 1500
+    max_tokens: int = 200
+    same_task: bool = False
+
+    def __post_init__(self) -> None:
+        for name, lowest in {"k": 1, "room": 100, "contexts_room": 100, "max_tokens": 16}.items():
+            if getattr(self, name) < lowest:
+                raise ConfigError(f"{name} of AutoGuide must be at least {lowest}, not {getattr(self, name)}")
+        if self.by not in get_args(By):
+            raise ConfigError(f"by of AutoGuide is one of {', '.join(get_args(By))}, not {self.by!r}")
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Write a guideline for each failure at a task that was solved too, beside the task's first success.
+
+        A pair that was learned from is passed over. A guideline of equal words for an equal context is not stored
+        again: its importance rises by one.
+
+        Raises:
+            LLMError: the model failed otherwise than by its form or its length; what was written before stays.
+            StoreError: when the pool is read-only; no model was called then.
+        """
+        pool.writable()
+        pairs = plan_calls(trajectories, chunk=1, seed=0, successes=False)
+        if not pairs:
+            log.warning("no task was both failed and solved, so there is nothing to learn guidelines from")
+        # Deleted ones too: what a person removed is not written again.
+        known = {source for lesson in pool.lessons("guideline", status=None) for source in lesson.sources}
+        for pair in pairs:
+            if pair.attempts[0].id not in known:
+                said = self._extract(pair)
+                if said is not None:
+                    _keep(pool, pair, *said)
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """The guidelines for the context of the last observation; before the first turn, those without a context.
+
+        Raises:
+            ConfigError: `by="embedding"`, and the pool has no embedder.
+            LLMError: the model failed otherwise than by its form or its length.
+        """
+        own = set() if self.same_task else attempts_at(task, pool)
+        usable = [lesson for lesson in pool.lessons("guideline") if own.isdisjoint(lesson.sources)]
+        if progress is None or not progress.steps:
+            found = [lesson for lesson in usable if not lesson.key]
+        else:
+            usable = [lesson for lesson in usable if lesson.key]
+            found = self._fitting(usable, pool, progress) if usable else []
+        found = found[: self.k]
+        if not found:
+            return Guidance()
+        shown = [{"context": clean(lesson.key), "text": clean(lesson.text)} for lesson in found]
+        text = render_prompt("seasoned.methods", "autoguide.j2", guidelines=shown)
+        return Guidance(lessons=tuple(found), text=text)
+
+    def _extract(self, pair: Call) -> tuple[str, str] | None:
+        """Context and guideline of a pair; None where the reply holds none, and that is logged."""
+        failed, succeeded = pair.attempts
+        system = render_prompt("seasoned.methods", "autoguide_system.j2", about=clean(self.about, 1000), good=GOOD)
+        same = sum(1 for _ in takewhile(_alike, zip(failed.steps, succeeded.steps, strict=False)))
+        room = self.room
+        for _ in range(_HALVINGS + 1):
+            limit = TOKEN * room // 2
+            shown = render_prompt(
+                "seasoned.methods",
+                "autoguide_pair.j2",
+                failed=transcript(failed, limit=limit),
+                succeeded=transcript(succeeded, limit=limit, task=False),
+                same=same,
+            )
+            messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+            try:
+                value = self.llm.chat(messages, schema=_schema(), max_tokens=self.max_tokens).parsed
+            except ContextLengthError:
+                room //= 2
+                continue
+            except ParseError as error:
+                value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
+            said = read_guideline(value)
+            if said is None:
+                log.warning("no guideline from %s: the reply holds none: %r", pair, clean(str(value), 120))
+            return said
+        log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
+        return None
+
+    def _fitting(self, usable: Sequence[Lesson], pool: ExperiencePool, progress: Trajectory) -> list[Lesson]:
+        """The guidelines whose context fits the last steps, the best first."""
+        now = "\n".join(line for step in progress.steps[-LAST:] for line in step_lines(step, _STEP))
+        if self.by == "embedding":
+            scores = _nearness(pool, progress.steps[-1].observation or now, usable)
+            near = [lesson for lesson in usable if scores[lesson.id] >= self.least]
+            return sorted(near, key=lambda lesson: -scores[lesson.id])
+        contexts: dict[str, list[Lesson]] = {}
+        for lesson in usable:
+            contexts.setdefault(same_words(lesson.key), []).append(lesson)
+        known = self._known(list(contexts.values()), pool, now)
+        places = self._identify([group[0].key for group in known], now)
+        return [lesson for place in places for lesson in sorted(known[place], key=lambda each: -each.importance)]
+
+    def _known(self, groups: list[list[Lesson]], pool: ExperiencePool, now: str) -> list[list[Lesson]]:
+        """The groups of one context each, as many as there is room for; in a constant order where that is all."""
+        sizes = [tokens(f"00. {clean(group[0].key)}\n") for group in groups]
+        if sum(sizes) <= self.contexts_room:
+            return groups
+        try:
+            scores = _nearness(pool, now, [group[0] for group in groups])
+            order = sorted(range(len(groups)), key=lambda place: -scores[groups[place][0].id])
+        except ConfigError:  # the pool has no embedder
+            order = list(range(len(groups)))[::-1]
+        chosen, used = [], 0
+        for place in order:
+            used += sizes[place]
+            if used > self.contexts_room:
+                break
+            chosen.append(place)
+        return [groups[place] for place in sorted(chosen)]
+
+    def _identify(self, contexts: Sequence[str], now: str) -> list[int]:
+        """The places of the contexts that fit, as the model says; none where its reply cannot be used."""
+        system = render_prompt(
+            "seasoned.methods",
+            "autoguide_where.j2",
+            about=clean(self.about, 1000),
+            contexts=[clean(context) for context in contexts],
+        )
+        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": now}]
+        number = {"type": "integer", "minimum": 1, "maximum": len(contexts)}
+        properties = {
+            "situation": {"type": "string", "maxLength": 120},
+            "numbers": {"type": "array", "maxItems": self.k, "items": number},
+        }
+        schema = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+        try:
+            value = self.llm.chat(messages, schema=schema, max_tokens=self.max_tokens).parsed
+        except ParseError as error:
+            value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
+        except ContextLengthError as error:
+            log.warning("the context of an attempt is not identified: %s", error)
+            return []
+        places, problem = read_places(value, len(contexts))
+        if problem:
+            log.info("the context of an attempt: %s", problem)
+        return places
+
+
+def read_guideline(value: Any) -> tuple[str, str] | None:
+    """Context and guideline of a reply, cleaned and capped; None where one is missing or is the prompt's example."""
+    if not isinstance(value, dict):
+        return None
+    context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
+    guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
+    if not same_words(context) or not same_words(guideline) or same_words(guideline) == same_words(GOOD[1]):
+        return None
+    return context, guideline
+
+
+def read_places(value: Any, count: int) -> tuple[list[int], str]:
+    """The places (from 0) of the numbers in a reply, each once, and a sentence on those that are none or ""."""
+    numbers = value.get("numbers") if isinstance(value, dict) else value
+    if not isinstance(numbers, list):
+        return [], f"the reply names no contexts: {clean(str(value), 120)!r}"
+    named = [number for number in numbers if isinstance(number, int) and not isinstance(number, bool)]
+    places = list(dict.fromkeys(number - 1 for number in named if 1 <= number <= count))
+    wrong = len(numbers) - sum(1 <= number <= count for number in named)
+    return places, f"{wrong} of its numbers are none of the {count} contexts" if wrong else ""
+
+
+def _keep(pool: ExperiencePool, pair: Call, context: str, guideline: str) -> None:
+    """Store a guideline, under the words of an equal context that is there; an equal guideline gets a vote."""
+    sources = tuple(attempt.id for attempt in pair.attempts)
+    alike = [old for old in pool.lessons("guideline") if same_words(old.key) == same_words(context)]
+    same = next((old for old in alike if same_words(old.text) == same_words(guideline)), None)
+    if same is not None and not same.pinned:
+        news = {"importance": same.importance + 1, "sources": tuple(dict.fromkeys((*same.sources, *sources)))}
+        pool.update(same.model_copy(update=news), why=f"said again by {pair}")
+    elif same is None:
+        lesson = Lesson(
+            kind="guideline",
+            text=guideline,
+            key=alike[0].key if alike else context,
+            category=pair.attempts[0].category,
+            method="autoguide",
+            sources=sources,
+        )
+        pool.add(lesson, why=f"learned from {pair}")
+
+
+def _schema() -> dict[str, Any]:
+    text = {part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in LONGEST.items()}
+    return {"type": "object", "properties": text, "required": list(text), "additionalProperties": False}
+
+
+def _alike(steps: tuple[Any, Any]) -> bool:
+    return bool(steps[0].action == steps[1].action)
+
+
+def _nearness(pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> dict[str, float]:
+    """How near each lesson is to a text (cosine), by its id."""
+    every = len(pool.lessons("guideline"))
+    found = {lesson.id: score for lesson, score in pool.nearest_lessons(text, every, "guideline")}
+    return {lesson.id: found.get(lesson.id, -1.0) for lesson in lessons}

@@ -1,0 +1,262 @@
+"""ERL (Allard et al., 2026): one heuristic from each single attempt, and the few that a new task needs.
+
+Always holds: an attempt is learned from once; nothing that comes from an attempt at a task is recalled for that task;
+heuristics that say the same stand in guidance once, and those that contradict each other stand there together, marked.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from seasoned.errors import ConfigError
+from seasoned.methods.demonstrations import attempts_at
+from seasoned.methods.heuristic_book import Book, came_from, fitting, open_book, told
+from seasoned.methods.heuristics import Draft, write_heuristic
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import LLM, Method
+from seasoned.retrieve.rank import ROOM, rank
+from seasoned.retrieve.render import clean
+from seasoned.types import Guidance, Lesson, Task, Trajectory
+
+log = logging.getLogger(__name__)
+
+Retrieve = Literal["llm", "embedding", "random", "all", "two-stage"]
+Outcomes = Literal["all", "success", "failure"]
+
+_TASK = 200  # characters of the task that a heuristic came from
+
+
+@dataclass(frozen=True)
+class ERL:
+    """Heuristics from single attempts, the most relevant of them recalled (paper section 2).
+
+    Args:
+        llm: writes the heuristics, and ranks them where `retrieve` says so.
+        about: what kind of tasks these are.
+        k: heuristics that are recalled.
+        retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
+            `embedding`: those from the tasks nearest to the new one; `random`: drawn by the seed and the task; `all`.
+        recall_first: see `retrieve`.
+        outcomes: whether all are recalled, or only those from successes or failures.
+        judge: whether an attempt of unknown outcome is judged by the model; otherwise it is passed over.
+        blind: whether known outcomes are hidden from the model too, so that its verdicts can be compared with them.
+        first: whether only the first attempt at each task is learned from, where there were retries.
+        max_tokens: of a reply of the model; a ranking gets more where it needs more.
+        room: tokens that an attempt may take in a prompt.
+        rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
+        guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
+        seed: for `random`.
+        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
+            evaluation must leave it off.
+
+    Raises:
+        ConfigError: a number is out of range, or a name is none of those above.
+    """
+
+    llm: LLM
+    about: str = ""
+    k: int = 20
+    retrieve: Retrieve = "llm"
+    recall_first: int = 200
+    outcomes: Outcomes = "all"
+    judge: bool = False
+    blind: bool = False
+    first: bool = False
+    max_tokens: int = 300
+    room: int = 2400
+    rank_room: int = ROOM
+    guidance_tokens: int = 2000
+    seed: int = 0
+    same_task: bool = False
+
+    def __post_init__(self) -> None:
+        least = {"k": 1, "recall_first": 1, "max_tokens": 16, "room": 100, "rank_room": 100, "guidance_tokens": 1}
+        for name, lowest in least.items():
+            if getattr(self, name) < lowest:
+                raise ConfigError(f"{name} of ERL must be at least {lowest}, not {getattr(self, name)}")
+        for name, known in (("retrieve", get_args(Retrieve)), ("outcomes", get_args(Outcomes))):
+            if getattr(self, name) not in known:
+                raise ConfigError(f"{name} of ERL is one of {', '.join(known)}, not {getattr(self, name)!r}")
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Write one heuristic for each attempt that was not learned from before, in order (paper section 2).
+
+        How they are recalled does not matter here: what was learned once serves all variants. An attempt that gives no
+        heuristic is passed over, and that is logged.
+
+        Raises:
+            LLMError: the model failed otherwise than by its form or its length; what was written before stays.
+            StoreError: when the pool is read-only; no model was called then.
+        """
+        pool.writable()
+        # Deleted ones too: what a person removed is not written again.
+        known = {source for lesson in pool.lessons("heuristic", status=None) for source in lesson.sources}
+        for trajectory in trajectories:
+            judges = self.blind or trajectory.outcome.success is None
+            wanted = trajectory.outcome.reason != "error" and (self.blind or self.judge or not judges)
+            if self.first and trajectory.meta.get("trial", 0):
+                wanted = False
+            if not wanted or trajectory.id in known:
+                continue
+            known.add(trajectory.id)
+            draft = write_heuristic(
+                self.llm, trajectory, judges=judges, about=self.about, max_tokens=self.max_tokens, room=self.room
+            )
+            if draft is not None:
+                pool.add(_lesson(draft, trajectory), why="learned from one attempt")
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """The heuristics that help with a task, the best first; nothing in the middle of an attempt.
+
+        Those of equal words count as one. A heuristic that is contradicted brings the other one with it, so that at
+        most k + 1 are shown.
+
+        Raises:
+            ConfigError: `embedding` or `two-stage`, and the pool has no embedder.
+            LLMError: the ranking model failed otherwise than by its form or its length.
+        """
+        if progress is not None:
+            return Guidance()
+        book = pool.derived(open_book, "heuristic")
+        candidates = self._candidates(task, pool, book)
+        chosen, flagged = self._choose(task, pool, book, candidates)
+        groups = fitting(self._groups(book, candidates, chosen, flagged), self.guidance_tokens)
+        if not groups:
+            return Guidance()
+        return Guidance(lessons=tuple(each for group in groups for each in group), text=told(groups))
+
+    def _candidates(self, task: Task, pool: ExperiencePool, book: Book) -> dict[str, Lesson]:
+        """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""
+        own = set() if self.same_task else attempts_at(task, pool)
+        outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
+        found: dict[str, Lesson] = {}
+        for group in book.groups:
+            fits = (
+                lesson
+                for lesson in group
+                if own.isdisjoint(lesson.sources)
+                and (outcome is None or lesson.data.get("success", outcome) is outcome)  # a person's are for both
+            )
+            if (lesson := next(fits, None)) is not None:
+                found[group[0].id] = lesson
+        return found
+
+    def _choose(
+        self, task: Task, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
+    ) -> tuple[list[Lesson], list[tuple[Lesson, Lesson]]]:
+        """The heuristics that are recalled, best first, and pairs that the ranker calls contradictory."""
+        lessons = list(candidates.values())
+        if self.retrieve == "all":
+            return lessons, []
+        if self.retrieve == "random":
+            drawn = random.Random(f"erl-{self.seed}-{task.id}").sample(lessons, min(self.k, len(lessons)))
+            return drawn, []
+        if self.retrieve != "llm":
+            lessons = book.nearest(pool, task.text, lessons)
+        if self.retrieve == "embedding" or len(lessons) <= self.k:
+            return lessons[: self.k], []
+        if self.retrieve == "two-stage":
+            lessons = lessons[: max(self.recall_first, self.k)]
+        items = [_item(lesson) for lesson in lessons]
+        ranking = rank(
+            self.llm, task.text, items, self.k, about=self.about, room=self.rank_room, max_tokens=self.max_tokens
+        )
+        for problem in ranking.problems:
+            log.info("the ranking for %s: %s", task.id, problem)
+        chosen = {each.place: lessons[each.place] for each in ranking.scored[: self.k]}
+        if len(chosen) < self.k:
+            log.info("%d of %d heuristics for %s are chosen by nearness", self.k - len(chosen), self.k, task.id)
+            rest = [lesson for place, lesson in enumerate(lessons) if place not in chosen]
+            if self.retrieve == "llm":
+                rest = _nearest_or_newest(book, pool, task.text, rest)
+            chosen |= {-1 - place: lesson for place, lesson in enumerate(rest[: self.k - len(chosen)])}
+        return list(chosen.values()), [(lessons[one], lessons[other]) for one, other in ranking.contradictions]
+
+    def _groups(
+        self,
+        book: Book,
+        candidates: dict[str, Lesson],
+        chosen: Sequence[Lesson],
+        flagged: Sequence[tuple[Lesson, Lesson]],
+    ) -> list[tuple[Lesson, ...]]:
+        """The chosen ones, each with the one that contradicts it, if any; until there are k or more."""
+        rivals = {one.id: other for pair in flagged for one, other in (pair, pair[::-1])}
+        groups: list[tuple[Lesson, ...]] = []
+        shown: set[str] = set()
+        for lesson in chosen:
+            if lesson.id in shown or (len(shown) >= self.k and self.retrieve != "all"):
+                continue
+            rival = rivals.get(lesson.id) or book.rival(lesson, candidates)
+            pair = (lesson,) if rival is None or rival.id in shown else (lesson, rival)
+            shown |= {each.id for each in pair}
+            groups.append(pair)
+        return groups
+
+
+def iterate(
+    method: Method,
+    tasks: Sequence[Task],
+    attempt: Callable[[Task, Guidance], Trajectory],
+    pool: ExperiencePool,
+    *,
+    batch: int = 8,
+    only_failures: bool = False,
+) -> list[Trajectory]:
+    """Gather and learn in batches, each guided by what the ones before it taught (ERL, appendix E, algorithm 1).
+
+    Args:
+        method: learns after each batch, and is asked for guidance before each attempt.
+        tasks: distinct ones.
+        attempt: makes one attempt; it is recorded here.
+        pool: grows.
+        batch: attempts between two learnings; algorithm 1 itself learns after each one.
+        only_failures: whether only failures are learned from.
+
+    Returns:
+        The attempts, in the order of the tasks.
+
+    Raises:
+        ConfigError: the batch is smaller than 1.
+    """
+    if batch < 1:
+        raise ConfigError(f"a batch of attempts must have at least 1, not {batch}")
+    made: list[Trajectory] = []
+    for start in range(0, len(tasks), batch):
+        part = [(task, method.recall(task, pool)) for task in tasks[start : start + batch]]
+        tried = [pool.record(attempt(task, guidance)) for task, guidance in part]
+        method.learn([each for each in tried if not only_failures or each.outcome.success is False], pool)
+        made += tried
+    return made
+
+
+def _lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
+    judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
+    success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
+    parts = {"analysis": draft.analysis, "trigger": draft.trigger, "action": draft.action}
+    return Lesson(
+        kind="heuristic",
+        text=draft.text,
+        key=draft.trigger,
+        category=trajectory.category,
+        method="erl",
+        sources=(trajectory.id,),
+        data={**parts, "success": success, "task": clean(trajectory.task, _TASK), **judged},
+    )
+
+
+def _item(lesson: Lesson) -> str:
+    """A heuristic as the ranker sees it."""
+    task = str(lesson.data.get("task") or "")
+    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 100)})" if task else ""
+    return f"{clean(lesson.text, 220)}{origin}"
+
+
+def _nearest_or_newest(book: Book, pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
+    try:
+        return book.nearest(pool, text, lessons)
+    except ConfigError:  # the pool has no embedder
+        return list(lessons)[::-1]

@@ -1,0 +1,177 @@
+"""The calls that extract insights: which attempts are shown together, what is asked, and how the reply is read.
+
+After ExpeL (section 4.2, algorithm 2). Always holds: the same attempts give the same calls in the same order; a reply
+without the form that was asked for, or a prompt too long for the model, costs that call alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.methods.operations import MOST, Item, operations_schema
+from seasoned.methods.replies import Parsed, parse_operations, read_operations
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.types import Message, Trajectory
+
+GOOD = (
+    "When a letter gets no answer, write again in other words before you give up.",
+    "Before you hand in a form, check that every field that was asked for is filled in.",
+)
+BAD = ("Send the letter to Mr Hale in room 12.",)
+_HALVINGS = 3
+_THOUGHTS = 3  # reflections that are shown with one call
+
+
+@dataclass(frozen=True)
+class Call:
+    """Attempts that are shown together: a failure and a success at one task (`pair`), or successes at several tasks."""
+
+    attempts: tuple[Trajectory, ...]
+    pair: bool = False
+    reflections: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        ids = ", ".join(attempt.id for attempt in self.attempts)
+        return f"the comparison of {ids}" if self.pair else f"the successes {ids}"
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """Asks a model to change a list of insights in view of some attempts.
+
+    Args:
+        llm: the model.
+        about: what kind of tasks these are.
+        structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
+        max_tokens: of a reply.
+        room: tokens that the attempts of one call may take together (a quarter of their characters).
+    """
+
+    llm: LLM
+    about: str = ""
+    structured: bool = True
+    max_tokens: int = 400
+    room: int = 2400
+
+    def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
+        """One call.
+
+        Args:
+            call: what is shown.
+            insights: the list, numbered from 1.
+            crowded: whether the model is asked to remove some first.
+
+        Returns:
+            The operations, none where the attempts are too long for the model however they are shortened; and what to
+            ask with next: where the prompt was too long, there is less room in it.
+
+        Raises:
+            LLMError: as the model raises it, but for ParseError and ContextLengthError.
+        """
+        asks = self
+        for _ in range(_HALVINGS + 1):
+            try:
+                return asks._read(call, insights, crowded), asks
+            except ContextLengthError as error:
+                refused = error
+                asks = replace(asks, room=asks.room // 2)
+        return Parsed((), (f"{call}: too long for the model, however much is cut: {refused}",)), self
+
+    def _read(self, call: Call, insights: Sequence[Item], crowded: bool) -> Parsed:
+        problems: tuple[str, ...] = ()
+        if self.structured:
+            try:
+                reply = self.llm.chat(
+                    self._messages(call, insights, crowded, structured=True),
+                    schema=operations_schema(len(insights)),
+                    max_tokens=self.max_tokens,
+                )
+            except ParseError as error:
+                problems = (f"asked for lines instead of JSON: {error}",)
+            else:
+                return read_operations(reply.parsed, insights)
+        reply = self.llm.chat(self._messages(call, insights, crowded, structured=False), max_tokens=self.max_tokens)
+        parsed = parse_operations(reply.text, insights)
+        return replace(parsed, problems=(*problems, *parsed.problems))
+
+    def _messages(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> list[Message]:
+        limit = TOKEN * self.room // len(call.attempts)
+        system = render_prompt(
+            "seasoned.methods",
+            "expel_system.j2",
+            about=clean(self.about, 1000),
+            good=GOOD,
+            bad=BAD,
+            most=MOST,
+            structured=structured,
+        )
+        shown = render_prompt(
+            "seasoned.methods",
+            "expel_attempts.j2",
+            insights=[clean(item.text) for item in insights],
+            crowded=crowded,
+            pair=call.pair,
+            attempts=[
+                transcript(attempt, limit=limit, task=not (call.pair and place))
+                for place, attempt in enumerate(call.attempts)
+            ],
+            reflections=[clean(text) for text in call.reflections[-_THOUGHTS:]],
+        )
+        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+
+
+def plan_calls(
+    trajectories: Sequence[Trajectory],
+    *,
+    chunk: int,
+    seed: int,
+    compare: bool = True,
+    successes: bool = True,
+    reflections: Callable[[Sequence[str]], list[str]] | None = None,
+) -> list[Call]:
+    """The calls of an extraction, in order (ExpeL algorithm 2).
+
+    First, for each task with a success, one for each of its failures, in order, beside its first success. Then the
+    first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
+
+    Args:
+        trajectories: all attempts; those of one task in the order of their trials. What ended in an error or without
+            judgement is neither a success nor a failure.
+        chunk: the paper's L.
+        seed: of the shuffling.
+        compare: whether there are comparisons.
+        successes: whether there are successes by themselves.
+        reflections: gives what was thought after the attempts with these ids, where it is to be shown.
+    """
+    tasks: dict[str, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        tasks.setdefault(trajectory.task_id, []).append(trajectory)
+    won = {task: next((t for t in tried if t.outcome.success), None) for task, tried in tasks.items()}
+
+    def call(attempts: Sequence[Trajectory], pair: bool = False) -> Call:
+        tried = [other.id for attempt in attempts for other in tasks[attempt.task_id]]
+        return Call(tuple(attempts), pair, tuple(reflections(tried)) if reflections else ())
+
+    calls = [
+        call((failure, success), pair=True)
+        for task, success in (won.items() if compare else ())
+        if success is not None
+        for failure in tasks[task]
+        if failure.outcome.success is False
+    ]
+    first = [success for success in won.values() if success is not None] if successes else []
+    random.Random(f"insights-{seed}").shuffle(first)
+    return calls + [call(part) for part in near_equal(first, chunk)]
+
+
+def near_equal(items: Sequence[Trajectory], most: int) -> list[Sequence[Trajectory]]:
+    """The items in order, in as few parts of at most `most` as can be, whose sizes differ by at most one."""
+    count = -(-len(items) // most)
+    bounds = [place * len(items) // count for place in range(count + 1)] if count else []
+    return [items[start:end] for start, end in pairwise(bounds)]

@@ -1,0 +1,68 @@
+"""Lessons from a file: what another run learned, what was adapted from other tasks, or what a person wrote.
+
+Always holds: nothing is learned; every active lesson of the file is shown, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from seasoned.errors import ConfigError, DataError
+from seasoned.pool import ExperiencePool
+from seasoned.retrieve.render import bullets
+from seasoned.types import Guidance, Lesson, Task, Trajectory
+
+HEAD = "Lessons from earlier tasks:"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Shows the same lessons for every task (ExpeL: those a person wrote, its table 3; transfer, section 4.4)."""
+
+    lessons: tuple[Lesson, ...]
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Nothing is learned."""
+        del trajectories, pool
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """All lessons of the file."""
+        del task, pool, progress
+        active = tuple(lesson for lesson in self.lessons if lesson.status == "active")
+        text = f"{HEAD}\n{bullets(lesson.text for lesson in active)}" if active else ""
+        return Guidance(lessons=active, text=text)
+
+
+def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
+    """Lessons from a file of JSON lines, as `seasoned lessons export` and `seasoned transfer` write it.
+
+    A line may hold the text alone: {"text": "Look into closed places too."}. Where a lesson came from is kept in its
+    data, as its sources are no attempts of this run.
+
+    Raises:
+        ConfigError: no file is named, or there is none.
+        DataError: a line is no lesson; the sentence has its number.
+    """
+    if not str(path):
+        raise ConfigError("the condition given needs a file of lessons: -c method.given=FILE.jsonl")
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the lessons in {path} cannot be read: {error}") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                raw = {"kind": "insight", **json.loads(line)}
+                raw.pop("schema_version", None)
+                lesson = Lesson.model_validate(raw)
+            except (ValueError, TypeError, ValidationError, RecursionError) as error:
+                reason = str(error).splitlines()[0]
+                raise DataError(f"line {number} of {path} is no lesson: {reason}") from error
+            found.append(lesson.model_copy(update={"sources": (), "data": {**lesson.data, "from": lesson.sources}}))
+    return tuple(found)

@@ -1,0 +1,248 @@
+"""Heuristics of ERL: writing one from a single attempt, reading what a model wrote, and telling which contradict.
+
+After ERL (section 2, figures 6 and 8). Always holds: no reply raises; a heuristic that comes out has a trigger and an
+action; an attempt gives at most one.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.structured import read
+from seasoned.methods.operations import same_words, split
+from seasoned.methods.reflexion import without_verdict
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.types import Lesson, Message, Trajectory
+
+log = logging.getLogger(__name__)
+
+GOOD = ("a letter gets no answer", "write again in other words before you give up")
+BAD = ("writing to Mr Hale in room 12", "be more careful")
+LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
+"""Characters of each part."""
+
+_HALVINGS = 3
+_ALIKE = 0.8  # the share of words in common that makes two triggers the same
+_OTHER = 0.6  # below this share two actions are different
+_REPLY = 20_000
+_NAMES = {
+    "analysis": ("analysis", "reflection", "cause"),
+    "trigger": ("trigger", "when", "condition", "situation", "if"),
+    "action": ("action", "then", "do", "rule", "guideline", "learned guideline", "advice"),
+    "succeeded": ("succeeded", "success", "outcome"),
+}
+_LINE = re.compile(r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I)
+_WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
+_WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
+_EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
+_IDLE = frozenset(
+    {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
+    | {
+        "in",
+        "on",
+        "at",
+        "for",
+        "and",
+        "or",
+        "with",
+        "when",
+        "if",
+        "then",
+        "must",
+        "should",
+        "do",
+        "does",
+        "has",
+        "have",
+    }
+)  # words that do not tell one situation from another
+_NOT = frozenset({"not", "never", "avoid", "don", "dont", "without", "no", "stop"})
+_ENDINGS = {
+    "step_limit": ": the steps ran out",
+    "loop": ": it did the same thing again and again",
+    "answered": ": the answer was wrong",
+    "context": ": it grew too long",
+    "budget": ": it used too much",
+}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A heuristic as it was read; `succeeded` is the model's verdict where it was asked for one."""
+
+    analysis: str
+    trigger: str
+    action: str
+    succeeded: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """The heuristic in one line."""
+        return f"When {self.trigger}: {self.action}"
+
+
+def write_heuristic(
+    llm: LLM, trajectory: Trajectory, *, judges: bool = False, about: str = "", max_tokens: int = 300, room: int = 2400
+) -> Draft | None:
+    """Let the model say what one attempt teaches (ERL section 2, figure 8).
+
+    Args:
+        llm: the model.
+        trajectory: the attempt.
+        judges: whether the model has to tell itself how the attempt ended (appendix C.2); it is then shown nothing
+            that was said to an answer.
+        about: what kind of tasks these are.
+        max_tokens: of the reply.
+        room: tokens that the attempt may take; halved up to three times where the prompt is too long for the model.
+
+    Returns:
+        The heuristic; None where the reply holds none or the attempt does not fit, and that is logged.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    system = render_prompt(
+        "seasoned.methods", "erl_system.j2", about=clean(about, 1000), judges=judges, good=GOOD, bad=BAD
+    )
+    for _ in range(_HALVINGS + 1):
+        messages: list[Message] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": _case(trajectory, judges, TOKEN * room)},
+        ]
+        try:
+            reply: Any = llm.chat(messages, schema=heuristic_schema(judges), max_tokens=max_tokens).parsed
+        except ContextLengthError as error:
+            refused, room = error, room // 2
+            continue
+        except ParseError as error:
+            log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
+            reply = str(getattr(error.reply, "text", ""))
+        draft, problem = read_heuristic(reply, judges=judges)
+        if problem:
+            log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
+        return draft
+    log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, refused)
+    return None
+
+
+def heuristic_schema(judges: bool = False) -> dict[str, Any]:
+    """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
+    text: dict[str, dict[str, Any]] = {
+        part: {"type": "string", "minLength": 0 if part == "analysis" else 3, "maxLength": longest}
+        for part, longest in LONGEST.items()
+    }
+    verdict = {"succeeded": {"type": "boolean"}} if judges else {}
+    properties = {"analysis": text.pop("analysis"), **verdict, **text}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def read_heuristic(reply: Any, *, judges: bool = False) -> tuple[Draft | None, str]:
+    """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
+
+    A trigger that is missing is taken from an action of the form "When X, do Y".
+
+    Args:
+        reply: what the model wrote.
+        judges: whether a verdict belongs to it.
+
+    Returns:
+        The heuristic or None, and a sentence on what was amiss or "".
+    """
+    fields = _fields(reply)
+    parts = {name: clean(str(fields.get(name) or ""), longest) for name, longest in LONGEST.items()}
+    trigger, action, problem = _WHEN.sub("", parts["trigger"]).strip(" .,:;"), parts["action"].strip(), ""
+    if not _says(trigger) or not _says(action):
+        whole = _WHOLE.match(action) or _WHOLE.match(parts["trigger"])
+        if whole is None:
+            lacks = "trigger" if not _says(trigger) else "action"
+            return None, f"it has no {lacks}, so it is dropped: {clean(str(reply), 120)!r}"
+        trigger, action = whole[1].strip(), whole[2].strip()
+        problem = "trigger and action stood in one, and were parted"
+    if same_words(action) in (same_words(GOOD[1]), same_words(BAD[1])):
+        return None, "it repeats the example of the prompt, so it is dropped"
+    verdict = _verdict(fields.get("succeeded"))
+    if judges and verdict is None:
+        return None, f"it does not tell whether the attempt succeeded, so it is dropped: {clean(str(reply), 120)!r}"
+    # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
+    lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
+    return Draft(parts["analysis"], lowered, action, verdict if judges else None), problem
+
+
+def contradict(one: Lesson, other: Lesson) -> bool:
+    """Whether a heuristic from a success and one from a failure say different things for the same trigger."""
+    outcomes = [one.data.get("success"), other.data.get("success")]
+    if outcomes not in ([True, False], [False, True]) or _overlap(_telling(one.key), _telling(other.key)) < _ALIKE:
+        return False
+    first, second = (split(str(each.data.get("action") or each.text)) for each in (one, other))
+    denied = bool(_NOT & set(first)) != bool(_NOT & set(second))
+    return denied or _overlap(set(first) - _IDLE, set(second) - _IDLE) < _OTHER
+
+
+def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
+    outcome = trajectory.outcome
+    if judges:
+        trajectory, ending = without_verdict(trajectory), "Nobody has told how the attempt ended."
+    else:
+        score = outcome.reward if outcome.reward is not None and 0 < outcome.reward < 1 else None
+        ending = "The attempt succeeded" if outcome.success else f"The attempt failed{_ENDINGS.get(outcome.reason, '')}"
+        ending += "." if score is None else f", with a score of {score:.2f} of 1."
+    attempt = transcript(trajectory, limit=limit)
+    return render_prompt("seasoned.methods", "erl_attempt.j2", attempt=attempt, ending=ending)
+
+
+def _fields(reply: Any) -> dict[str, Any]:
+    """The parts of a reply by our names; one level of nesting is taken off."""
+    value = reply
+    if isinstance(reply, str):
+        value, _ = read(reply[:_REPLY], {})
+        if not isinstance(value, dict | list):
+            value = _lines(reply[:_REPLY])
+    if isinstance(value, list):
+        value = next((entry for entry in value if isinstance(entry, dict)), {})
+    if not isinstance(value, dict):
+        return {}
+    flat = {str(key).strip().lower(): entry for key, entry in value.items()}
+    for inner in [entry for entry in flat.values() if isinstance(entry, dict)]:
+        flat |= {str(key).strip().lower(): entry for key, entry in inner.items()}
+    found = {}
+    for name, names in _NAMES.items():
+        said = (flat.get(each) for each in names)
+        found[name] = next((entry for entry in said if isinstance(entry, str | bool | int)), None)
+    return found
+
+
+def _lines(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        labelled = _LINE.match(line)
+        if labelled:
+            found.setdefault(labelled[1].lower(), labelled[2].strip("*_` "))
+    return found
+
+
+def _verdict(said: Any) -> bool | None:
+    if isinstance(said, bool):
+        return said
+    words = set(split(str(said or "")))
+    if words & {"no", "false", "failed", "failure", "not", "0"}:
+        return False
+    return True if words & {"yes", "true", "succeeded", "success", "1"} else None
+
+
+def _says(text: str) -> bool:
+    return sum(char.isalnum() for char in text) >= 3 and same_words(text) not in _EMPTY
+
+
+def _telling(text: str) -> set[str]:
+    """The words of a text that tell it from others; all where it has no such words."""
+    return set(split(text)) - _IDLE or set(split(text))
+
+
+def _overlap(one: set[str], other: set[str]) -> float:
+    return len(one & other) / len(one | other) if one and other else 0.0

@@ -1,0 +1,238 @@
+"""Reflexion (Shinn et al., 2023): after a failure the agent writes itself a plan, and reads it before it tries again.
+
+Always holds: a reflection is shown for its own task alone; one failed attempt gives at most one; the prompt that asks
+for it says that the attempt failed, and nothing of what the environment said to its answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from seasoned.errors import ContextLengthError
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import transcript
+from seasoned.types import Guidance, Lesson, Message, Step, Task, Trajectory
+
+log = logging.getLogger(__name__)
+
+Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
+
+LONGEST = 800
+"""Characters of a reflection."""
+ATTEMPT = 8000
+"""Characters of an attempt in a prompt, before a context that is too short halves them."""
+_LEAST = 500
+
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
+# From here on the model has gone on to make up another attempt.
+_NEXT = re.compile(
+    r"^[ \t*_#>]{0,8}(?:(?:task|observation)[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：]|the attempt failed\.?[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"[\s*_#>\"“-]{0,12}(?:(?:my|the|new|next|revised|updated|short|improved)\s){0,3}(?:plan|reflection|lesson|strategy)"
+    r"[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：\n][\s*_\"“]{0,8}",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+_ACTION = r"\W{0,8}(?:action\W{0,4}\d{0,3}\W{1,4})?"
+_ANSWER = re.compile(rf"{_ACTION}answer\W{{0,4}}[\[(:]", re.IGNORECASE)
+_JUDGED = re.compile(rf"{_ACTION}(?:finish|submit)\W{{0,4}}[\[(:]", re.IGNORECASE)
+_ENDED = frozenset({"answered", "won", "halted"})
+
+
+@dataclass(frozen=True)
+class Reflexion:
+    """Reflections for the next attempt at the same task (paper section 2.3).
+
+    Args:
+        llm: writes the reflections.
+        strategy: what the next attempt is told. `reflexion`: the reflections; `last`: the last attempt;
+            `last+reflexion`: both; `none`: nothing, which is the baseline that tries again and no more.
+        examples: failed attempts, each with what one should have made of it. The paper has two; without them
+            reflections are of little use.
+        about: what kind of tasks these are.
+        memory: at most so many reflections are shown, the newest (paper section 2: 3).
+        max_tokens: of a reflection.
+        attempt_chars: characters of an attempt in a prompt; the longest observations are cut first.
+    """
+
+    llm: LLM
+    strategy: Strategy = "reflexion"
+    examples: tuple[tuple[Trajectory, str], ...] = ()
+    about: str = ""
+    memory: int = 3
+    max_tokens: int = 160
+    attempt_chars: int = ATTEMPT
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Reflect on each failed attempt that was not reflected on before, in order.
+
+        An attempt whose outcome is unknown, as after an error of the server, is passed over; a reply without a plan
+        gives no lesson, and is logged.
+
+        Raises:
+            InfrastructureError: the model's server failed; what was written before stays.
+        """
+        if "reflexion" not in self.strategy:
+            return
+        # Deleted ones too: what a person removed is not written again.
+        known = {source for lesson in pool.lessons("reflection", status=None) for source in lesson.sources}
+        for trajectory in trajectories:
+            if trajectory.outcome.success is not False or trajectory.id in known:
+                continue
+            known.add(trajectory.id)
+            text = reflect(
+                self.llm,
+                trajectory,
+                earlier=[lesson.text for lesson in self._remembered(trajectory.task_id, pool)],
+                examples=self.examples,
+                about=self.about,
+                max_tokens=self.max_tokens,
+                attempt_chars=self.attempt_chars,
+            )
+            if text:
+                pool.add(_lesson(text, trajectory), why="reflected on a failed attempt")
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """What the next attempt at this task is told; nothing before the first, and nothing in the middle of one."""
+        if progress is not None:
+            return Guidance()
+        plans = self._remembered(task.id, pool) if "reflexion" in self.strategy else []
+        failed = pool.trajectories(task_id=task.id, success=False)[-1:] if "last" in self.strategy else []
+        if not plans and not failed:
+            return Guidance()
+        text = render_prompt(
+            "seasoned.methods",
+            "reflexion.j2",
+            attempt=transcript(without_verdict(failed[0]), limit=self.attempt_chars, task=False) if failed else "",
+            plans=[clean(lesson.text, LONGEST) for lesson in plans],
+        )
+        return Guidance(lessons=tuple(plans), text=text)
+
+    def _remembered(self, task_id: str, pool: ExperiencePool) -> list[Lesson]:
+        """The newest reflections on a task that say different things, the oldest of them first."""
+        newest: dict[str, Lesson] = {}
+        for lesson in reversed(pool.lessons("reflection", key=task_id)):
+            newest.setdefault(lesson.text, lesson)
+        return list(newest.values())[: max(self.memory, 0)][::-1]
+
+
+def reflect(
+    llm: LLM,
+    trajectory: Trajectory,
+    *,
+    earlier: Sequence[str] = (),
+    examples: Sequence[tuple[Trajectory, str]] = (),
+    about: str = "",
+    max_tokens: int = 160,
+    attempt_chars: int = ATTEMPT,
+) -> str:
+    """Let the model say what went wrong in a failed attempt and what to do instead (paper section 2.3).
+
+    Args:
+        llm: the model.
+        trajectory: the attempt.
+        earlier: reflections on earlier attempts at the same task, the oldest first.
+        examples: failed attempts with their ideal reflections.
+        about: what kind of tasks these are.
+        max_tokens: of the reply.
+        attempt_chars: characters of the attempt; halved as long as the prompt is too long for the model.
+
+    Returns:
+        The reflection in one line; "" where the reply holds none or the attempt does not fit, and that is logged.
+
+    Raises:
+        InfrastructureError: the model's server failed.
+    """
+    constant: list[Message] = [
+        {"role": "system", "content": render_prompt("seasoned.methods", "reflexion_ask.j2", about=about)}
+    ]
+    for example, ideal in examples:
+        constant.append({"role": "user", "content": _case(example, (), ATTEMPT)})
+        constant.append({"role": "assistant", "content": clean(ideal, LONGEST)})
+    while True:
+        case: Message = {"role": "user", "content": _case(trajectory, earlier, attempt_chars)}
+        try:
+            reply = llm.chat([*constant, case], max_tokens=max_tokens)
+        except ContextLengthError as error:
+            attempt_chars //= 2
+            if attempt_chars < _LEAST:
+                log.warning("no reflection on %s, whatever is cut from it: %s", trajectory.id, error)
+                return ""
+            continue
+        text = read_reflection(reply.text, whole=reply.finish_reason != "length")
+        if not text:
+            log.warning("no reflection on %s: the reply holds no plan: %r", trajectory.id, clean(reply.text, 80))
+        return text
+
+
+def read_reflection(text: str, *, whole: bool = True) -> str:
+    """The reflection in a reply.
+
+    Thinking aloud, markdown, a label such as "Plan:", a second attempt that the model makes up, and sentences said
+    before are left out.
+
+    Args:
+        text: what the model wrote; untrusted.
+        whole: False where it was cut off: then a last sentence without an end is left out, unless it is the only one.
+
+    Returns:
+        One line of at most `LONGEST` characters; "" where there are no words to speak of.
+    """
+    plain = _FENCE.sub("", _THINKING.sub("", text[:20_000])).strip()
+    made_up = _NEXT.search(plain)
+    plain = plain[: made_up.start()] if made_up else plain
+    label = _LABEL.match(plain)
+    plain = clean(plain[label.end() :] if label else plain, 2 * LONGEST).replace("**", "").strip('"“”*_` ')
+    sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))
+    if not whole and len(sentences) > 1 and sentences[-1][-1] not in ".!?。！？":
+        sentences.pop()
+    said = clean(" ".join(sentences), LONGEST)
+    letters = [char for char in said.casefold() if char.isalpha()]
+    return said if len(letters) >= 8 and len(set(letters)) >= 4 else ""
+
+
+def without_verdict(trajectory: Trajectory) -> Trajectory:
+    """The attempt as far as it goes without what was said to its answer, which could name the right one.
+
+    Nothing that follows an ANSWER is kept: notes are written once the right answer was told.
+    """
+    steps: list[Step] = []
+    for step in trajectory.steps:
+        answers = _ANSWER.match(step.action) is not None
+        judged = answers or _JUDGED.match(step.action) is not None
+        steps.append(step.model_copy(update={"observation": ""}) if judged else step)
+        if answers:
+            break
+    if steps and trajectory.outcome.reason in _ENDED:
+        steps[-1] = steps[-1].model_copy(update={"observation": ""})
+    return trajectory.model_copy(update={"steps": tuple(steps)})
+
+
+def _case(trajectory: Trajectory, earlier: Sequence[str], limit: int) -> str:
+    return render_prompt(
+        "seasoned.methods",
+        "reflexion_case.j2",
+        earlier=[clean(plan, LONGEST) for plan in earlier],
+        attempt=transcript(without_verdict(trajectory), limit=limit),
+    )
+
+
+def _lesson(text: str, trajectory: Trajectory) -> Lesson:
+    return Lesson(
+        kind="reflection",
+        text=text,
+        key=trajectory.task_id,
+        category=trajectory.category,
+        method="reflexion",
+        sources=(trajectory.id,),
+        data={"trial": trajectory.meta.get("trial", 0)},
+    )

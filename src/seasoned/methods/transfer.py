@@ -1,0 +1,135 @@
+"""Insights of one family of tasks, adapted to another one (ExpeL, section 4.4).
+
+Always holds: no reply raises; each adapted insight names in its data the insights that it came from, and has no sources
+of its own, as no attempt at the new tasks lies behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.methods.operations import LONGEST, same_words
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.types import Lesson, Message, Trajectory
+
+log = logging.getLogger(__name__)
+
+_HALVINGS = 3
+_LINE = re.compile(
+    r"[\s>*_`#-]{0,8}(?:insight\s{0,2})?(?P<number>\d{1,3})[*_`]{0,3}\s{0,2}[.):：][\s*_`]{0,6}(?P<text>\S.*)",
+    re.IGNORECASE,
+)
+
+
+def transfer(
+    llm: LLM,
+    insights: Sequence[Lesson],
+    *,
+    source_about: str,
+    target_about: str,
+    examples: Sequence[Trajectory] = (),
+    structured: bool = True,
+    max_insights: int = 10,
+    max_tokens: int = 1000,
+    room: int = 2000,
+) -> list[Lesson]:
+    """Adapt insights to another family of tasks (paper section 4.4 and table 1).
+
+    Args:
+        llm: the model.
+        insights: of the old tasks; only active ones are used, the most important first.
+        source_about: what the old tasks are, in a few sentences.
+        target_about: what the new tasks are.
+        examples: worked attempts at new tasks; none for the paper's variant without them.
+        structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
+        max_insights: how many may come back.
+        max_tokens: of a reply.
+        room: tokens that the examples may take together (a quarter of their characters).
+
+    Returns:
+        New insights in the order of the reply, with the origin "transfer" and the importance of what they came from;
+        none where there are none to adapt, or the model gave none, which is logged. They are in no pool yet.
+
+    Raises:
+        LLMError: as the model raises it, but for a reply of the wrong form.
+    """
+    active = sorted((lesson for lesson in insights if lesson.status == "active"), key=lambda lesson: -lesson.importance)
+    if not active:
+        log.warning("there are no insights to adapt")
+        return []
+
+    def messages(form: bool, limit: int) -> list[Message]:
+        system = render_prompt("seasoned.methods", "transfer_system.j2", structured=form, most=max_insights)
+        shown = render_prompt(
+            "seasoned.methods",
+            "transfer.j2",
+            source_about=clean(source_about, 1000),
+            target_about=clean(target_about, 1000),
+            insights=[clean(lesson.text) for lesson in active],
+            examples=[transcript(example, limit=TOKEN * limit // len(examples)) for example in examples],
+        )
+        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+
+    def ask(limit: int) -> list[tuple[int, str]]:
+        if structured:
+            try:
+                schema = _schema(len(active), max_insights)
+                return _entries(llm.chat(messages(True, limit), schema=schema, max_tokens=max_tokens).parsed)
+            except ParseError as error:
+                log.info("asked for lines instead of JSON: %s", error)
+        return read_lines(llm.chat(messages(False, limit), max_tokens=max_tokens).text)
+
+    for halving in range(_HALVINGS + 1):
+        try:
+            adapted = _lessons(ask(room >> halving)[:max_insights], active)
+            break
+        except ContextLengthError:
+            if halving == _HALVINGS or not examples:
+                raise
+    if not adapted:
+        log.warning("the model adapted none of the %d insights", len(active))
+    return adapted
+
+
+def read_lines(text: str) -> list[tuple[int, str]]:
+    """(number, text) of each line that begins with a number; of any text, and never raises."""
+    found = (_LINE.match(line) for line in text[:20_000].split("\n"))
+    return [(int(line["number"]), line["text"].strip(" *_`")) for line in found if line]
+
+
+def _schema(insights: int, most: int) -> dict[str, Any]:
+    properties = {
+        "number": {"type": "integer", "minimum": 1, "maximum": insights},
+        "text": {"type": "string", "minLength": 1, "maxLength": 200},
+    }
+    item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {"type": "array", "maxItems": most, "items": item}
+
+
+def _entries(value: Any) -> list[tuple[int, str]]:
+    return [(entry["number"], entry["text"]) for entry in value]
+
+
+def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> list[Lesson]:
+    made: dict[str, Lesson] = {}
+    for number, text in entries:
+        words = same_words(text)
+        if not words or words in made:
+            continue
+        # A number that is none says that the insight came from them all.
+        found = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
+        made[words] = Lesson(
+            kind="insight",
+            text=clean(text, LONGEST),
+            importance=max(lesson.importance for lesson in found),
+            method="expel",
+            origin="transfer",
+            data={"from": [lesson.id for lesson in found]},
+        )
+    return list(made.values())

@@ -1,0 +1,210 @@
+"""How reliably tasks are solved when they are run several times, and what lessons are worth at equal length.
+
+After ERL (figures 2b, 3 and 5; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1; a task counts in a figure
+for k only where it was run k times; an episode that an error of the server ended is no run.
+
+One figure: k, n (tasks that were run at least k times), pass_at (pass@k: at least one of k runs solves the task) and
+pass_hat (pass^k: all of k do), both means over tasks of the unbiased estimates, each with its interval [lo, hi]; rates
+are 0..1, null without tasks. The intervals are Wilson's at 95%, with tasks as trials: exact where each task's estimate
+is 0 or 1, and wider than need be otherwise, as no quantity between 0 and 1 varies more than one that is either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+from typing import Any, TypeVar
+
+from seasoned.errors import DataError
+from seasoned.report import stats
+from seasoned.report.rows import Row, TaskKey
+from seasoned.report.text import share
+from seasoned.retrieve.transcript import tokens
+from seasoned.types import Lesson
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def runs_by_task(rows: Iterable[Row]) -> dict[TaskKey, list[bool]]:
+    """Solved or not, run by run, for each task of one condition: rows of one seed, fold and task are runs of it."""
+    runs: dict[TaskKey, list[bool]] = {}
+    for row in rows:
+        if row.counted:
+            runs.setdefault(row.key, []).append(row.solved)
+    return runs
+
+
+def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = None) -> list[dict[str, Any]]:
+    """pass@k and pass^k with intervals (ERL, figure 3), one figure for each k as described above.
+
+    Args:
+        runs: whether each run of a task solved it.
+        ks: which k; by default 1 up to the least number of runs that a task has.
+
+    Raises:
+        DataError: a k is smaller than 1.
+    """
+    if ks is None:
+        ks = range(1, min((len(each) for each in runs.values() if each), default=0) + 1)
+    figures = []
+    for k in ks:
+        if k < 1:
+            raise DataError(f"k of pass@k is 1 or more, not {k}")
+        counts = [(len(each), sum(each)) for each in runs.values() if len(each) >= k]
+        figure: dict[str, Any] = {"k": k, "n": len(counts)}
+        for name, estimate in (("pass_at", stats.pass_at_k), ("pass_hat", stats.pass_hat_k)):
+            mean = sum(estimate(n, c, k) for n, c in counts) / len(counts) if counts else None
+            figure[name] = mean
+            figure[f"{name}_interval"] = list(interval(mean or 0.0, len(counts)))
+        figures.append(figure)
+    return figures
+
+
+def over_runs(runs: Mapping[Key, Sequence[bool]]) -> dict[str, Any]:
+    """The success rate over several runs, as ERL's tables have it.
+
+    Returns:
+        `rates` (of the first run of every task, of the second, ..), their `mean` and its standard `error` (null for a
+        single run), and `runs` (all episodes); rates are 0..1.
+    """
+    most = max((len(each) for each in runs.values()), default=0)
+    rates = []
+    for turn in range(most):
+        made = [each[turn] for each in runs.values() if len(each) > turn]
+        rates.append(sum(made) / len(made))
+    mean, error = stats.mean_and_error(rates) if rates else (None, None)
+    return {"rates": rates, "mean": mean, "error": error, "runs": sum(len(each) for each in runs.values())}
+
+
+def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval for the mean of n quantities that lie between 0 and 1; without any, (0.0, 1.0).
+
+    Raises:
+        DataError: the mean or the level is out of range.
+    """
+    if not 0 <= mean <= 1 or not 0 < level < 1:
+        raise DataError(f"a mean of rates and a level lie between 0 and 1: got {mean} and {level}")
+    if n <= 0:
+        return (0.0, 1.0)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    middle = (mean + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
+    return (max(0.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)))
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two lists of guidance, cut to about the same length, and the tokens of each."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    first_tokens: int
+    second_tokens: int
+
+
+def token_matched(
+    first: Sequence[str], second: Sequence[str], *, limit: int | None = None, count: Callable[[str], int] = tokens
+) -> Matched:
+    """Cut two lists of guidance, such as heuristics and trajectories, to equal tokens (ERL, appendix C.1, figure 5).
+
+    Whole pieces stay, from the front. The list with the larger pieces is cut first, and the other one to what is left
+    of it, so that the one with the smaller pieces never has more. Where not even one large piece fits, both are empty.
+
+    Args:
+        first: pieces of guidance, the best first.
+        second: the same of the other kind.
+        limit: at most so many tokens; None: as many as the shorter list has.
+        count: tokens of a piece.
+    """
+    sizes = [[count(piece) for piece in pieces] for pieces in (first, second)]
+    budget = min(sum(sizes[0]), sum(sizes[1]), *([] if limit is None else [limit]))
+    coarse = 0 if max(sizes[0], default=0) >= max(sizes[1], default=0) else 1
+    kept = [0, 0]
+    kept[coarse] = _prefix(sizes[coarse], budget)
+    kept[1 - coarse] = _prefix(sizes[1 - coarse], sum(sizes[coarse][: kept[coarse]]))
+    used = [sum(size[:n]) for size, n in zip(sizes, kept, strict=True)]
+    return Matched(tuple(first[: kept[0]]), tuple(second[: kept[1]]), used[0], used[1])
+
+
+def by_origin(
+    lessons: Iterable[Lesson], rows: Iterable[Row], conditions: Sequence[str] = (), baseline: str = "react"
+) -> list[dict[str, Any]]:
+    """What lessons from successes and from failures are worth by category of task (ERL, figure 2b).
+
+    Args:
+        lessons: heuristics, with `data["success"]`.
+        rows: final test rows, each task once per condition and run.
+        conditions: which ones, such as erl, erl-success and erl-failure; by default all of the rows.
+        baseline: the condition that points are counted from.
+
+    Returns:
+        For each category and then for all (category ""): `lessons` {success, failure} and `conditions` {name: {n,
+        successes, accuracy, interval, points}}; points are percentage points over the baseline, null without it.
+    """
+    made, tested = list(lessons), [row for row in rows if row.counted]
+    names = list(conditions) or list(dict.fromkeys(row.condition for row in tested))
+    table = []
+    for category in (*sorted({row.category for row in tested} - {""}), ""):
+        own = [row for row in tested if category in ("", row.category)]
+        learned = [lesson.data.get("success") for lesson in made if category in ("", lesson.category)]
+        before = _score([row for row in own if row.condition == baseline])["accuracy"]
+        scores = {}
+        for name in names:
+            score = _score([row for row in own if row.condition == name])
+            known = score["accuracy"] is not None and before is not None
+            scores[name] = {**score, "points": 100 * (score["accuracy"] - before) if known else None}
+        counts = {"success": sum(each is True for each in learned), "failure": sum(each is False for each in learned)}
+        table.append({"category": category, "lessons": counts, "conditions": scores})
+    return table
+
+
+def judgements(lessons: Iterable[Lesson], truth: Mapping[str, bool]) -> dict[str, Any]:
+    """How often a model judged its own attempts rightly, where the truth is known (ERL, appendix C.2: 70%).
+
+    Args:
+        lessons: heuristics, with the verdict in `data["judged"]`.
+        truth: whether each attempt succeeded, by its id.
+
+    Returns:
+        n, right, accuracy, interval, and the wrong verdicts as `claimed` (a failure called a success) and `missed`.
+    """
+    pairs = [
+        (lesson.data["judged"], truth[source])
+        for lesson in lessons
+        if isinstance(lesson.data.get("judged"), bool)
+        for source in lesson.sources
+        if source in truth
+    ]
+    right = sum(said == was for said, was in pairs)
+    return {
+        "n": len(pairs),
+        "right": right,
+        "accuracy": share(right, len(pairs)),
+        "interval": list(interval(right / len(pairs) if pairs else 0.0, len(pairs))),
+        "claimed": sum(said and not was for said, was in pairs),
+        "missed": sum(was and not said for said, was in pairs),
+    }
+
+
+def found_again(found: Sequence[Hashable], exhaustive: Sequence[Hashable]) -> float | None:
+    """The share of what scoring everything would choose that a quicker search found; None where it chooses nothing."""
+    wanted = set(exhaustive)
+    return len(wanted & set(found)) / len(wanted) if wanted else None
+
+
+def _prefix(sizes: Sequence[int], budget: int) -> int:
+    """How many pieces from the front fit."""
+    used = 0
+    for place, size in enumerate(sizes):
+        used += size
+        if used > budget:
+            return place
+    return len(sizes)
+
+
+def _score(rows: Sequence[Row]) -> dict[str, Any]:
+    solved = sum(row.solved for row in rows)
+    rate = share(solved, len(rows))
+    return {"n": len(rows), "successes": solved, "accuracy": rate, "interval": list(interval(rate or 0.0, len(rows)))}

@@ -1,0 +1,59 @@
+"""What an attempt consists of, on average: thoughts, actions, words and tokens (ExpeL, table 6).
+
+Always holds: every attempt counts, repeated ones too, but for those that an error of the server ended; a figure that
+the trajectories do not hold is null, never 0.
+
+One condition: condition, n (attempts), and means over them: thoughts (steps with a thought), actions (steps with an
+action), invalid (actions that the environment could not read, from `meta["invalid"]`), prompt_tokens,
+completion_tokens, calls, thought_words, action_words, observation_words (parted by white space; the paper counts
+tokens there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from seasoned.report.rows import Row
+from seasoned.types import Trajectory
+
+_MEANS: dict[str, Callable[[Trajectory], int | None]] = {
+    "thoughts": lambda made: sum(bool(step.thought.strip()) for step in made.steps),
+    "actions": lambda made: sum(bool(step.action.strip()) for step in made.steps),
+    "invalid": lambda made: _invalid(made),
+    "prompt_tokens": lambda made: made.usage.prompt_tokens,
+    "completion_tokens": lambda made: made.usage.completion_tokens,
+    "calls": lambda made: made.usage.calls + made.usage.replayed,
+    "thought_words": lambda made: sum(len(step.thought.split()) for step in made.steps),
+    "action_words": lambda made: sum(len(step.action.split()) for step in made.steps),
+    "observation_words": lambda made: sum(len(step.observation.split()) for step in made.steps),
+}
+
+
+def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory]) -> list[dict[str, Any]]:
+    """The means described above, one dictionary a condition, in the order of the rows.
+
+    Args:
+        attempts: The test attempts that the conditions are judged by.
+        trajectories: What they were; those that no row names are passed over.
+    """
+    known = {trajectory.id: trajectory for trajectory in trajectories}
+    groups: dict[str, list[Trajectory]] = {}
+    for row in attempts:
+        if row.reason != "error" and row.trajectory_id in known:
+            groups.setdefault(row.condition, []).append(known[row.trajectory_id])
+    return [
+        {"condition": name, "n": len(made), **{what: _mean(made, figure) for what, figure in _MEANS.items()}}
+        for name, made in groups.items()
+    ]
+
+
+def _mean(made: Sequence[Trajectory], figure: Callable[[Trajectory], int | None]) -> float | None:
+    figures = [figure(one) for one in made]
+    told = [one for one in figures if one is not None]
+    return sum(told) / len(figures) if len(told) == len(figures) else None
+
+
+def _invalid(made: Trajectory) -> int | None:
+    told = made.meta.get("invalid")
+    return told if isinstance(told, int) and not isinstance(told, bool) else None

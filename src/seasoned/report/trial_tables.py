@@ -1,0 +1,149 @@
+"""The tables of attempts: solved by trial, by category, and what an attempt consists of.
+
+Always holds: published figures are marked as another model's; a figure that is unknown is an em dash, one that makes no
+sense in its place is blank; a table without lines is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from seasoned.report.forms import Column, Line, Table
+from seasoned.report.reference import category_references, step_references, trial_references
+from seasoned.report.text import UNKNOWN, count, gathering, label, one_line, p_value, percent, signed
+
+MAX_CATEGORIES = 40
+
+
+def retried(summary: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """(condition, trials) of those that tried tasks again, the training attempts last."""
+    found = [(str(block["name"]), block["trials"]) for block in summary["conditions"]]
+    found += [(gathering(name), part["trials"]) for name, part in summary["training"]["conditions"].items()]
+    return [(name, trials) for name, trials in found if trials]
+
+
+def trials_table(summary: Mapping[str, Any]) -> Table | None:
+    """Tasks solved in each trial or before (Reflexion, figures 2 and 3; ExpeL, table 2).
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+    """
+    ours = retried(summary)
+    if not ours:
+        return None
+    most = max(len(trials) for _, trials in ours)
+    columns = (
+        Column("condition", number=False),
+        *(Column(f"R{trial}", spare=0 < trial < most - 1) for trial in range(most)),
+        Column("points,\nlast vs R0"),
+        Column("exact\np"),
+        Column("attempts", spare=True),
+    )
+    lines = [_trials_line(name, trials, most) for name, trials in ours]
+    names = {name.casefold() for name, _ in ours}
+    published = [one for one in trial_references(str(summary["run"].get("benchmark", ""))) if one.condition in names]
+    for (source, name), group in groupby(published, key=lambda one: (one.source, one.condition)):
+        rates = {one.trial: one.value for one in group}
+        cells = [f"{rates[trial]:.1f}%" if trial in rates else "" for trial in range(most)]
+        if any(cells):
+            values = {"name": name, "rates": [rates.get(trial) for trial in range(most)]}
+            lines.append(Line((label(name), *cells, "", "", ""), values, source=source))
+    notes = ("R0 is the first attempt. A task is tried again until it is solved, and counts from then on.",)
+    return Table("Solved by trial", columns, tuple(lines), notes)
+
+
+def _trials_line(name: str, trials: Sequence[Mapping[str, Any]], most: int) -> Line:
+    last = trials[-1]
+    cells = (
+        label(name),
+        *(percent(trial["accuracy"]) for trial in trials),
+        *[""] * (most - len(trials)),
+        signed(last["points"]),
+        p_value(last["p"]),
+        str(sum(trial["attempts"] for trial in trials)),
+    )
+    return Line(cells, {"name": name, "trials": list(trials)})
+
+
+def categories_table(summary: Mapping[str, Any]) -> Table | None:
+    """Solved of attempted by category, one column a condition (ExpeL, table 5), and the papers' rates beside it.
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns. Where all is of one category there is no table.
+    """
+    blocks = summary["conditions"]
+    names = sorted({name for block in blocks for name in block["categories"]})
+    if len(names) < 2:
+        return None
+    wanted = {str(block["name"]) for block in blocks} | {"imitation"}
+    published: dict[str, dict[str, float]] = {}
+    for one in category_references(str(summary["run"].get("benchmark", ""))):
+        if one.condition in wanted and one.category in names:
+            published.setdefault(one.condition, {})[one.category] = one.value
+    columns = (
+        Column("category", number=False),
+        *(Column(label(block["name"])) for block in blocks),
+        *(Column(f"{label(name)}\n(paper)", spare=True) for name in published),
+    )
+    lines = []
+    for name in names[:MAX_CATEGORIES]:
+        parts = [block["categories"].get(name) for block in blocks]
+        cells = [f"{part['successes']}/{part['n']}" if part else UNKNOWN for part in parts]
+        rates = [f"{by_name[name]:.0f}%" if name in by_name else "" for by_name in published.values()]
+        values = {"category": name, **{str(block["name"]): part for block, part in zip(blocks, parts, strict=True)}}
+        lines.append(Line((one_line(name, 40) or "(none)", *cells, *rates), values))
+    notes = []
+    if len(names) > MAX_CATEGORIES:
+        notes.append(f"{len(names) - MAX_CATEGORIES} more categories are in summary.json.")
+    if published:
+        notes.append("Columns marked paper are another model's, on other tasks.")
+    return Table("By category", columns, tuple(lines), tuple(notes))
+
+
+def steps_table(summary: Mapping[str, Any]) -> Table | None:
+    """Thoughts, actions, words and tokens of an attempt, on average (ExpeL, table 6).
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+    """
+    if not summary["steps"]:
+        return None
+    columns = (
+        Column("condition", number=False),
+        Column("attempts"),
+        Column("thoughts"),
+        Column("actions"),
+        Column("invalid\nactions"),
+        Column("tokens\nin"),
+        Column("tokens\nout"),
+        Column("calls", spare=True),
+        Column("words,\nthoughts", spare=True),
+        Column("words,\nactions", spare=True),
+        Column("words,\nobservations", spare=True),
+    )
+    lines = [_steps_line(one) for one in summary["steps"]]
+    names = {one["condition"] for one in summary["steps"]}
+    for one in step_references(str(summary["run"].get("benchmark", ""))):
+        if one.condition in names:
+            shown = (f"{figure:.1f}" for figure in (one.thoughts, one.actions, one.invalid))
+            values = {"name": one.condition, "thoughts": one.thoughts, "actions": one.actions, "invalid": one.invalid}
+            lines.append(Line((label(one.condition), "", *shown, *[""] * 6), values, source=one.source))
+    notes = ("Means over the test attempts, repeated ones too; those that a server's error ended are left out.",)
+    return Table("What an attempt consists of", columns, tuple(lines), notes)
+
+
+def _steps_line(one: Mapping[str, Any]) -> Line:
+    def mean(what: str) -> str:
+        return UNKNOWN if one[what] is None else f"{one[what]:.1f}"
+
+    cells = (
+        label(one["condition"]),
+        str(one["n"]),
+        *(mean(what) for what in ("thoughts", "actions", "invalid")),
+        count(round(one["prompt_tokens"])),
+        count(round(one["completion_tokens"])),
+        *(mean(what) for what in ("calls", "thought_words", "action_words", "observation_words")),
+    )
+    return Line(cells, {"name": one["condition"], **one})

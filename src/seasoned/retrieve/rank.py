@@ -1,0 +1,133 @@
+"""Ranking by a language model: scores from 0 to 100 with a reason, and pairs that contradict one another.
+
+After ERL (section 2, figure 9). Always holds: a prompt has at most `room` tokens of items; constant text stands first
+in it, and the task last; a reply that cannot be used costs its own part of the list alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.structured import shorten
+from seasoned.protocols import LLM
+from seasoned.retrieve.ranking import Ranking, Scored, read_ranking
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import tokens
+from seasoned.types import Message
+
+ROOM = 2000
+"""Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
+_TASK = 1200  # characters of the task
+_ENTRY = 34  # tokens of one entry of a reply
+_LEAST = 4  # items that are not parted further where a prompt is too long
+
+
+def rank(
+    llm: LLM, task: str, items: Sequence[str], k: int, *, about: str = "", room: int = ROOM, max_tokens: int = 0
+) -> Ranking:
+    """Let a model score the items that help most with a task (ERL, figure 9).
+
+    A list that is too long for one prompt is scored in parts, each with its own call; a part that the model refuses as
+    too long is halved.
+
+    Args:
+        llm: the model.
+        task: the text of the task.
+        items: each is shown in one line.
+        k: so many of each part are to be picked.
+        about: what kind of tasks these are.
+        room: tokens of items in one prompt (a quarter of their characters).
+        max_tokens: of a reply at least; more is allowed where k needs it.
+
+    Returns:
+        The items that were picked; they can be fewer or more than k, and none where no reply could be read.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    waiting = list(_parts([clean(item) for item in items], room))
+    asked = _Asked(llm, clean(task, _TASK), k, clean(about, 1000), max_tokens)
+    found: list[Ranking] = []
+    while waiting:
+        start, part = waiting.pop(0)
+        try:
+            found.append(_moved(asked.ask(part), start))
+        except ContextLengthError as error:
+            half = len(part) // 2
+            if half < _LEAST:
+                found.append(Ranking(problems=(f"{len(part)} items are too long for the model: {error}",)))
+            else:
+                waiting[:0] = [(start, part[:half]), (start + half, part[half:])]
+    return Ranking(
+        tuple(sorted((each for one in found for each in one.scored), key=lambda each: -each.score)),
+        tuple(pair for one in found for pair in one.contradictions),
+        tuple(problem for one in found for problem in one.problems),
+    )
+
+
+def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
+    """The JSON Schema of a structured reply about so many items."""
+    number = {"type": "integer", "minimum": 1, "maximum": count}
+    entry = {
+        "number": number,
+        "reason": {"type": "string", "maxLength": 60},
+        "score": {"type": "integer", "minimum": 0, "maximum": 100},
+    }
+    item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
+    pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": number}
+    properties = {
+        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": item},
+        "contradictions": {"type": "array", "maxItems": 3, "items": pair},
+    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What stays the same from part to part."""
+
+    llm: LLM
+    task: str
+    k: int
+    about: str
+    max_tokens: int
+
+    def ask(self, items: Sequence[str]) -> Ranking:
+        """One call; a reply without the form that was asked for is read as far as it goes."""
+        wanted = min(self.k, len(items))
+        shown = render_prompt("seasoned.retrieve", "rank.j2", items=items, task=self.task, wanted=wanted)
+        messages: list[Message] = [
+            {"role": "system", "content": render_prompt("seasoned.retrieve", "rank_system.j2", about=self.about)},
+            {"role": "user", "content": shown},
+        ]
+        limit = max(self.max_tokens, _ENTRY * wanted + 40)
+        try:
+            reply = self.llm.chat(messages, schema=ranking_schema(len(items), wanted), max_tokens=limit)
+        except ParseError as error:
+            text = str(getattr(error.reply, "text", ""))
+            found = read_ranking(text, len(items), wanted)
+            return Ranking(found.scored, found.contradictions, (shorten(clean(str(error)), 200), *found.problems))
+        return read_ranking(reply.parsed, len(items), wanted)
+
+
+def _parts(items: Sequence[str], room: int) -> Iterator[tuple[int, list[str]]]:
+    """The items in order, in parts of at most so many tokens, each with the place of its first."""
+    start, used, part = 0, 0, list[str]()
+    for place, item in enumerate(items):
+        size = tokens(f"{place}. {item}\n")
+        if part and used + size > room:
+            yield start, part
+            start, used, part = place, 0, []
+        part.append(item)
+        used += size
+    if part:
+        yield start, part
+
+
+def _moved(ranking: Ranking, by: int) -> Ranking:
+    scored = tuple(Scored(each.place + by, each.score, each.reason) for each in ranking.scored)
+    pairs = tuple((one + by, other + by) for one, other in ranking.contradictions)
+    return Ranking(scored, pairs, ranking.problems)

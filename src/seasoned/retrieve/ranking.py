@@ -1,0 +1,209 @@
+"""Reads the reply of a model that ranked numbered items, whatever its form.
+
+Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; whatever of a reply could
+not be used, or had to be interpreted, is told in a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.llm.structured import read, shorten
+from seasoned.retrieve.render import clean
+
+UNREAD = 50
+"""The score of an item that was picked with a score nobody can read."""
+_REPLY = 20_000
+_MOST = 20  # problems that are told of one reply
+
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_LINE = re.compile(r"[\s*_`#\[(\"-]{0,12}(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?(\d{1,6})(?!\w)(.*)", re.I)
+_SCORE = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)(?:\s{0,2}/\s{0,2}(\d{1,5}))?")
+_SCORED = re.compile(r"\bscore\W{0,6}(-?\d{1,9}(?:\.\d{1,9})?(?:\s{0,2}/\s{0,2}\d{1,5})?)", re.IGNORECASE)
+_GRADES = {"none": 0, "irrelevant": 0, "low": 20, "medium": 50, "moderate": 50, "high": 80, "perfect": 100}
+_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+_TENS = ["ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_NUMBERS = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 1)}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One item of a ranking: its place in the list from 0, its score from 0 to 100, and why."""
+
+    place: int
+    score: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Items by falling score, of equals as they were named; pairs of places that contradict; and what was amiss."""
+
+    scored: tuple[Scored, ...] = ()
+    contradictions: tuple[tuple[int, int], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
+    """Read a ranking of items numbered from 1 to `count`, whatever its form.
+
+    Args:
+        reply: a JSON value, or text with JSON or lines such as "3: 85, same kind of task" in it; untrusted.
+        count: how many items there are.
+        wanted: how many were asked for; fewer are reported.
+
+    Returns:
+        What could be read. Of a number that is named twice the first counts; numbers of no item are passed over; a
+        score nobody can read counts as 50, and one out of range as the nearest end.
+    """
+    problems: list[str] = []
+    value = reply
+    if isinstance(reply, str):
+        text = _THINKING.sub("", reply[:_REPLY]).strip()
+        value, _ = read(text, {})
+        if not isinstance(value, dict | list) or not value:
+            value = list(_lines(text))
+            problems += ["the reply is no JSON, so its lines were read"] if value else []
+    scored: dict[int, Scored] = {}
+    for turn, (number, score, reason) in enumerate(_entries(value)):
+        place = _number(number) - 1
+        if not 0 <= place < count:
+            problems.append(f"it names {shorten(clean(str(number)), 40)!r}, which is none of the {count} items")
+        elif place in scored:
+            problems.append(f"it names number {place + 1} twice, and the first counts")
+        else:
+            points, problem = _points(score, turn)
+            problems += [f"number {place + 1}: {problem}"] if problem else []
+            scored[place] = Scored(place, points, clean(str(reason or ""), 200))
+    if not scored:
+        problems.append(f"it scores nothing: {shorten(clean(str(reply)), 200)!r}")
+    elif wanted is not None and len(scored) < wanted:
+        problems.append(f"it picks {len(scored)} items, and {wanted} were asked for")
+    more = len(problems) - _MOST
+    told = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
+    ordered = sorted(scored.values(), key=lambda each: -each.score)
+    return Ranking(tuple(ordered), _pairs(value, count), told)
+
+
+def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The (number, score, reason) of whatever form: objects, lists, bare numbers, or an object by number."""
+    if isinstance(value, dict) and not _field(value, "number", "id", "index", "lesson", "heuristic"):
+        inner = next((part for part in value.values() if _is_ranking(part)), None)
+        if inner is None:
+            for key, entry in value.items():
+                if _number(key) > 0:
+                    yield (key, *_judgement(entry))
+            return
+        value = inner
+    for entry in value if isinstance(value, list) else [value]:
+        if isinstance(entry, dict):
+            yield (_field(entry, "number", "id", "index", "lesson", "heuristic"), *_judgement(entry))
+        elif isinstance(entry, list | tuple) and entry:
+            yield (entry[0], *_judgement(entry[1:]))
+        else:
+            yield entry, None, ""
+
+
+def _is_ranking(part: Any) -> bool:
+    """Whether it holds entries, unlike ["a reason", 85] or pairs of contradictions."""
+    if isinstance(part, dict):
+        return any(_number(key) > 0 for key in part)
+    return isinstance(part, list) and bool(part) and isinstance(part[0], dict)
+
+
+def _judgement(entry: Any) -> tuple[Any, Any]:
+    """Score and reason of one entry."""
+    if isinstance(entry, dict):
+        return _field(entry, "score", "relevance", "points"), _field(entry, "reason", "rationale", "why")
+    if isinstance(entry, list | tuple):
+        score: Any = next((x for x in entry if isinstance(x, int | float) and not isinstance(x, bool)), None)
+        words = [x for x in entry if isinstance(x, str)]
+        if score is None and words:
+            score = min(words, key=len)
+        return score, max((word for word in words if word is not score), key=len, default="")
+    return entry, ""
+
+
+def _field(entry: Mapping[str, Any], *names: str) -> Any:
+    named = {str(key).strip().lower(): value for key, value in entry.items()}
+    return next((named[name] for name in names if named.get(name) is not None), None)
+
+
+def _lines(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.split("\n"):
+        found = _LINE.match(line)
+        if found:
+            rest = found[2]
+            named = _SCORED.search(rest)
+            points = named[1] if named else next((hit[0] for hit in _SCORE.finditer(rest)), None)
+            if points is not None or rest.strip(" .:-*_`") == "" or any(word in _GRADES for word in _words(rest)):
+                yield {"number": found[1], "score": points or rest, "reason": rest.strip(" .:-*_`")}
+
+
+def _number(value: Any) -> int:
+    """A number of an item as it was written (3, "3", "#3", "lesson 3"); 0 where it is none."""
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, int | float):
+        return int(value) if value == value and abs(value) < 1e9 and value == int(value) else 0
+    found = re.search(r"(?<![\d.-])\d{1,6}(?![\d.])", value[:60]) if isinstance(value, str) else None
+    return int(found[0]) if found else 0
+
+
+def _points(score: Any, turn: int) -> tuple[int, str]:
+    """A score as it was written, and what there is to report of it."""
+    if score is None or score == "":
+        return max(0, 100 - turn), "it has no score, so its place in the reply counts"
+    value, problem = _value(score)
+    if value is None:
+        return UNREAD, f"its score {shorten(clean(str(score)), 40)!r} cannot be read, and counts as {UNREAD}"
+    if not 0 <= value <= 100:
+        problem = f"its score {shorten(clean(str(score)), 40)!r} is not within 0 to 100"
+    return round(min(max(value, 0.0), 100.0)), problem
+
+
+def _value(score: Any) -> tuple[float | None, str]:
+    if isinstance(score, bool) or not isinstance(score, int | float | str):
+        return None, ""
+    if isinstance(score, str):
+        told = "" if score.strip().isdecimal() else f"its score was written as {shorten(clean(score), 40)!r}"
+        found = _SCORE.search(score[:200])
+        if not found:
+            return _worded(score), told
+        of = float(found[2]) if found[2] else 100.0
+        return (100 * float(found[1]) / of if of else None), told
+    if score != score or abs(score) > 1e9:
+        return None, ""
+    return (100.0 * score, f"its score {score} is read as a share") if 0 < score < 1 else (float(score), "")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text[:200].lower())
+
+
+def _worded(text: str) -> float | None:
+    """A score in words, such as "eighty-five" or "very high"."""
+    words = _words(text)
+    numbers = [_NUMBERS[word] for word in words if word in _NUMBERS]
+    if "hundred" in words:
+        return 100.0
+    if numbers:
+        return float(sum(numbers))
+    grade = next((_GRADES[word] for word in words if word in _GRADES), None)
+    if grade is None:
+        return None
+    return float(grade if "very" not in words else min(grade + 10, 100) if grade > 50 else max(grade - 10, 0))
+
+
+def _pairs(value: Any, count: int) -> tuple[tuple[int, int], ...]:
+    """The contradictions that a reply names, as pairs of places, the smaller first; whatever is none is passed over."""
+    named = _field(value, "contradictions") if isinstance(value, dict) else None
+    found: dict[tuple[int, int], None] = {}
+    for pair in named if isinstance(named, list) else ():
+        places = sorted({_number(each) - 1 for each in pair}) if isinstance(pair, list) else []
+        if len(places) == 2 and -1 < places[0] < places[1] < count:
+            found[(places[0], places[1])] = None
+    return tuple(found)

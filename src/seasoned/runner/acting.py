@@ -1,0 +1,149 @@
+"""The conditions of benchmarks whose agent acts in several steps: Act, ReAct, Reflexion, ExpeL and its parts.
+
+Always holds: `policy` of the recipe's agent is who gathers the training attempts and who carries every method, so that
+they differ from their baseline in the guidance alone; `act`, `react` and `choose` are that agent by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from seasoned.agents.react import React
+from seasoned.benchmarks.base import Benchmark
+from seasoned.methods.autoguide import AutoGuide
+from seasoned.methods.expel import ExpeL
+from seasoned.methods.given import Given, read_lessons
+from seasoned.methods.reflexion import Reflexion
+from seasoned.protocols import LLM, Agent, Method
+from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
+from seasoned.runner.recipe import Recipe
+from seasoned.types import Task
+
+Policy = Literal["act", "react", "choose"]
+
+
+def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+    """The agent that gathers and that every method advises: the recipe's `agent.policy`.
+
+    It asks for guidance at each turn where demonstrations are chosen by what happened last.
+    """
+    del training
+    asks = recipe.expel.retrieve_by not in ("task", "random", "none")
+    return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks)
+
+
+def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, asks: bool = False) -> React:
+    """An acting agent under the limits of the recipe and the benchmark."""
+    return React(
+        llm=llm,
+        instruction=benchmark.instruction,
+        examples=benchmark.trajectories,
+        style=policy,
+        max_steps=benchmark.max_turns,
+        repeats=recipe.agent.repeats or None,
+        shots=recipe.agent.examples,
+        think_tokens=recipe.caps.think,
+        action_tokens=recipe.caps.action,
+        temperature=recipe.llm.temperature,
+        asks=asks,
+    )
+
+
+def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: str = "") -> Reflexion:
+    """Reflexion as the recipe's gathering has it, or with another strategy."""
+    return Reflexion(
+        llm=llm,
+        strategy=strategy or recipe.gather.reflect,  # type: ignore[arg-type]
+        examples=benchmark.reflections,
+        about=benchmark.about,
+        max_tokens=2 * recipe.caps.think,
+    )
+
+
+def _acts(policy: Policy) -> MakeAgent:
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+        del training
+        return make_actor(recipe, benchmark, llm, policy)
+
+    return make
+
+
+def _expel(mode: Literal["insights", "retrieve", "both"]) -> MakeMethod:
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        chosen = recipe.expel
+        return ExpeL(
+            llm=llm,
+            about=benchmark.about,
+            mode=mode,
+            chunk=chosen.chunk,
+            k=chosen.k,
+            max_insights=chosen.max_insights,
+            cap=chosen.cap,
+            retrieve_by=chosen.retrieve_by,
+            rerank=chosen.rerank,
+            manual=benchmark.trajectories,
+            compare=chosen.compare,
+            successes=chosen.successes,
+            with_reflections=chosen.with_reflections,
+            human=chosen.human,
+            structured=chosen.structured,
+            seed=recipe.seeds[0],
+            max_tokens=max(400, recipe.caps.think),
+        )
+
+    return make
+
+
+def _asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+    del training
+    return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
+
+
+def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    chosen = recipe.autoguide
+    return AutoGuide(
+        llm,
+        about=benchmark.about,
+        k=chosen.k,
+        by=chosen.by,
+        least=chosen.least,
+        max_tokens=max(200, recipe.caps.think),
+    )
+
+
+def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    del benchmark
+    return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, seed=recipe.seeds[0])
+
+
+def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    del benchmark, llm
+    return Given(read_lessons(recipe.method.given))
+
+
+ACTING = (
+    Condition("act", "actions alone", _acts("act"), acts=True),
+    Condition("react", "thoughts and actions", _acts("react"), acts=True),
+    Condition("choose", "actions chosen among those that follow from what was observed", _acts("choose"), acts=True),
+    Condition("given", "lessons from a file, such as adapted or hand-written ones", actor, _given, acts=True),
+    Condition("retry", "the agent, which tries again", actor, acts=True, retries="none"),
+    Condition("reflexion", "the agent, which reflects and tries again", actor, acts=True, retries="reflexion"),
+    Condition("expel", "insights and own successes", actor, _expel("both"), True, pool="expel", acts=True),
+    Condition("expel-insights", "insights alone", actor, _expel("insights"), True, pool="expel", acts=True),
+    Condition("expel-retrieve", "own successes alone", actor, _expel("retrieve"), True, pool="expel", acts=True),
+    Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, pool="autoguide", acts=True),
+    Condition(
+        "few-shot-trajectories", "own successes, in equal number", actor, _trajectories, True, 1, False, acts=True
+    ),
+    Condition(
+        "expel-reflexion",
+        "insights and own successes, and it tries again",
+        actor,
+        _expel("both"),
+        True,
+        pool="expel",
+        acts=True,
+        retries="reflexion",
+    ),
+)

@@ -1,0 +1,164 @@
+"""Evaluation: each condition learns once from the training attempts and is judged once on the test tasks.
+
+Always holds: the pool of an evaluation is read-only and every recall is checked for leaks; a retry at a test task sees
+what its own earlier attempts came to, and nothing of any other test task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
+
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import Agent, Embedder, Method
+from seasoned.runner.condition import Condition
+from seasoned.runner.episode import Session, episode, meta, with_llm
+from seasoned.runner.executors import run_jobs
+from seasoned.runner.folds import check_no_leak
+from seasoned.runner.gather import guided_by_failures, is_open, training_scope, trial_key
+from seasoned.runner.plan import Block, Plan
+from seasoned.runner.progress import Watch
+from seasoned.runner.redo import mark_learned, shared_key, unlearned
+from seasoned.types import Guidance, Task, Trajectory
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A condition at one point of its learning curve, ready to be evaluated on one block."""
+
+    condition: Condition
+    label: str
+    trained_on: int
+    agent: Agent
+    method: Method | None
+    pool: ExperiencePool | None
+    training: tuple[Trajectory, ...]
+
+
+def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Session) -> list[Entrant]:
+    """Make every condition ready; one that learns does so from the first attempts of its point of the curve, once."""
+    return [
+        _enter(plan, block, condition, n, training, session)
+        for condition in plan.conditions
+        for n in plan.points(condition, block)
+    ]
+
+
+def evaluate(plan: Plan, block: Block, entrants: Sequence[Entrant], session: Session, watch: Watch) -> None:
+    """Evaluate on the test tasks, those of one agent task by task."""
+    # Those of one agent take each task in turn: what their prompts share is still in the server's prefix cache.
+    for agent in dict.fromkeys(entrant.condition.agent for entrant in entrants):
+        group = [entrant for entrant in entrants if entrant.condition.agent is agent]
+        for entrant in group:
+            watch.stage(entrant.label, len(block.test))
+
+        def one(task: Task, group: Sequence[Entrant] = group) -> None:
+            for entrant in group:
+                for trial, made in enumerate(_attempts(plan, block, entrant, task, session)):
+                    if trial:
+                        watch.more(entrant.label)
+                    watch.ended(entrant.label, made)
+
+        run_jobs(one, block.test, plan.workers)
+
+
+def check_parts(plan: Plan, llm: object) -> None:
+    """Make each method and embedder once: what a setting gets wrong is told before anything is spent."""
+    for condition in plan.conditions:
+        if condition.method is not None:
+            condition.method(plan.recipe, plan.blocks[0].benchmark, llm)  # type: ignore[arg-type]
+        if _searches(condition):
+            _embedder(plan.recipe.embedder)
+
+
+def _enter(
+    plan: Plan, block: Block, condition: Condition, trained_on: int, training: Sequence[Trajectory], session: Session
+) -> Entrant:
+    recipe, benchmark = plan.recipe, block.benchmark
+    label = plan.label(condition, block, trained_on)
+    agent = condition.agent(recipe, benchmark, session.llm, block.train)
+    method = condition.method(recipe, benchmark, session.llm) if condition.method else None
+    first = {task.id for task in block.train[:trained_on]}
+    own = tuple(t for t in training if t.task_id in first) if condition.learns else tuple(training)
+    experience = training_scope(session, block)
+    scope = f"{session.run_id}/{plan.pool(condition, block, trained_on)}" if condition.own_pool else experience
+    made = _embedder(recipe.embedder) if _searches(condition) else None
+    if method is not None and condition.learns and condition.own_pool and unlearned(session.store, scope):
+        pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
+        learner = with_llm(method, session.journaled(f"{plan.pool(condition, block, trained_on)}/learn"))
+        learner.learn([t for t in own if t.outcome.reason != "error"], pool)
+        mark_learned(session.store, scope)
+    pool = ExperiencePool(
+        session.store, scope, run_id=session.run_id, embedder=made, experience=experience, read_only=True
+    )
+    return Entrant(condition, label, trained_on, agent, method, pool if method else None, own)
+
+
+def _searches(condition: Condition) -> bool:
+    """Whether it finds trajectories by meaning."""
+    return not condition.own_pool or (condition.method is not None and condition.acts is not False)
+
+
+def _attempts(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session) -> list[Trajectory]:
+    """The attempts of a test episode: one, and where the condition tries again, one more after each failure."""
+    retries = plan.recipe.method.trials if entrant.condition.retries else 0
+    trials: list[Trajectory] = []
+    while is_open(trials, retries):
+        trials.append(_attempt(plan, block, entrant, task, session, len(trials)))
+    return trials
+
+
+def _attempt(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, trial: int) -> Trajectory:
+    """One test attempt; whatever is recalled for it is checked for leaks."""
+    test_ids = frozenset(task.id for task in block.test)
+    worked = frozenset(example.id for example in block.benchmark.trajectories)
+    scope = f"{session.run_id}/{block.name}/{entrant.label}/test"
+    key = f"{block.name}/{entrant.label}/{task.id}"
+    shares = shared_key(block.name, task.id)
+    alike = plan.recipe.llm.temperature == 0
+
+    def recall(progress: Trajectory | None = None) -> Guidance:
+        if entrant.method is None or entrant.pool is None:
+            return Guidance()
+        method = with_llm(entrant.method, session.journaled(shares if alike else f"{key}/recall"))
+        guidance: Guidance = method.recall(task, entrant.pool, progress)
+        check_no_leak(guidance, entrant.training, test_ids, worked)
+        return guidance
+
+    def guided() -> Guidance:
+        strategy = entrant.condition.retries
+        own = guided_by_failures(plan, block, session, task, trial, scope, shares if alike else key, strategy)
+        return joined(recall(), own)
+
+    with closing(block.benchmark.make_env(False)) as env:
+        return episode(
+            session,
+            trial_key(key, trial),
+            scope,
+            entrant.agent,
+            env,
+            task,
+            guided,
+            meta(block, entrant.condition.name, "test", entrant.trained_on, trial),
+            advise=recall,
+            # The same request at temperature 0 has the same answer: asked for one condition, it is known for all.
+            shares=trial_key(shares, trial) if alike else None,
+        )
+
+
+def joined(first: Guidance, second: Guidance) -> Guidance:
+    """Both, the first one's text before the second's."""
+    return Guidance(
+        lessons=(*first.lessons, *second.lessons),
+        demonstrations=(*first.demonstrations, *second.demonstrations),
+        text="\n\n".join(text for text in (first.text, second.text) if text),
+    )
+
+
+@cache
+def _embedder(name: str) -> Embedder:
+    from seasoned.embed import embedder
+
+    return embedder(name)

@@ -1,0 +1,111 @@
+"""Training attempts: one of each task, or several, each after a reflection on the one before.
+
+Always holds: attempts are made once for a seed and fold and shared by all conditions that learn from them; an attempt
+that is in the store is not made again; nothing is recalled for a first attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from seasoned.pool import ExperiencePool
+from seasoned.runner.acting import actor, reflexion
+from seasoned.runner.conditions import dialogue
+from seasoned.runner.episode import Session, episode, meta, with_llm
+from seasoned.runner.executors import run_jobs
+from seasoned.runner.plan import TRAINING, Block, Plan
+from seasoned.runner.progress import Watch
+from seasoned.types import Guidance, Task, Trajectory
+
+
+def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
+    """The training attempts, in the order of the tasks; of one task, in the order of the trials."""
+    watch.stage(TRAINING, len(block.train))
+    if not plan.acts:
+        return run_jobs(lambda task: _attempt(plan, block, session, watch, task, 0), block.train, plan.workers)
+    settings = plan.recipe.gather
+    made: dict[str, list[Trajectory]] = {task.id: [] for task in block.train}
+
+    def again(task: Task) -> None:
+        made[task.id].append(_attempt(plan, block, session, watch, task, len(made[task.id])))
+
+    def until_solved(task: Task) -> None:
+        while is_open(made[task.id], settings.retries):
+            again(task)
+
+    if settings.order == "task-first":
+        run_jobs(until_solved, block.train, plan.workers)
+        return [trajectory for task in block.train for trajectory in made[task.id]]
+    idle = 0
+    while idle < settings.patience:
+        tasks = [task for task in block.train if is_open(made[task.id], settings.retries)]
+        if not tasks:
+            break
+        run_jobs(again, tasks, plan.workers)
+        idle = 0 if any(made[task.id][-1].outcome.success for task in tasks) else idle + 1
+    return [trajectory for task in block.train for trajectory in made[task.id]]
+
+
+def is_open(trials: Sequence[Trajectory], retries: int) -> bool:
+    """Whether a task may be tried (again): not solved, not broken off by a server's error, tries left."""
+    if not trials:
+        return True
+    return len(trials) <= retries and trials[-1].outcome.success is False
+
+
+def training_scope(session: Session, block: Block) -> str:
+    """The pool that the training attempts of a block are in."""
+    return f"{session.run_id}/{block.name}/{TRAINING}"
+
+
+def trial_key(key: str, trial: int) -> str:
+    """The key of an attempt: its episode's, and from the second on which attempt it is."""
+    return key if trial == 0 else f"{key}#{trial}"
+
+
+def guided_by_failures(
+    plan: Plan, block: Block, session: Session, task: Task, trial: int, scope: str, key: str, strategy: str = ""
+) -> Guidance:
+    """What an agent is told before it tries a task again: reflections on its own failures, or what the strategy says.
+
+    Args:
+        plan: the plan of the run.
+        block: its seed and fold.
+        session: what the run shares.
+        task: what is tried again.
+        trial: 0 for the first attempt, which is told nothing.
+        scope: the pool that holds the earlier attempts at this task.
+        key: names the journal of the calls that reflect.
+        strategy: of Reflexion; "" takes the recipe's.
+    """
+    if trial == 0:
+        return Guidance()
+    method = reflexion(plan.recipe, block.benchmark, session.llm, strategy)
+    method = with_llm(method, session.journaled(f"{key}/reflect{trial}"))
+    pool = ExperiencePool(session.store, scope, run_id=session.run_id)
+    method.learn(pool.trajectories(task_id=task.id)[-1:], pool)
+    guidance: Guidance = method.recall(task, pool)
+    return guidance
+
+
+def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Task, trial: int) -> Trajectory:
+    recipe, benchmark = plan.recipe, block.benchmark
+    scope = training_scope(session, block)
+    key = f"{block.name}/{TRAINING}/{task.id}"
+    make = actor if plan.acts else dialogue
+    if trial:
+        watch.more(TRAINING)
+    with closing(benchmark.make_env(True)) as env:
+        made = episode(
+            session,
+            trial_key(key, trial),
+            scope,
+            make(recipe, benchmark, session.llm, block.train),
+            env,
+            task,
+            lambda: guided_by_failures(plan, block, session, task, trial, scope, key),
+            meta(block, TRAINING, "train", 0, trial),
+        )
+    watch.ended(TRAINING, made)
+    return made

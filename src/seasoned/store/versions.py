@@ -1,0 +1,206 @@
+"""Versions of lessons in the store: the history of one, snapshots of all of a scope, what changed between two states,
+and the way back.
+
+A snapshot is a name for a count of the scope's changes, so it takes no room and holds no text of its own. Always holds:
+going back writes new versions and takes none away; what was deleted for good is in no snapshot any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select
+
+from seasoned.errors import StoreError
+from seasoned.store import schema
+from seasoned.store.body import clean_text, from_body
+from seasoned.store.faults import DuplicateRow
+from seasoned.store.lessons import Lessons
+from seasoned.types import Lesson, now
+
+NOW = "now"
+"""The name of the present state."""
+
+_LONGEST_NAME = 200
+_l, _h, _s = schema.lessons.c, schema.lesson_history.c, schema.snapshots.c
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry of a lesson's history: `at` is UTC in ISO 8601, `lesson` the lesson as this change left it."""
+
+    version: int
+    at: str
+    who: str
+    why: str
+    lesson: Lesson
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A name for the state that a scope's lessons were in; `change` counts the scope's changes up to it."""
+
+    scope: str
+    name: str
+    change: int
+    at: str
+    who: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """From one state of a scope to another: lessons that came, lessons that went, and pairs of (before, after)."""
+
+    added: tuple[Lesson, ...] = ()
+    removed: tuple[Lesson, ...] = ()
+    changed: tuple[tuple[Lesson, Lesson], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+class Versions(Lessons):
+    """The part of `Store` that keeps the versions of lessons."""
+
+    def history(self, lesson_id: str) -> list[Change]:
+        """Every state of a lesson, oldest first; empty when there is no such lesson."""
+        with self._read() as connection:
+            rows = connection.execute(
+                select(_h.version, _h.at, _h.who, _h.why, _h.body)
+                .where(_h.lesson_id == clean_text(lesson_id))
+                .order_by(_h.version)
+            ).all()
+        name = f"the history of the lesson {lesson_id}"
+        return [Change(row.version, row.at, row.who, row.why, from_body(Lesson, row.body, name)) for row in rows]
+
+    def add_snapshot(self, scope: str, name: str, *, who: str, why: str = "") -> Snapshot:
+        """Name the present state of a scope.
+
+        Raises:
+            StoreError: when the name is taken in this scope, empty, too long, "now", or a time.
+        """
+        scope, name = clean_text(scope), clean_text(name).strip()
+        if not name or len(name) > _LONGEST_NAME or name == NOW or _time(name):
+            raise StoreError(
+                f"a snapshot's name should be a few words, and neither {NOW!r} nor a time; it was {name[:50]!r}"
+            )
+        try:
+            with self._write() as connection:
+                made = Snapshot(scope, name, self._bump(connection, scope), now(), clean_text(who), clean_text(why))
+                connection.execute(insert(schema.snapshots), vars(made))
+        except DuplicateRow as error:
+            raise StoreError(f"there is a snapshot {name!r} of {scope!r} already; take another name") from error
+        return made
+
+    def snapshots(self, scope: str | None = None) -> list[Snapshot]:
+        """The snapshots of one scope, or of all, oldest first."""
+        wanted = select(schema.snapshots).order_by(_s.at, _s.scope, _s.name)
+        if scope is not None:
+            wanted = wanted.where(_s.scope == clean_text(scope))
+        with self._read() as connection:
+            return [_snapshot(row) for row in connection.execute(wanted)]
+
+    def lessons_at(self, scope: str, when: str) -> list[Lesson]:
+        """The lessons that a scope had, in order of insertion; deleted ones are left out.
+
+        Args:
+            scope: one pool.
+            when: the name of a snapshot; a time in ISO 8601, in UTC where it names no zone; or "now".
+
+        Raises:
+            StoreError: when it is none of these.
+        """
+        scope, when = clean_text(scope), clean_text(when).strip()
+        if when == NOW:
+            return [lesson for lesson in self.lessons(scope) if lesson.status != "deleted"]
+        with self._read() as connection:
+            rows = connection.execute(
+                select(_h.lesson_id, _h.body)
+                .join(schema.lessons, _l.id == _h.lesson_id)
+                .where(_l.scope == scope, _h.version == self._last_version(connection, scope, when))
+                .order_by(_l.seq)
+            ).all()
+        found = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
+        return [lesson for lesson in found if lesson.status != "deleted"]
+
+    def rollback(self, scope: str, when: str, *, who: str, why: str = "") -> Difference:
+        """Bring back the lessons that a scope had, each as a new version; lessons that came later are set "deleted".
+
+        Args:
+            scope: one pool.
+            when: as `lessons_at` takes it.
+            who: who goes back.
+            why: one line for the history of each lesson that changes.
+
+        Returns:
+            What this changed: from the state before to the state now.
+
+        Raises:
+            StoreError: when there is no such snapshot or time.
+        """
+        with self.transaction():
+            wanted = {lesson.id: lesson for lesson in self.lessons_at(scope, when)}
+            before = self.lessons(scope)
+            fresh = []
+            for lesson in before:
+                old = wanted.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
+                if _content(old) != _content(lesson):
+                    fresh.append(old.model_copy(update={"version": lesson.version}))
+            self.update_lessons(fresh, who=who, why=why or f"rolled back to {when}")
+            return difference([x for x in before if x.status != "deleted"], self.lessons_at(scope, NOW))
+
+    def _last_version(self, connection: Connection, scope: str, when: str) -> ColumnElement[int]:
+        """The last version of a lesson up to a snapshot or a time, as a part of a query over lessons."""
+        named = connection.execute(select(_s.change).where(_s.scope == scope, _s.name == when)).scalar()
+        earlier = schema.lesson_history.alias().c
+        time = _time(when)
+        if named is None and time is None:
+            names = ", ".join(connection.execute(select(_s.name).where(_s.scope == scope).order_by(_s.at)).scalars())
+            raise StoreError(
+                f"{when[:80]!r} is neither a snapshot of {scope!r} (there are: {names or 'none'}) nor a time such as "
+                f"2026-05-31T12:00, nor {NOW!r}"
+            )
+        until = earlier.change <= named if named is not None else earlier.at <= time
+        last = select(func.max(earlier.version)).where(earlier.lesson_id == _l.id, until)
+        return last.correlate(schema.lessons).scalar_subquery()
+
+    def _check_versions(self, connection: Connection) -> Iterator[str]:
+        for row in connection.execute(select(_h.lesson_id, _h.version, _h.body).order_by(_h.lesson_id, _h.version)):
+            try:
+                from_body(Lesson, row.body, f"version {row.version} of the lesson {row.lesson_id}")
+            except StoreError as error:
+                yield str(error)
+
+
+def difference(before: Sequence[Lesson], after: Sequence[Lesson]) -> Difference:
+    """What leads from one list of lessons to another; when a lesson was changed does not count as a change."""
+    old, new = ({lesson.id: lesson for lesson in lessons} for lessons in (before, after))
+    return Difference(
+        added=tuple(lesson for lesson in after if lesson.id not in old),
+        removed=tuple(lesson for lesson in before if lesson.id not in new),
+        changed=tuple(
+            (lesson, new[lesson.id])
+            for lesson in before
+            if lesson.id in new and _content(lesson) != _content(new[lesson.id])
+        ),
+    )
+
+
+def _content(lesson: Lesson) -> Lesson:
+    return lesson.model_copy(update={"version": 0, "updated": ""})
+
+
+def _time(text: str) -> str | None:
+    """A time as the history writes it, None where the text is none."""
+    try:
+        read = datetime.fromisoformat(text)
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError):
+        return None
+
+
+def _snapshot(row: Row[tuple[str, ...]]) -> Snapshot:
+    return Snapshot(row.scope, row.name, row.change, row.at, row.who, row.why)

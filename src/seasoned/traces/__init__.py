@@ -1,0 +1,163 @@
+"""Other programs' logs as trajectories, and trajectories as chat lines.
+
+Formats: `react-log` (text logs of ReAct and Reflexion), `messages` (OpenAI-style conversations in JSON lines),
+`inspect` (inspect-ai's logs), `otel` (OpenTelemetry spans of generative AI). Always holds: a file is never run or
+unpickled; secrets are masked before anything is returned; what cannot be read is named, and the rest is returned;
+recording the same file twice adds nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from seasoned.errors import ConfigError, DataError
+from seasoned.pool import ExperiencePool
+from seasoned.traces import inspect_eval, messages, otel, react_log
+from seasoned.traces.conversation import is_message
+from seasoned.traces.source import Found, Problem, digest, json_values, lines, read_bytes, task_name
+from seasoned.trust import mask_value
+from seasoned.types import Trajectory
+
+__all__ = ["FORMATS", "Format", "Imported", "Problem", "read", "record"]
+
+Format = Literal["react-log", "messages", "inspect", "otel"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+_NUMBER = re.compile(r"\d{1,18}")
+_BATCH = 200  # trajectories of one transaction: other writers wait no longer than that
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a file held.
+
+    `repeated` counts attempts that the log tells of a second time (Reflexion's logs print solved tasks again in each
+    trial); they are in `trajectories` once.
+    """
+
+    format: Format
+    trajectories: tuple[Trajectory, ...]
+    problems: tuple[Problem, ...]
+    repeated: int = 0
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are in all."""
+        return sum(len(trajectory.steps) for trajectory in self.trajectories)
+
+    @property
+    def successes(self) -> int:
+        """How many attempts are known to have succeeded."""
+        return sum(trajectory.outcome.success is True for trajectory in self.trajectories)
+
+
+def read(path: Path | str, format: Format | None = None) -> Imported:
+    """Read a log.
+
+    Args:
+        path: the file.
+        format: one of `FORMATS`; None to tell it from the content.
+
+    Raises:
+        ConfigError: the format is none of these.
+        DataError: the file is missing, unreadable, too large, a pickle, packed, or not of the format that was named.
+        MissingExtraError: an inspect-ai log is packed in a way that needs a library which is not installed.
+    """
+    path = Path(path).expanduser()
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"the format should be one of {', '.join(FORMATS)}, but is {format!r}")
+    raw = read_bytes(path)
+    packed = raw.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+    if packed and format not in (None, "inspect"):
+        raise DataError(f"{path} is a zip archive, which is no {format} log: unpack it first")
+    if packed:
+        return _imported("inspect", inspect_eval.read_archive(path, raw, _source("inspect", path)))
+    if format == "react-log":
+        return _imported(format, react_log.read(lines(raw), _source(format, path)))
+    values, problems = json_values(raw) if format or _is_json(raw) else ([], [])
+    told = format or _told(value for _, value in values)
+    if told is None and values and not problems:
+        raise DataError(f"{path} is JSON, but of none of the formats {', '.join(FORMATS)}: see docs/import.md")
+    if told is None:
+        return _imported("react-log", react_log.read(lines(raw), _source("react-log", path)))
+    readers: dict[str, Any] = {"messages": messages.read, "inspect": inspect_eval.read_json, "otel": otel.read}
+    found: Found = readers[told](values, _source(told, path))
+    found.problems[:0] = problems
+    return _imported(told, found)
+
+
+def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ()) -> int:
+    """Store what was read, except what the pool has already.
+
+    Ids follow from the content and the pool's scope, so that the same file adds nothing the second time; neither does
+    a file that `seasoned export` wrote from the same pool.
+
+    Args:
+        imported: from `read`.
+        pool: where to.
+        scopes: of the attempts that count as the pool's, where these are more than its own.
+
+    Returns:
+        How many trajectories were new.
+
+    Raises:
+        StoreError: as the pool raises it.
+    """
+    added = 0
+    named = {trajectory.meta.get("source_id") for trajectory in imported.trajectories} - {None}
+    of_pool = (item.id for scope in scopes or [pool.experience] for item in pool.store.task_texts(scope))
+    exported = named.intersection(of_pool) if named else set()
+    new = [trajectory for trajectory in imported.trajectories if trajectory.meta.get("source_id") not in exported]
+    for start in range(0, len(new), _BATCH):
+        batch = {f"tra-{digest(pool.experience, t.id)}": t for t in new[start : start + _BATCH]}
+        with pool.store.transaction():
+            there = {trajectory.id for trajectory in pool.store.get_trajectories(list(batch))}
+            for own, trajectory in batch.items():
+                if own not in there:
+                    pool.record(trajectory.model_copy(update={"id": own}))
+                    added += 1
+    return added
+
+
+def _imported(format: Format, found: Found) -> Imported:
+    masked = tuple(_masked(trajectory) for trajectory in found.trajectories)
+    return Imported(format, masked, tuple(sorted(found.problems, key=_place)), found.repeated)
+
+
+def _place(problem: Problem) -> int:
+    number = _NUMBER.search(problem.where)
+    return int(number.group()) if number else 0
+
+
+def _masked(trajectory: Trajectory) -> Trajectory:
+    """The trajectory without secrets; its id, which is a hash, stays. Equal texts are the same task, as in `Memory`."""
+    values = {**mask_value(trajectory.model_dump(exclude={"id"})), "id": trajectory.id}
+    return Trajectory.model_validate({**values, "task_id": values["task_id"] or task_name(values["task"])})
+
+
+def _source(format: Format, path: Path) -> dict[str, str]:
+    return {"source": format, "file": path.name}
+
+
+def _is_json(raw: bytes) -> bool:
+    return raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _told(values: Iterable[Any]) -> Format | None:
+    """The format of JSON values: that of the first one which tells."""
+    for value in values:
+        if isinstance(value, list) and any(is_message(item) for item in value):
+            return "messages"
+        if not isinstance(value, dict):
+            continue
+        if isinstance(value.get("eval"), dict):
+            return "inspect"
+        names = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "spans", "traceId", "trace_id")
+        if any(name in value for name in names) or isinstance(value.get("context"), dict):
+            return "otel"
+        if is_message(value) or any(isinstance(value.get(n), list) for n in ("messages", "conversations", "turns")):
+            return "messages"
+    return None

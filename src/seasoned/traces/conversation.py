@@ -1,0 +1,212 @@
+"""Conversations, whoever wrote them down, and the steps that are in them.
+
+A message is read in any of the forms in use: OpenAI's chat and responses, Anthropic's content blocks, OpenTelemetry's
+parts, inspect-ai's, and the from/value pairs of training sets. Always holds: any JSON value gives turns or none, and
+nothing raises; the text of a conversation is kept, and of what is no text its kind in brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.traces.source import texts
+from seasoned.types import Message, Step
+
+_ROLES = {"developer": "system", "human": "user", "ai": "assistant", "gpt": "assistant", "model": "assistant",
+          "function": "tool", "observation": "tool", "bot": "assistant", "agent": "assistant"}  # fmt: skip
+_CALLS = ("tool_call", "tool_use", "function_call")
+_RESULTS = ("tool_call_response", "tool_result", "function_call_output")
+_REASONS = ("reasoning", "thinking", "thought")
+_WORDS = ("text", "content", "reasoning", "thinking", "refusal", "output", "value")
+_THOUGHT = re.compile(r"[ \t]{0,8}thought(?: \d{1,4})?:[ \t]{0,8}", re.IGNORECASE)
+_ACTION = re.compile(r"^[ \t]{0,8}action(?: \d{1,4})?:[ \t]{0,8}", re.IGNORECASE | re.MULTILINE)
+_OBSERVATION = re.compile(r"\s{0,8}observation(?: \d{1,4})?:[ \t]*", re.IGNORECASE)
+_DEEP = 20  # content within content
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool; `arguments` as text, as a rule JSON."""
+
+    name: str
+    arguments: str = ""
+    id: str = ""
+
+    def shown(self) -> str:
+        """The call as an action, as `memory` records calls: `look_up({"city": "Ulm"})`."""
+        return f"{self.name}({self.arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a system, user, assistant or tool; `answers` is the id of the call that a tool's turn answers."""
+
+    role: str
+    text: str = ""
+    thought: str = ""
+    calls: tuple[Call, ...] = ()
+    answers: str = ""
+
+
+def read_turns(messages: Any) -> list[Turn]:
+    """The turns of a list of messages; what is no message is passed over."""
+    return [turn for raw in messages for turn in _turns(raw)] if isinstance(messages, list) else []
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value looks like one message."""
+    return isinstance(value, dict) and isinstance(value.get("role", value.get("from")), str)
+
+
+def _turns(raw: Any) -> Iterator[Turn]:
+    if not isinstance(raw, dict):
+        return
+    if raw.get("type") in (*_CALLS, *_RESULTS, *_REASONS) and "role" not in raw:
+        content: Any = [raw]
+        role = "assistant"
+    else:
+        role = texts(raw.get("role", raw.get("from"))).strip().lower()
+        content = next((raw[name] for name in ("content", "parts", "value") if raw.get(name) is not None), None)
+    role = _ROLES.get(role, role)
+    if role not in ("system", "user", "assistant", "tool"):
+        return
+    parts = _Parts()
+    parts.take(content)
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(raw.get(name), str) and raw.get("type") not in _REASONS:
+            parts.thoughts.append(raw[name])
+    calls = [*parts.calls, *_calls(raw.get("tool_calls")), *_calls([raw.get("function_call")])]
+    text = "\n".join(part for part in parts.texts if part)
+    if role != "assistant":
+        yield from parts.results
+    if role == "tool":
+        failed = raw.get("error")
+        text = text or texts(failed.get("message") if isinstance(failed, dict) else failed)
+        if text or not parts.results:
+            yield Turn("tool", text, answers=texts(raw.get("tool_call_id")))
+    elif text or calls or parts.thoughts:
+        yield Turn(role, text, "\n".join(parts.thoughts), tuple(calls))
+    if role == "assistant":  # tools that ran on the server's side answer within the same message
+        yield from parts.results
+
+
+class _Parts:
+    """The content of one message, taken apart; a class because parts hold parts."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.thoughts: list[str] = []
+        self.calls: list[Call] = []
+        self.results: list[Turn] = []
+
+    def take(self, content: Any, depth: int = 0) -> None:
+        for part in content if isinstance(content, list) else [content]:
+            if isinstance(part, dict) and depth < _DEEP:
+                self._one(part, depth)
+            elif part is not None:
+                self.texts.append(texts(part))
+
+    def _one(self, part: Mapping[str, Any], depth: int) -> None:
+        kind = texts(part.get("type")) or "text"
+        words = next((part[name] for name in _WORDS if part.get(name) is not None), None)
+        if kind in _CALLS:
+            self.calls.extend(_calls([part]))
+        elif kind in _RESULTS:
+            inner = _Parts()
+            answer = next((part[n] for n in ("response", "result", "content", "output") if part.get(n) is not None), "")
+            inner.take(answer if isinstance(answer, list) else texts(answer), depth + 1)
+            ids = (part.get(name) for name in ("tool_use_id", "tool_call_id", "call_id", "id"))
+            self.results.append(Turn("tool", "\n".join(inner.texts), answers=texts(next(filter(None, ids), ""))))
+        elif kind in _REASONS or kind == "summary_text":
+            self.thoughts.append(texts(words))
+        elif kind in ("text", "input_text", "output_text", "refusal") and words is not None:
+            self.texts.append(texts(words))
+        else:
+            self.texts.append(f"[{kind}]")
+
+
+def _calls(raw: Any) -> Iterator[Call]:
+    for call in raw if isinstance(raw, list) else []:
+        if isinstance(call, dict):
+            inner = call["function"] if isinstance(call.get("function"), dict) else call
+            name = texts(inner.get("name") or call.get("function") or call.get("name"))
+            given = next((inner[n] for n in ("arguments", "args", "input") if inner.get(n) is not None), "")
+            if name:
+                yield Call(name, texts(given), texts(call.get("id") or call.get("call_id")))
+
+
+def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
+    """The turns as messages of texts: the calls of a turn stand in `tool_calls` as JSON (see `traces.chat`)."""
+    messages: list[Message] = []
+    for turn in turns:
+        message = {"role": turn.role, "content": turn.text}
+        if turn.thought:
+            message["reasoning_content"] = turn.thought
+        if turn.calls:
+            message["tool_calls"] = texts(
+                [
+                    {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+                    for c in turn.calls
+                ]
+            )
+        if turn.answers:
+            message["tool_call_id"] = turn.answers
+        messages.append(message)
+    return tuple(messages)
+
+
+def task_of(turns: Sequence[Turn]) -> str:
+    """The task: what the user said before the agent did anything."""
+    said: list[str] = []
+    for turn in turns:
+        if turn.role == "assistant":
+            break
+        if turn.role == "user" and turn.text.strip():
+            said.append(turn.text.strip())
+    return "\n\n".join(said)
+
+
+def steps_of(turns: Iterable[Turn]) -> list[Step]:
+    """The steps of a conversation.
+
+    Each call of a tool is a step, with what the tool gave back as its observation; a reply without a call is a step,
+    observed is what the user said next. A reply in the form "Thought: .. Action: .." is taken apart.
+    """
+    made: list[list[str]] = []
+    waiting: list[tuple[str, int]] = []  # calls without an answer: id, place of the step
+    for turn in turns:
+        if turn.role == "assistant":
+            waiting = []
+            if turn.calls:
+                thought = "\n".join(part for part in (turn.thought, turn.text) if part.strip())
+                for place, call in enumerate(turn.calls):
+                    waiting.append((call.id, len(made)))
+                    made.append(["" if place else thought, call.shown(), ""])
+            else:
+                made.append([*_replied(turn), ""])
+        elif turn.role in ("tool", "user") and made:
+            place = len(made) - 1
+            if turn.role == "tool" and waiting:
+                found = next((item for item in waiting if turn.answers and item[0] == turn.answers), waiting[0])
+                waiting.remove(found)
+                place = found[1]
+            said = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
+            made[place][2] = "\n".join(part for part in (made[place][2], said) if part)
+    return [Step(thought=thought, action=action, observation=seen) for thought, action, seen in made]
+
+
+def answer_of(turns: Sequence[Turn]) -> str:
+    """The last reply, if the conversation ends with one that calls nothing."""
+    last = turns[-1] if turns else Turn("user")
+    return last.text.strip() if last.role == "assistant" and not last.calls else ""
+
+
+def _replied(turn: Turn) -> tuple[str, str]:
+    text, thought = turn.text.strip(), ""
+    label, begun = _ACTION.search(text), _THOUGHT.match(text)
+    if label and (begun or label.start() == 0):
+        thought, text = text[begun.end() if begun else 0 : label.start()].strip(), text[label.end() :].strip()
+    return "\n".join(part for part in (turn.thought, thought) if part.strip()), text

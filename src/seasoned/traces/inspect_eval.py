@@ -1,0 +1,228 @@
+"""Logs of inspect-ai: `.eval` files, which are zip archives of JSON, and the one JSON file of its other form.
+
+Read with the standard library. Newer `.eval` files are packed with Zstandard, which Python reads from 3.14 on; before,
+the library `zstandard` does it. Always holds: an entry is unpacked up to a limit and no further, whatever its header
+says; names inside the archive are never used as paths; a sample that cannot be read is a problem, and the others are
+read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, cast
+
+from seasoned.errors import DataError, MissingExtraError
+from seasoned.traces.conversation import answer_of, chat, read_turns, steps_of, task_of
+from seasoned.traces.source import Found, Problem, date, digest, load, make, number, texts, usage, verdict
+from seasoned.types import Outcome, Trajectory, Usage
+
+MAX_ENTRY = 64 * 1024 * 1024
+"""Bytes of one unpacked sample above which it is refused."""
+MAX_UNPACKED = 2 * 1024 * 1024 * 1024
+MAX_ENTRIES = 60_000
+_ZSTD = 93
+_ATTACHED = "attachment://"
+_LIMITS = {"message": "step_limit", "turn": "step_limit", "token": "budget", "cost": "budget", "time": "budget",
+           "working": "budget", "context": "context"}  # fmt: skip
+
+
+def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
+    """The samples of an `.eval` file.
+
+    Args:
+        path: its name, for errors.
+        raw: its bytes.
+        source: what every trajectory's meta says of where it came from.
+
+    Raises:
+        DataError: it is no sound archive, has too many entries, or has no samples.
+        MissingExtraError: it is packed with Zstandard, and nothing here can unpack that.
+    """
+    _check_directory(path, raw)
+    found = Found()
+    seen: Counter[str] = Counter()
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist()}
+            header = next((entries[n] for n in ("header.json", "_journal/start.json") if n in entries), None)
+            about = _entry(archive, raw, header)[0] if header else None
+            left = MAX_UNPACKED
+            for name, entry in entries.items():
+                if not (name.startswith("samples/") and name.endswith(".json")):
+                    continue
+                value, fault, size = _entry(archive, raw, entry, left)
+                left -= size
+                place = f"sample {len(found.trajectories) + len(found.problems) + 1}"
+                if fault:
+                    found.problems.append(Problem(place, fault))
+                else:
+                    _add(found, place, value, about, source, seen)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it anew") from error
+    if not found.trajectories and not found.problems:
+        raise DataError(f"{path} is an archive without samples: an .eval log of inspect-ai was expected")
+    return found
+
+
+def read_json(value: Any, source: Mapping[str, Any]) -> Found:
+    """The samples of a log in its JSON form.
+
+    Args:
+        value: the whole file's value, as the list of what it holds: (place, value).
+        source: what every trajectory's meta says of where it came from.
+    """
+    found = Found()
+    seen: Counter[str] = Counter()
+    for place, log in value:
+        samples = log.get("samples") if isinstance(log, dict) else None
+        if not isinstance(samples, list):
+            found.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
+            continue
+        for count, sample in enumerate(samples, 1):
+            _add(found, f"sample {count}", sample, log, source, seen)
+    return found
+
+
+def _check_directory(path: Path, raw: bytes) -> None:
+    """Refuse an archive with too many entries before the directory is built."""
+    end = raw.rfind(b"PK\x05\x06", max(len(raw) - 65_600, 0))
+    if end < 0 or len(raw) < end + 22:
+        raise DataError(f"{path} is not a sound .eval archive (its directory is missing): copy it anew")
+    entries, size = (int.from_bytes(raw[end + at : end + to], "little") for at, to in ((10, 12), (12, 16)))
+    if entries > MAX_ENTRIES or size > MAX_ENTRIES * 400:
+        raise DataError(f"{path} has more than {MAX_ENTRIES} entries: split the evaluation into several logs")
+
+
+def _entry(
+    archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo, left: int = MAX_UNPACKED
+) -> tuple[Any, str, int]:
+    """(value, fault, unpacked size) of an entry."""
+    limit = min(MAX_ENTRY, left)
+    try:
+        with _opened(archive, raw, entry) as stream:
+            data = stream.read(limit + 1)
+    except MissingExtraError:
+        raise
+    except Exception as error:  # zlib, zstandard and zipfile each have errors of their own
+        return None, f"it cannot be unpacked ({str(error)[:80]})", 0
+    if len(data) > limit:
+        return None, f"it unpacks to more than {limit} bytes", len(data)
+    try:
+        value, fault = load(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return None, "not UTF-8 text", len(data)
+    return value, fault, len(data)
+
+
+def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[bytes]:
+    if entry.compress_type != _ZSTD or hasattr(zipfile, "ZIP_ZSTANDARD"):
+        return archive.open(entry)
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError as error:
+        raise MissingExtraError("inspect", "zstandard") from error
+    at = entry.header_offset
+    if raw[at : at + 4] != b"PK\x03\x04":
+        raise zipfile.BadZipFile("a local header is missing")
+    begin = at + 30 + sum(int.from_bytes(raw[at + n : at + n + 2], "little") for n in (26, 28))
+    packed = raw[begin : begin + entry.compress_size]
+    unpack = zstandard.ZstdDecompressor(max_window_size=2**27)
+    return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
+
+
+def _add(found: Found, place: str, sample: Any, about: Any, source: Mapping[str, Any], seen: Counter[str]) -> None:
+    try:
+        made = _sample(sample, about, {**source, "place": place}, seen)
+    except RecursionError:
+        made = "nested too deeply"
+    if isinstance(made, str):
+        found.problems.append(Problem(place, made))
+    else:
+        found.trajectories.append(made)
+
+
+def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
+    if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
+        return "no sample with a list of messages"
+    attached = sample.get("attachments")
+    messages = _resolved(sample["messages"], attached if isinstance(attached, dict) else {})
+    turns = read_turns(messages)
+    steps = steps_of(turns)
+    if not steps:
+        return "no reply of an assistant in it, so nothing was done"
+    given = sample.get("input")
+    task = (given.strip() if isinstance(given, str) and _ATTACHED not in given else "") or task_of(turns)
+    if not task:
+        return "no task in it: neither an input nor a message of a user before the first reply"
+    header = about.get("eval") if isinstance(about, dict) else None
+    evaluation = header if isinstance(header, dict) else {}
+    benchmark, model = texts(evaluation.get("task")), texts(evaluation.get("model"))
+    epoch = number(sample.get("epoch")) or 1
+    outcome = _outcome(sample, answer_of(turns))
+    same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
+    seen[same] += 1
+    name = texts(sample.get("id"))
+    return make(
+        task,
+        steps,
+        outcome,
+        task_id=f"{benchmark}-{name}" if name else "",
+        benchmark=benchmark,
+        agent=model,
+        messages=chat(turns),
+        usage=_usage(sample.get("model_usage")),
+        created=date(sample.get("started_at")) or date(evaluation.get("created")),
+        occurrence=seen[same] - 1,
+        meta={**meta, "trial": int(epoch) - 1, "scores": _scores(sample), "target": texts(sample.get("target"))},
+    )
+
+
+def _resolved(value: Any, attached: Mapping[str, Any], depth: int = 60) -> Any:
+    """The value with the texts that stand elsewhere in the sample put in their places."""
+    if isinstance(value, str) and value.startswith(_ATTACHED):
+        return attached.get(value.removeprefix(_ATTACHED), value)
+    if depth and isinstance(value, dict):
+        return {key: _resolved(item, attached, depth - 1) for key, item in value.items()}
+    if depth and isinstance(value, list):
+        return [_resolved(item, attached, depth - 1) for item in value]
+    return value
+
+
+def _scores(sample: Mapping[str, Any]) -> dict[str, Any]:
+    scores = sample.get("scores")
+    found = scores.items() if isinstance(scores, dict) else ()
+    return {str(name): score.get("value") for name, score in found if isinstance(score, dict)}
+
+
+def _outcome(sample: Mapping[str, Any], answer: str) -> Outcome:
+    """How a sample ended: the first scorer whose value says so counts."""
+    error = sample.get("error")
+    if error:
+        told = error.get("message") if isinstance(error, dict) else error
+        return Outcome(reason="error", detail=texts(told)[:1000], answer=answer)
+    scores = _scores(sample)
+    success = next((said for value in scores.values() if (said := verdict(value)) is not None), None)
+    reward = next((n for value in scores.values() if (n := number(value)) is not None), None)
+    limit = sample.get("limit")
+    kind = texts(limit.get("type") if isinstance(limit, dict) else limit)
+    reason = _LIMITS.get(kind) or ("answered" if answer else "unfinished")
+    return Outcome(
+        success=success,
+        reward=reward if reward is not None else (None if success is None else float(success)),
+        reason="answered" if success else reason,
+        answer=next((texts(s.get("answer")) for s in _dicts(sample.get("scores")) if s.get("answer")), answer),
+    )
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value.values() if isinstance(item, dict)] if isinstance(value, dict) else []
+
+
+def _usage(raw: Any) -> Usage:
+    """The tokens of all models together."""
+    return usage(_dicts(raw), "input_tokens", "output_tokens", calls=0)

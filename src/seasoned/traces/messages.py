@@ -1,0 +1,119 @@
+"""OpenAI-style conversations in JSON lines, one attempt a line: `{"messages": [..], "success": true, ..}`.
+
+Beside `messages` a line may hold `task`, `task_id`, `category`, `success` (or `correct`), `reward` (or `score`),
+`reason`, `answer`, `steps`, `guidance`, `agent`, `id`, `created`; `seasoned export` writes these, so that a trajectory
+comes back as it was. Files with one message a line are read too. Always holds: a line that is no conversation is a
+problem with its number, and the others are read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from seasoned.traces.conversation import answer_of, chat, is_message, read_turns, steps_of, task_of
+from seasoned.traces.source import Found, Problem, date, digest, make, number, texts, verdict
+from seasoned.types import Outcome, Step, Trajectory
+
+_LISTS = ("messages", "conversations", "conversation", "turns")
+_THREADS = ("conversation_id", "thread_id", "session_id", "trace_id")
+
+
+def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
+    """The attempts in the JSON values of a file.
+
+    Args:
+        values: (place, value), as `source.json_values` gives them.
+        source: what every trajectory's meta says of where it came from.
+    """
+    found = Found()
+    seen: Counter[str] = Counter()
+    for place, value in _joined(values):
+        try:
+            made = _one(value, {**source, "place": place}, seen)
+        except RecursionError:
+            made = "nested too deeply"
+        if isinstance(made, str):
+            found.problems.append(Problem(place, made))
+        else:
+            found.trajectories.append(made)
+    return found
+
+
+def _joined(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Messages that stand one a line, as conversations: by their thread's name, or else from one system message on."""
+    threads: dict[str, tuple[str, list[Any]]] = {}
+    current = ""
+    for place, value in values:
+        if not is_message(value) or any(isinstance(value.get(name), list) for name in _LISTS):
+            yield place, value
+            continue
+        named = next((texts(value[name]) for name in _THREADS if value.get(name)), "")
+        if not named and value.get("role") in ("system", "developer"):
+            current = place
+        threads.setdefault(named or f" {current}", (place, []))[1].append(value)
+    for place, messages in threads.values():
+        yield place, {"messages": messages}
+
+
+def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
+    line = {"messages": value} if isinstance(value, list) else value
+    if not isinstance(line, dict):
+        return "not an object with a list of messages"
+    raw = next((line[name] for name in _LISTS if isinstance(line.get(name), list)), None)
+    if raw is None:
+        return "no list of messages in it"
+    turns = read_turns(raw)
+    given = _steps(line.get("steps"))
+    steps = given or steps_of(turns)
+    if not steps:
+        return "no reply of an assistant in it, so nothing was done"
+    task = texts(line.get("task")).strip() or task_of(turns)
+    if not task:
+        return "no task in it: neither a message of a user before the first reply, nor a `task`"
+    outcome = outcome_of(line, answer_of(turns))
+    same = digest(task, raw, outcome.model_dump(), [step.model_dump() for step in given])
+    seen[same] += 1
+    extra = line.get("meta")
+    names = ("category", "guidance", "agent", "benchmark")
+    return make(
+        task,
+        steps,
+        outcome,
+        task_id=texts(line.get("task_id")),
+        messages=chat(turns),
+        created=date(line.get("created")),
+        occurrence=seen[same] - 1,
+        meta={**(extra if isinstance(extra, dict) else {}), **meta, "source_id": texts(line.get("id"))},
+        **{name: texts(line[name]) for name in names if line.get(name)},
+    )
+
+
+def outcome_of(line: Mapping[str, Any], answer: str) -> Outcome:
+    """How an attempt ended, from what stands beside its messages.
+
+    `success` or `correct` counts; else a `reward` or `score` from 0 to 1, of which 1 alone is success; else it is
+    unknown. The answer is the one given there, or the last reply.
+    """
+    reward = next((n for name in ("reward", "score") if (n := number(line.get(name))) is not None), None)
+    said = next((line[name] for name in ("success", "correct", "reward", "score") if line.get(name) is not None), None)
+    answer = texts(line.get("answer")) or answer
+    return Outcome(
+        success=verdict(said),
+        reward=reward,
+        reason=texts(line.get("reason")) or ("answered" if answer else "unfinished"),
+        answer=answer,
+        detail=texts(line.get("detail")),
+    )
+
+
+def _steps(raw: Any) -> list[Step]:
+    """Steps that are given as such; none where one of them is no step."""
+    made: list[Step] = []
+    for step in raw if isinstance(raw, list) else []:
+        if not isinstance(step, dict):
+            return []
+        said = {name: texts(step.get(name)) for name in ("thought", "action", "observation")}
+        made.append(Step(**said, reward=number(step.get("reward")) or 0.0))
+    return made

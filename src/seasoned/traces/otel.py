@@ -1,0 +1,279 @@
+"""OpenTelemetry spans of generative AI: one attempt a trace.
+
+Read are OTLP JSON (`resourceSpans`, `resourceLogs`, one request a line or a file), and lists of spans as exporters
+print them. Messages are taken from `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions`
+of spans and events, from the events of earlier conventions (`gen_ai.user.message` .. `gen_ai.choice`,
+`gen_ai.content.prompt`), and from the attributes `gen_ai.prompt.0.content`. Always holds: a trace without messages is a
+problem and no attempt; nothing in a span raises.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from seasoned.traces.conversation import Turn, answer_of, chat, read_turns, steps_of, task_of
+from seasoned.traces.otel_messages import messages_of, tool_turn
+from seasoned.traces.source import Found, Problem, date, make, number, texts, usage, verdict
+from seasoned.types import Outcome, Trajectory
+
+_WRAPPERS = ("invoke_agent", "invoke_workflow", "create_agent")
+_NO_CONTENT = (
+    "no messages in it: instrumentations leave them out unless told otherwise, for example with "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+)
+_DEEP = 60
+
+
+@dataclass
+class Span:
+    """A span: what is needed of it. Times are in nanoseconds; events are (name, attributes, body)."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: int
+    attributes: dict[str, Any]
+    failed: str = ""
+    events: list[tuple[str, dict[str, Any], Any]] = field(default_factory=list)
+
+    @property
+    def operation(self) -> str:
+        """Its `gen_ai.operation.name`."""
+        return texts(self.attributes.get("gen_ai.operation.name"))
+
+
+def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
+    """The attempts in the JSON values of a file.
+
+    Args:
+        values: (place, value), as `source.json_values` gives them.
+        source: what every trajectory's meta says of where it came from.
+    """
+    found = Found()
+    spans: list[Span] = []
+    logs: list[Span] = []
+    places: dict[str, str] = {}
+    for place, value in values:
+        try:
+            new, told = list(_spans(value)), list(_logs(value))
+        except RecursionError:
+            new, told = [], []
+        if not new and not told:
+            found.problems.append(Problem(place, "no spans in it"))
+        for span in (*new, *told):
+            places.setdefault(span.trace, place)
+        spans += new
+        logs += told
+    spans = _joined(spans, logs)
+    traces: dict[str, list[Span]] = {}
+    for span in sorted(spans, key=lambda span: span.start):
+        traces.setdefault(span.trace, []).append(span)
+    for trace in places:
+        made = _attempt(traces[trace], {**source, "place": places[trace], "source_trace": trace})
+        if isinstance(made, str):
+            found.problems.append(Problem(f"{places[trace]}, trace {trace[:32]}", made))
+        else:
+            found.trajectories.append(made)
+    return found
+
+
+def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str:
+    names = {key for span in spans for key in span.attributes} | {name for span in spans for name, _, _ in span.events}
+    if not any(name.startswith("gen_ai.") for name in names):
+        return "no span of generative AI in it"
+    turns = _conversation(spans)
+    steps = steps_of(turns)
+    if not steps:
+        return _NO_CONTENT
+    task = task_of(turns)
+    if not task:
+        return "no task in it: no message of a user before the first reply"
+    outcome = _outcome(spans, answer_of(turns))
+    who = ("gen_ai.agent.name", "gen_ai.request.model")
+    agent = next((texts(s.attributes[n]) for n in who for s in spans if s.attributes.get(n)), "")
+    calls = [span for span in spans if number(span.attributes.get("gen_ai.usage.input_tokens")) is not None]
+    calls = [span for span in calls if span.operation not in _WRAPPERS] or calls
+    return make(
+        task,
+        steps,
+        outcome,
+        agent=agent,
+        messages=chat(turns),
+        usage=usage(
+            [span.attributes for span in calls],
+            "gen_ai.usage.input_tokens",
+            "gen_ai.usage.output_tokens",
+            calls=len(calls),
+        ),
+        created=_time(spans[0].start),
+        occurrence=meta["source_trace"],
+        meta=meta,
+    )
+
+
+def _conversation(spans: Sequence[Span]) -> list[Turn]:
+    """One conversation out of the calls of a trace, each of which repeats the history so far."""
+    asked: list[tuple[str, list[Turn], list[Turn]]] = []
+    for span in spans:
+        before, after = messages_of(span.attributes, span.events)
+        if before or after:
+            asked.append((span.operation, read_turns(before), read_turns(after)))
+    told = [call for call in asked if call[0] not in _WRAPPERS] or asked
+    turns: list[Turn] = []
+    have: Counter[Any] = Counter()
+    for _, said, answered in told:
+        here: Counter[Any] = Counter()
+        for turn in said:
+            here[_key(turn)] += 1
+            if here[_key(turn)] > have[_key(turn)]:
+                turns.append(turn)
+                have[_key(turn)] += 1
+        for turn in answered:
+            turns.append(turn)
+            have[_key(turn)] += 1
+    results = {texts(s.attributes.get("gen_ai.tool.call.id")): s for s in spans if s.operation == "execute_tool"}
+    known = {turn.answers for turn in turns if turn.role == "tool"}
+    whole: list[Turn] = []
+    for turn in turns:
+        lacking = [results[call.id].attributes for call in turn.calls if call.id in results and call.id not in known]
+        whole += [turn, *(back for given in lacking if (back := tool_turn(given)))]
+    return whole
+
+
+def _key(turn: Turn) -> tuple[Any, ...]:
+    return turn.role, turn.text.strip(), tuple((call.name, call.arguments) for call in turn.calls)
+
+
+def _outcome(spans: Sequence[Span], answer: str) -> Outcome:
+    graded = [a for span in spans for name, a, _ in span.events if name == "gen_ai.evaluation.result"]
+    graded += [s.attributes for s in spans if "gen_ai.evaluation.score.value" in s.attributes]
+    names = ("gen_ai.evaluation.score.label", "gen_ai.evaluation.score.value")
+    said = [verdict(grade.get(name)) for grade in graded for name in names]
+    success = next((value for value in said if value is not None), None)
+    reward = next((n for grade in graded if (n := number(grade.get(names[1]))) is not None), None)
+    ids = {span.id for span in spans}
+    root = next((span for span in spans if span.parent not in ids), spans[0])
+    if root.failed and success is None:
+        return Outcome(reason="error", detail=root.failed[:1000], answer=answer)
+    reason = "answered" if answer else "unfinished"
+    return Outcome(success=success, reward=reward, reason=reason, answer=answer)
+
+
+def _joined(spans: Iterable[Span], logs: Iterable[Span]) -> list[Span]:
+    """The spans with the events that were logged beside them; events of a span that is not there make one."""
+    owners: dict[tuple[str, str], Span] = {}
+    for span in (*spans, *logs):
+        owner = owners.setdefault((span.trace, span.id), span)
+        if owner is not span:
+            owner.events += span.events
+    return list(owners.values())
+
+
+def _lists(value: Any, *names: str) -> Iterator[Any]:
+    """The items of the first list that a value has under one of the names."""
+    if isinstance(value, dict):
+        yield from next((value[name] for name in names if isinstance(value.get(name), list)), ())
+
+
+def _spans(value: Any) -> Iterator[Span]:
+    """The spans of OTLP's nested form, of a list under `spans`, or the value itself."""
+    for resource in _lists(value, "resourceSpans", "resource_spans"):
+        for scope in _lists(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
+            yield from _spans(scope)
+    for span in _lists(value, "spans"):
+        yield from _spans(span)
+    if isinstance(value, dict) and (trace := _identity(value, "trace")):
+        status = value.get("status")
+        code = texts(status.get("code", status.get("status_code")) if isinstance(status, dict) else status)
+        told = texts(status.get("message", status.get("description"))) if isinstance(status, dict) else ""
+        failed = code.upper().endswith("ERROR") or code == "2"
+        parent = texts(value.get("parentSpanId") or value.get("parent_span_id") or value.get("parent_id"))
+        start = next((value[n] for n in ("startTimeUnixNano", "start_time_unix_nano", "start_time") if value.get(n)), 0)
+        yield Span(
+            trace,
+            _identity(value, "span"),
+            parent.removeprefix("0x"),
+            texts(value.get("name")),
+            _nanoseconds(start),
+            attributes_of(value.get("attributes")),
+            failed=(told or "the root span ended in an error") if failed else "",
+            events=[
+                (_event_name(event), attributes_of(event.get("attributes")), any_value(event.get("body")))
+                for event in _lists(value, "events")
+                if isinstance(event, dict)
+            ],
+        )
+
+
+def _logs(value: Any) -> Iterator[Span]:
+    """Each log record of OTLP's nested form as a span that has this one event."""
+    for resource in _lists(value, "resourceLogs", "resource_logs"):
+        for scope in _lists(resource, "scopeLogs", "scope_logs"):
+            for record in _lists(scope, "logRecords", "log_records"):
+                if isinstance(record, dict) and (trace := _identity(record, "trace")):
+                    given = attributes_of(record.get("attributes"))
+                    name = _event_name(record) or texts(given.get("event.name"))
+                    event = (name, given, any_value(record.get("body")))
+                    start = next((record[n] for n in ("timeUnixNano", "observedTimeUnixNano") if record.get(n)), 0)
+                    yield Span(trace, _identity(record, "span"), "", "", _nanoseconds(start), given, events=[event])
+
+
+def _event_name(event: Mapping[str, Any]) -> str:
+    return texts(event.get("eventName") or event.get("event_name") or event.get("name"))
+
+
+def _identity(value: Mapping[str, Any], what: str) -> str:
+    context = value.get("context")
+    places = (value, context if isinstance(context, dict) else {})
+    found = next((p[n] for p in places for n in (f"{what}Id", f"{what}_id") if p.get(n)), "")
+    return texts(found).removeprefix("0x")
+
+
+def attributes_of(raw: Any) -> dict[str, Any]:
+    """Attributes as a dictionary, from OTLP's list of keys and values or from a dictionary."""
+    if isinstance(raw, dict):
+        return raw
+    pairs = [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
+    return {texts(item.get("key")): any_value(item.get("value")) for item in pairs}
+
+
+def any_value(raw: Any, depth: int = _DEEP) -> Any:
+    """The value that OTLP wraps: `{"stringValue": "x"}` is "x"; a value that is not wrapped stays as it is."""
+    if not isinstance(raw, dict) or len(raw) != 1 or not depth:
+        return raw
+    (name, value), *_ = raw.items()
+    name = name.replace("_", "").lower()
+    if name == "intvalue":
+        whole = number(value)
+        return int(whole) if whole is not None else value
+    if name in ("stringvalue", "doublevalue", "boolvalue", "bytesvalue"):
+        return value
+    if name == "arrayvalue":
+        return [any_value(item, depth - 1) for item in _lists(value, "values")]
+    if name == "kvlistvalue":
+        pairs = [item for item in _lists(value, "values") if isinstance(item, dict)]
+        return {texts(item.get("key")): any_value(item.get("value"), depth - 1) for item in pairs}
+    return raw
+
+
+def _nanoseconds(raw: Any) -> int:
+    """A time in nanoseconds since 1970, from that or from ISO 8601; 0 where it is neither."""
+    whole = number(raw)
+    if whole is not None:
+        return int(raw) if isinstance(raw, int) or texts(raw).isdigit() else int(whole)
+    try:
+        return int(datetime.fromisoformat(texts(raw)).timestamp() * 1e9)
+    except (ValueError, OverflowError, OSError):
+        return 0
+
+
+def _time(nanoseconds: int) -> str:
+    try:
+        return date(datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat()) if nanoseconds > 0 else ""
+    except (ValueError, OverflowError, OSError):
+        return ""

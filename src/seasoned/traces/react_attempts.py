@@ -1,0 +1,131 @@
+"""The attempts that a ReAct or Reflexion log holds, as trajectories.
+
+Always holds: how an attempt ended is what the log says of it, and unknown where it says nothing; a reflection goes with
+the attempt that it was written after, and is guidance to the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seasoned.traces.source import Found, Problem, digest, make, verdict
+from seasoned.types import Outcome, Step, Trajectory
+
+_VERDICT = re.compile(
+    r"\b(?:answer is|answer was) (?P<word>correct|incorrect|wrong)\b|\breward = (?P<reward>[01])\b", re.IGNORECASE
+)
+_FINISH = re.compile(
+    r"[ \t]{0,8}(?:finish|answer|submit)[ \t]{0,2}\[(?P<answer>.*)\][ \t.]{0,8}$", re.IGNORECASE | re.DOTALL
+)
+THOUGHT, ACTION, SEEN = range(3)
+
+
+@dataclass
+class Attempt:
+    """One attempt as it is being read; texts are lists of lines until it is closed."""
+
+    line: int
+    environment: int = -1
+    task: list[str] = field(default_factory=list)
+    steps: list[tuple[list[str], list[str], list[str]]] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)  # reflections it was given
+    after: list[str] = field(default_factory=list)  # the reflection on it
+    gold: str = ""
+    status: bool | None = None
+    score: float | None = None
+    section: str = ""
+    labelled: bool = False
+    ended: bool = False
+
+    def text(self, which: int) -> str:
+        """A part of the last step."""
+        return "\n".join(self.steps[-1][which]).strip()
+
+
+def finished(
+    attempts: Iterable[Attempt], problems: Sequence[Problem], source: Mapping[str, Any], *, repeats: bool
+) -> Found:
+    """The attempts as trajectories, with the trials of each task numbered from 0.
+
+    Args:
+        attempts: in the log's order.
+        problems: what was wrong, in any order.
+        source: what every trajectory's meta says of where it came from.
+        repeats: whether the log prints what was solved before once more in each trial, so that such an attempt is
+            told of a second time and is not a second one.
+    """
+    found = Found(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
+    seen: Counter[str] = Counter()
+    tries: Counter[str] = Counter()
+    latest: dict[str, int] = {}
+    for attempt in attempts:
+        steps = [_step(*step) for step in attempt.steps]
+        task = "\n".join(attempt.task).strip() or _unnamed(attempt, source)
+        outcome = _outcome(attempt, steps)
+        same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
+        if repeats and outcome.success and seen[same]:
+            found.repeated += 1
+            continue
+        reflection = "\n".join(attempt.after).strip()
+        given = "\n".join(attempt.before).strip()
+        earlier = latest.get(task)
+        if given and earlier is not None:
+            _reflect(found.trajectories, earlier, given)
+        meta = {
+            **source,
+            "place": f"line {attempt.line}",
+            "trial": tries[task],
+            "environment": attempt.environment if attempt.environment >= 0 else None,
+            "gold": attempt.gold,
+            "reflection": reflection or (given if earlier is None else ""),
+        }
+        latest[task] = len(found.trajectories)
+        found.trajectories.append(make(task, steps, outcome, meta=meta, guidance=given, occurrence=seen[same]))
+        seen[same] += 1
+        tries[task] += 1
+    return found
+
+
+def _step(thought: list[str], action: list[str], seen: list[str]) -> Step:
+    return Step(
+        thought="\n".join(thought).strip(), action="\n".join(action).strip(), observation="\n".join(seen).strip()
+    )
+
+
+def _unnamed(attempt: Attempt, source: Mapping[str, Any]) -> str:
+    if attempt.environment >= 0:
+        return f"Environment #{attempt.environment}"
+    return str(source.get("file", "")) or "unnamed"
+
+
+def _reflect(trajectories: list[Trajectory], place: int, given: str) -> None:
+    """Give an attempt the reflection that its successor was shown, the last of those, unless it has one."""
+    attempt = trajectories[place]
+    if attempt.outcome.success is not True and "reflection" not in attempt.meta:
+        last = given.split("\n- ")[-1].removeprefix("- ").strip()
+        trajectories[place] = attempt.model_copy(update={"meta": {**attempt.meta, "reflection": last}})
+
+
+def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
+    said = _VERDICT.search(steps[-1].observation)
+    success = attempt.status
+    if success is None and attempt.section:
+        success = {"correct": True, "incorrect": False, "halted": False}.get(attempt.section)
+    if success is None and said:
+        success = said["word"].lower() == "correct" if said["word"] else said["reward"] == "1"
+    if success is None and attempt.score is not None:
+        success = verdict(attempt.score)
+    finish = _FINISH.match(steps[-1].action)
+    reason = "unfinished"
+    if finish:
+        reason = "answered"
+    elif attempt.section == "halted":
+        reason = "step_limit"
+    elif success is not None:
+        reason = "won" if success else "halted"
+    reward = attempt.score if attempt.score is not None else (None if success is None else float(success))
+    return Outcome(success=success, reward=reward, reason=reason, answer=finish["answer"].strip() if finish else "")

@@ -1,0 +1,274 @@
+"""What every reader of a foreign log shares: the file's bytes, its JSON values, what was wrong, and a trajectory's id.
+
+Always holds: nothing is unpickled or run; a file that is too large is refused before it is read; what is wrong inside
+a file is a `Problem` that names the place and quotes nothing of it, and the rest is read all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import DataError
+from seasoned.types import Message, Outcome, Step, Trajectory, Usage, now
+
+MAX_FILE_BYTES = 512 * 1024 * 1024
+MAX_LINE = 16 * 1024 * 1024
+"""Bytes of one line above which it is a broken line."""
+
+_PICKLES = (".pickle", ".pkl", ".joblib", ".pt")
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_LOOKED_AT = 20  # lines that tell whether a file has one JSON value a line
+_GIVE_UP = 1000  # broken values in a file that has none
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be read: where ("line 3"), and why, as a sentence's end."""
+
+    where: str
+    why: str
+
+
+@dataclass
+class Found:
+    """What a reader found: trajectories in the file's order, problems, and how many attempts it was told of twice."""
+
+    trajectories: list[Trajectory] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    repeated: int = 0
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file, whole.
+
+    Raises:
+        DataError: it is missing, a folder, unreadable, too large, a pickle, or packed by a program that is not zip.
+    """
+    if path.suffix.lower() in _PICKLES:
+        raise DataError(_no_pickle(path))
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, but a file was expected: import its files one by one")
+        if (size := path.stat().st_size) > MAX_FILE_BYTES:
+            raise DataError(f"{path} has {size} bytes, more than the {MAX_FILE_BYTES} that are read: split it")
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if raw[:1] == b"\x80" and raw[1:2] <= b"\x0f":
+        raise DataError(_no_pickle(path))
+    for magic, name in _PACKED.items():
+        if raw.startswith(magic):
+            raise DataError(f"{path} is packed with {name}: unpack it first")
+    if not raw.strip():
+        raise DataError(f"{path} is empty, but a log was expected")
+    return raw
+
+
+def lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
+    """The lines of a text as (number from 1, text, ""), or (number, "", why it cannot be read)."""
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raw = raw.decode("utf-16", "replace").encode()
+    for number, line in enumerate(raw.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if len(line) > MAX_LINE:
+            yield number, "", f"longer than {MAX_LINE} bytes"
+            continue
+        try:
+            yield number, line.rstrip(b"\r").decode(), ""
+        except UnicodeDecodeError:
+            yield number, "", "not UTF-8 text"
+
+
+def json_values(raw: bytes) -> tuple[list[tuple[str, Any]], list[Problem]]:
+    """The JSON values of a file, each with its place, and what is none.
+
+    A file is one value, or one value a line, or values one after the other as a console exporter prints them. The
+    items of a list at the top count one by one.
+    """
+    found: list[tuple[str, Any]] = []
+    problems: list[Problem] = []
+    text = raw.decode("utf-8-sig", "replace")
+    whole, fault = load(text)
+    if not fault:
+        found = [("line 1", whole)]
+    elif any(not load(line)[1] for _, line, _ in _first_lines(raw)):
+        for number, line, why in lines(raw):
+            value, fault = (None, why) if why else load(line)
+            if fault and (why or line.strip()):
+                problems.append(Problem(f"line {number}", fault))
+            elif not fault:
+                found.append((f"line {number}", value))
+    else:
+        _one_after_the_other(text, found, problems)
+    return [item for place, value in found for item in _items(place, value)], problems
+
+
+def load(text: str) -> tuple[Any, str]:
+    """The value of a JSON text, or None and why there is none; half a surrogate pair in it becomes U+FFFD."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            flat = json.dumps(value, ensure_ascii=False)
+            value = json.loads(flat.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        return value, ""
+    except RecursionError:
+        return None, "JSON nested too deeply"
+    except ValueError as error:
+        return None, f"not JSON ({str(error)[:80]})"
+
+
+def _first_lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
+    seen = 0
+    for number, line, why in lines(raw):
+        if line[:1] in ("{", "["):
+            yield number, line, why
+        seen += bool(line.strip())
+        if seen >= _LOOKED_AT:
+            return
+
+
+def _items(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list) and value and not all(isinstance(v, dict) and ("role" in v) for v in value):
+        for number, item in enumerate(value, 1):
+            yield f"{place}, item {number}", item
+    else:
+        yield place, value
+
+
+def _one_after_the_other(text: str, found: list[tuple[str, Any]], problems: list[Problem]) -> None:
+    decode = json.JSONDecoder().raw_decode
+    place, line, counted = 0, 1, 0
+    while len(problems) < _GIVE_UP:
+        while place < len(text) and (text[place].isspace() or text[place] == ","):
+            place += 1
+        if place >= len(text):
+            return
+        line += text.count("\n", counted, place)
+        counted = place
+        try:
+            value, place = decode(text, place)
+            found.append((f"line {line}", value))
+        except (ValueError, RecursionError):
+            problems.append(Problem(f"line {line}", "not JSON"))
+            nexts = [at for sign in "{[" if (at := text.find("\n" + sign, place)) >= 0]
+            place = min(nexts) + 1 if nexts else len(text)
+    problems.append(Problem(f"line {line}", "too many broken values: the rest was not read"))
+
+
+def texts(value: Any) -> str:
+    """A value as text: a text as it is, None as "", anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return "[nested too deeply]"
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also one that is written as text; else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+_YES = frozenset(("true", "yes", "pass", "passed", "success", "succeeded", "successful", "correct", "c", "ok", "won"))
+_NO = frozenset(("false", "no", "fail", "failed", "failure", "incorrect", "i", "wrong", "lost", "n"))
+
+
+def verdict(value: Any) -> bool | None:
+    """What a value says of success: a boolean, a number from 0 to 1 (1 alone is success), or a word such as "pass"."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().casefold() in _YES | _NO:
+        return value.strip().casefold() in _YES
+    grade = number(value)
+    return grade >= 1.0 if grade is not None and 0.0 <= grade <= 1.0 else None
+
+
+def date(value: Any) -> str:
+    """A time in ISO 8601 with milliseconds, or "" where the value is none."""
+    try:
+        return datetime.fromisoformat(value).isoformat(timespec="milliseconds") if isinstance(value, str) else ""
+    except ValueError:
+        return ""
+
+
+def digest(*parts: Any) -> str:
+    """Sixteen hexadecimal digits that are the same for the same parts."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def task_name(text: str) -> str:
+    """The id of the task with this text, as `Memory` has it: equal texts are the same task."""
+    return f"task-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def make(
+    task: str,
+    steps: Sequence[Step],
+    outcome: Outcome,
+    *,
+    meta: Mapping[str, Any],
+    messages: Sequence[Message] = (),
+    task_id: str = "",
+    created: str = "",
+    occurrence: int | str = 0,
+    **more: Any,
+) -> Trajectory:
+    """A trajectory whose id follows from what was done, not from when or from which file it was read.
+
+    Args:
+        task: the task's text.
+        steps: what was done.
+        outcome: how it ended.
+        meta: where it came from, and what else the log says.
+        messages: the conversation, where the log holds it.
+        task_id: the log's own name of the task; "" where it has none (`seasoned.traces.read` makes one from the text).
+        created: when it was made, in ISO 8601; now where that is not known.
+        occurrence: what tells it from other attempts that are the same word for word: how many such came before it in
+            the file, or the log's own name of it.
+        more: further fields of `Trajectory`.
+    """
+    said = [step.model_dump() for step in steps]
+    key = digest(task, said, outcome.model_dump(), list(messages), occurrence)
+    return Trajectory(
+        id=f"tra-{key}",
+        task_id=task_id,
+        task=task,
+        steps=tuple(steps),
+        outcome=outcome,
+        messages=tuple(messages),
+        meta={k: v for k, v in meta.items() if v not in (None, "", [], {})},
+        created=created or now(),
+        **more,
+    )
+
+
+def usage(counts: Sequence[Mapping[str, Any]], prompt: str, completion: str, *, calls: int) -> Usage:
+    """Tokens as a log counts them; what is no number counts as zero, and the cost is unknown.
+
+    Args:
+        counts: where the counts stand.
+        prompt: the name of the prompt's tokens in each.
+        completion: the name of the completion's tokens.
+        calls: how many calls of a model they are for.
+    """
+    asked, said = (int(sum(max(number(c.get(name)) or 0.0, 0.0) for c in counts)) for name in (prompt, completion))
+    return Usage(prompt_tokens=asked, completion_tokens=said, calls=calls, cost=None)
+
+
+def _no_pickle(path: Path) -> str:
+    return f"{path} is a pickle. It is never unpickled, as a pickle can run any code: export its rows as JSON lines"

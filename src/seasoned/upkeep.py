@@ -1,0 +1,203 @@
+"""Upkeep of a pool: lessons that say the same, found and merged; and caps on how many there are.
+
+Always holds: nothing is deleted for good, every change has its reason in the history, and a rule neither changes nor
+takes away what a person pinned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seasoned.errors import ConfigError
+from seasoned.pool import ExperiencePool, Who
+from seasoned.types import Lesson, LessonKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+CHARACTERS_A_TOKEN = 4
+"""What a token is taken for: no tokenizer is asked, as each model has its own."""
+
+_BLOCK = 256  # lessons that are compared with all others in one product
+_SLACK = 1e-5  # more than the rounding of a float32 product of unit rows
+_EXACT = 1e-9  # more than that of a float64 one
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lessons that say the same: the one to keep, and the others, each with its cosine to the one that is kept."""
+
+    keep: Lesson
+    others: tuple[tuple[Lesson, float], ...]
+
+
+def near_duplicates(pool: ExperiencePool, *, threshold: float = 0.95, kind: LessonKind | None = None) -> list[Group]:
+    """Active lessons of one kind whose vectors are as near to each other as this, in groups.
+
+    The search is exact. Each lesson is in one group at most: it belongs to the first lesson near enough, in the order
+    pinned, written by a person, importance, age. So all of a group are near to the one that is kept, and a chain of
+    small steps does not end in a group of strangers.
+
+    Args:
+        pool: with an embedder; it is only read.
+        threshold: the least cosine, above 0 and up to 1.
+        kind: only this kind; None for all, each on its own.
+
+    Returns:
+        The groups of two or more, the largest first.
+
+    Raises:
+        ConfigError: when the threshold is out of range, or the pool has no embedder.
+    """
+    if not 0.0 < threshold <= 1.0:
+        raise ConfigError(f"the threshold of near-duplicates should be above 0 and up to 1, and is {threshold}")
+    by_kind: dict[str, list[Lesson]] = {}
+    for lesson in sorted(pool.lessons(kind), key=_worth, reverse=True):  # a stable sort: of equals, the older first
+        by_kind.setdefault(lesson.kind, []).append(lesson)
+    groups = [group for lessons in by_kind.values() for group in _groups(lessons, pool.vectors(lessons), threshold)]
+    return sorted(groups, key=lambda group: -len(group.others))
+
+
+def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", why: str = "") -> list[Lesson]:
+    """Keep one lesson of each group: it gets the sum of the importances and the sources of all; the others are deleted.
+
+    All of it happens or nothing. What a person pinned is left as it is, unless `who` is a person: pinned others stay,
+    and a pinned lesson that is kept gets nothing added. Deleted ones can be brought back, by their history or by a
+    snapshot.
+
+    Args:
+        pool: the one the groups were found in.
+        groups: as `near_duplicates` gives them.
+        who: who merges.
+        why: one line for the history, before what was merged.
+
+    Returns:
+        The lessons that were kept, as they are now.
+
+    Raises:
+        ConflictError: when a lesson was changed since the groups were found; find them again.
+        StoreError: when the pool is read-only.
+    """
+    pool.writable()
+    kept, fresh = [], []
+    for group in groups:
+        others = [lesson for lesson, _ in group.others if who == "person" or not lesson.pinned]
+        if not others:
+            continue
+        told = f"{why}: " if why else ""
+        if who == "person" or not group.keep.pinned:
+            sources = dict.fromkeys(source for lesson in (group.keep, *others) for source in lesson.sources)
+            importance = group.keep.importance + sum(lesson.importance for lesson in others)
+            changed = group.keep.model_copy(update={"importance": importance, "sources": tuple(sources)})
+            fresh.append((changed, f"{told}merged with {_named(others)}, which said the same"))
+        fresh += [
+            (lesson.model_copy(update={"status": "deleted"}), f"{told}merged into {group.keep.id}, which says the same")
+            for lesson in others
+        ]
+        kept.append(group.keep.id)
+    with pool.store.transaction():
+        by_why: dict[str, list[Lesson]] = {}
+        for lesson, reason in fresh:
+            by_why.setdefault(reason, []).append(lesson)
+        for reason, lessons in by_why.items():
+            pool.store.update_lessons(lessons, who=who, why=reason)
+        return [lesson for lesson in map(pool.store.get_lesson, kept) if lesson is not None]
+
+
+def cap(
+    pool: ExperiencePool,
+    *,
+    lessons: int | None = None,
+    tokens: int | None = None,
+    kind: LessonKind | None = None,
+    who: Who = "rule",
+) -> list[Lesson]:
+    """Disable the lessons that are worth least, until at most so many, or so many tokens, are active.
+
+    Kept first are those pinned, then those a person wrote, then by importance, then those changed last.
+
+    Args:
+        pool: whose lessons.
+        lessons: at most so many active ones; None: any number.
+        tokens: at most so many tokens in all, at four characters a token; None: any number.
+        kind: only this kind counts and goes.
+        who: who does it. Pinned lessons count, and go only where this is a person.
+
+    Returns:
+        The lessons that were disabled, as they are now.
+
+    Raises:
+        ConfigError: when no cap is given, or one is negative.
+        StoreError: when the pool is read-only.
+    """
+    if (lessons is None and tokens is None) or min(lessons or 0, tokens or 0) < 0:
+        raise ConfigError("a cap is a number of lessons or of tokens, 0 or more: cap(pool, lessons=1000)")
+    pool.writable()
+    ranked = sorted(pool.lessons(kind), key=lambda x: (*_worth(x), x.updated), reverse=True)
+    count = room = 0
+    over = []
+    for lesson in ranked:
+        count += 1
+        room += tokens_of(lesson)
+        beyond = (lessons is not None and count > lessons) or (tokens is not None and room > tokens)
+        if beyond and (who == "person" or not lesson.pinned):
+            over.append(lesson.model_copy(update={"status": "disabled"}))
+            count -= 1
+            room -= tokens_of(lesson)
+    limits = [f"{limit:,} {what}" for limit, what in ((lessons, "lessons"), (tokens, "tokens")) if limit is not None]
+    return pool.store.update_lessons(over, who=who, why=f"over the cap of {' and '.join(limits)}")
+
+
+def tokens_of(lesson: Lesson) -> int:
+    """About how many tokens a lesson takes in a prompt."""
+    return -(-(len(lesson.key) + len(lesson.text)) // CHARACTERS_A_TOKEN)
+
+
+def _worth(lesson: Lesson) -> tuple[bool, bool, float]:
+    return lesson.pinned, lesson.origin == "person", lesson.importance
+
+
+def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: float) -> list[Group]:
+    """One pass in order: who is in no group yet leads one of all later ones near enough. Blocks share one product."""
+    import numpy as np
+
+    free = np.ones(len(lessons), dtype=bool)
+    groups = []
+    start = 0
+    while start < len(lessons):
+        leaders = np.flatnonzero(free[start:])[:_BLOCK] + start
+        if not len(leaders):
+            break
+        rest = np.flatnonzero(free[leaders[0] :]) + leaders[0]
+        near = vectors[leaders] @ vectors[rest].T >= threshold - _SLACK
+        for row, leader in enumerate(leaders.tolist()):
+            if not free[leader]:
+                continue
+            free[leader] = False
+            candidates = rest[near[row] & free[rest]]
+            cosines = _cosines(vectors[candidates], vectors[leader])
+            enough = cosines >= threshold - _EXACT
+            members = candidates[enough]
+            free[members] = False
+            if len(members):
+                found = zip(members.tolist(), np.minimum(cosines[enough], 1.0).tolist(), strict=True)
+                groups.append(Group(lessons[leader], tuple((lessons[place], score) for place, score in found)))
+        start = int(leaders[-1]) + 1
+    return groups
+
+
+def _cosines(rows: NDArray[np.float32], one: NDArray[np.float32]) -> NDArray[np.float64]:
+    import numpy as np
+
+    wide, single = rows.astype(np.float64), one.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1) * np.linalg.norm(single)
+    cosines: NDArray[np.float64] = wide @ single / lengths
+    return cosines
+
+
+def _named(lessons: Sequence[Lesson], most: int = 5) -> str:
+    ids = ", ".join(lesson.id for lesson in lessons[:most])
+    return ids if len(lessons) <= most else f"{ids} and {len(lessons) - most:,} more"

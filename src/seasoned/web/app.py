@@ -1,0 +1,175 @@
+"""The page's app and its server.
+
+Always holds: an error is a sentence on a page, with a way to try again where that can help, and never a traceback; the
+server listens on this machine alone unless it is told otherwise.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seasoned.errors import ConfigError, ConflictError, MissingExtraError, SeasonedError, StoreError, StoreLockedError
+from seasoned.protocols import Embedder
+from seasoned.store.faults import DATABASE_ERRORS
+from seasoned.store.sql import Store
+from seasoned.web import attempts, changes, lessons, runs, snapshots
+from seasoned.web.guard import FORM, App, guarded
+from seasoned.web.show import show
+from seasoned.web.site import Site
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def make_app(
+    store: Store, *, token: str, runs_folder: Path, embedder: Embedder | None = None, host: str = "127.0.0.1"
+) -> App:
+    """The page as an ASGI application.
+
+    Args:
+        store: what is shown and changed; it stays open.
+        token: the secret that its address carries, at least 16 characters.
+        runs_folder: where the runs' directories are.
+        embedder: for the search by meaning.
+        host: where it will listen; other machines may ask only when this is no loopback address.
+
+    Raises:
+        ConfigError: the token is too short.
+        MissingExtraError: when Starlette is not installed.
+    """
+    if len(token) < 16:
+        raise ConfigError("the token of the page has at least 16 characters: leave it out, and one is made")
+    try:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.responses import RedirectResponse
+        from starlette.routing import Mount, Route
+        from starlette.staticfiles import StaticFiles
+    except ImportError as error:
+        raise MissingExtraError("web", "starlette") from error
+
+    def start(_request: Request) -> Response:
+        return RedirectResponse("/lessons", 303)
+
+    pages: dict[str, Callable[[Request], Response]] = {
+        "/": start,
+        "/lessons": lessons.lesson_list,
+        "/lesson": lessons.lesson_page,
+        "/lesson/add": changes.add_form,
+        "/lesson/edit": changes.edit_form,
+        "/attempts": attempts.attempt_list,
+        "/attempt": attempts.attempt_page,
+        "/runs": runs.run_list,
+        "/run": runs.run_page,
+        "/run/figures": runs.figures,
+        "/run/report": runs.report,
+        "/compare": runs.compare,
+        "/snapshots": snapshots.snapshot_list,
+        "/diff": snapshots.diff_page,
+    }
+    writes: dict[str, Callable[[Request], Response]] = {
+        "/lesson/add": changes.add,
+        "/lesson/edit": changes.edit,
+        "/lesson/do": changes.do,
+        "/snapshots": snapshots.add_snapshot,
+        "/rollback": snapshots.rollback,
+    }
+    static = StaticFiles(directory=str(resources.files("seasoned.web") / "static"))
+    app = Starlette(
+        routes=[
+            *(Route(path, page, methods=["GET"]) for path, page in pages.items()),
+            *(Route(path, page, methods=["POST"]) for path, page in writes.items()),
+            Mount("/static", static),
+        ],
+        exception_handlers={SeasonedError: _sentence, HTTPException: _not_here, Exception: _broken},
+    )
+    app.state.site = Site(store, runs_folder, embedder)
+    away = host not in LOOPBACK
+    return guarded(app, token, [host] if away else [], anywhere=away)
+
+
+def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve until the program is stopped.
+
+    Args:
+        app: what `make_app` made.
+        host: where to listen.
+        port: 0 for a free one.
+        ready: called with the address, without the token, once the port is held.
+
+    Raises:
+        ConfigError: the port cannot be had.
+        MissingExtraError: when uvicorn is not installed.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError("web", "uvicorn") from error
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        held = socket.socket(family, kind, protocol)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(address)
+        held.listen()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(
+            f"{host} with port {port} cannot be used ({error}): give another with --port, or 0 for any"
+        ) from error
+    with closing(held):
+        shown = f"[{host}]" if ":" in host else host
+        ready(f"http://{shown}:{held.getsockname()[1]}/")
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+        )
+        uvicorn.Server(config).run(sockets=[held])
+
+
+def _sentence(request: Request, error: Exception) -> Response:
+    """An error of ours, as a page. A write that failed keeps its fields, to be sent again."""
+    status, title = 400, "That did not work"
+    if isinstance(error, lessons.Missing):
+        status, title = 404, "Not there"
+    elif isinstance(error, ConflictError):
+        status, title = 409, "Somebody else was quicker"
+    elif isinstance(error, StoreLockedError):
+        status, title = 503, "The store is busy"
+    elif isinstance(error, StoreError) and isinstance(error.__cause__, DATABASE_ERRORS):
+        status, title = 503, "The store refused"
+    text = str(error)
+    fields: dict[str, str] = request.scope.get(FORM, {})
+    again = status == 503
+    lesson_id = str(fields.get("id", "")) if status == 409 else ""
+    return show(
+        request,
+        "message.html.j2",
+        status,
+        title=title,
+        sentence=text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."),
+        post=request.method == "POST" and again,
+        again=str(request.url.path) + (f"?{request.url.query}" if request.url.query else "") if again else "",
+        fields=fields,
+        lesson_id=lesson_id,
+    )
+
+
+def _not_here(request: Request, error: Any) -> Response:
+    sentence = "There is nothing under this address." if error.status_code == 404 else "This address is used otherwise."
+    return _plain(request, error.status_code, "Not there", sentence)
+
+
+def _broken(request: Request, _error: Exception) -> Response:
+    sentence = "Something went wrong inside Seasoned. The terminal where it runs says what; nothing was half-written."
+    return _plain(request, 500, "A fault of ours", sentence)
+
+
+def _plain(request: Request, status: int, title: str, sentence: str) -> Response:
+    values: dict[str, Any] = {"post": False, "again": "", "fields": {}, "lesson_id": ""}
+    return show(request, "message.html.j2", status, title=title, sentence=sentence, **values)

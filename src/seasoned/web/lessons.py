@@ -1,0 +1,118 @@
+"""Lessons on the page: the list with its search, and one lesson with all that is known of it.
+
+Always holds: no lesson is changed here (a search by meaning may store vectors, which can be made anew).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from seasoned.errors import ConfigError
+from seasoned.store import pages
+from seasoned.types import LessonKind, LessonStatus
+from seasoned.web.show import show
+from seasoned.web.site import PAGE, asked, partial, place, site_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from seasoned.store.sql import Change
+    from seasoned.types import Lesson
+    from seasoned.web.site import Site
+
+KINDS: tuple[str, ...] = get_args(LessonKind)
+STATES: tuple[str, ...] = get_args(LessonStatus)
+_VERSIONS = 30  # of a lesson's history, shown before somebody asks for all
+_SOURCES = 30
+
+
+def lesson_list(request: Request) -> Response:
+    """The lessons, newest first, or those that a search found."""
+    site = site_of(request)
+    query, scope = asked(request, "q"), asked(request, "scope")
+    kind, status = chosen(request, "kind", KINDS), chosen(request, "status", STATES)
+    by_meaning = bool(asked(request, "by") == "meaning" and query.strip() and site.embedder)
+    if by_meaning:
+        lines, more = site.nearest(query, scope or None, kind or None), False
+    else:
+        found = pages.lesson_page(
+            site.store,
+            scope=scope or None,
+            kind=kind or None,
+            status=status or None,
+            query=query,
+            before=place(request),
+            limit=PAGE + 1,
+        )
+        lines, more = found[:PAGE], len(found) > PAGE
+    asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "by": asked(request, "by")}
+    same = {"lines": lines, "more": more, "asked": asked_for, "by_meaning": by_meaning}
+    if partial(request):
+        return show(request, "lesson_rows.html.j2", **same)
+    return show(
+        request,
+        "lessons.html.j2",
+        **same,
+        scopes=site.store.scopes(),
+        kinds=KINDS,
+        states=STATES,
+        counts=None if query else pages.lesson_counts(site.store, scope or None),
+        meaning=site.embedder is not None,
+    )
+
+
+def lesson_page(request: Request) -> Response:
+    """One lesson: its text, where it came from, where it was shown and how that ended, its history."""
+    site = site_of(request)
+    lesson = find(site, asked(request, "id"))
+    whole = asked(request, "all") == "1"
+    history = site.store.history(lesson.id)
+    sources = lesson.sources if whole else lesson.sources[:_SOURCES]
+    known = pages.attempt_lines(site.store, sources)
+    return show(
+        request,
+        "lesson.html.j2",
+        lesson=lesson,
+        scope=site.store.scope_of(lesson.id) or "",
+        whole=whole,
+        sources=[(source, known.get(source)) for source in sources],
+        uses=pages.uses(site.store, lesson.id),
+        history=pairs(history) if whole else pairs(history)[:_VERSIONS],
+        versions=len(history),
+        flags=[str(flag) for flag in lesson.data.get("flags", ())] if isinstance(lesson.data, dict) else [],
+    )
+
+
+def pairs(history: Sequence[Change]) -> list[tuple[Change, Change | None]]:
+    """Each change with the one before it (None for the first), newest first."""
+    return list(zip(history, [None, *history[:-1]], strict=True))[::-1]
+
+
+def find(site: Site, lesson_id: str) -> Lesson:
+    """The lesson of this id.
+
+    Raises:
+        Missing: there is none.
+    """
+    lesson = site.store.get_lesson(lesson_id)
+    if lesson is None:
+        raise Missing(f"there is no lesson {lesson_id[:80]!r} in this store; it may have been deleted for good")
+    return lesson
+
+
+def chosen(request: Request, name: str, known: tuple[str, ...]) -> str:
+    """A part of the address that is one of these, or "".
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    value = asked(request, name)
+    if value and value not in known:
+        raise ConfigError(f"{name} is one of {', '.join(known)}, and was {value[:40]!r}")
+    return value
+
+
+class Missing(ConfigError):  # noqa: N818 - shown as "not found"
+    """What was asked for is not there."""

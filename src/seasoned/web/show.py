@@ -1,0 +1,146 @@
+"""How things are shown: the templates, what they may call, and differences between two texts.
+
+Always holds: whatever comes from outside is escaped, cut to a readable length, and cannot turn the direction of the
+text around it; a link is built from its parts and nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from seasoned.report.text import UNKNOWN, clean, count, cut, label, one_line
+from seasoned.store.body import clean_text
+
+if TYPE_CHECKING:
+    import jinja2
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from seasoned.types import Lesson
+
+LONG = 4000
+"""Characters of a text that are shown before somebody asks for all of it."""
+_TOKENS = 1200  # words and gaps of a text that are compared
+_DONE = {
+    "added": "The lesson was added.",
+    "waits": "The lesson was added. Its text seems aimed at the model, so it waits in quarantine.",
+    "edited": "The change was saved as a new version.",
+    "same": "Nothing was different, so nothing was saved.",
+    "pin": "Pinned: learning leaves this lesson alone.",
+    "unpin": "No longer pinned: learning may change this lesson.",
+    "disable": "Disabled: it is kept and recalled no more.",
+    "enable": "Enabled: it is recalled again.",
+    "release": "Released from quarantine: it is recalled from now on.",
+    "delete": "Deleted. It can be restored below.",
+    "restore": "Restored.",
+    "rollback": "The earlier version was brought back as a new one.",
+    "purge": "The lesson and its history were deleted for good.",
+    "snapshot": "The present state has a name now.",
+    "rolled": "The earlier state was brought back; each lesson that changed has a new version.",
+}
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The page's templates."""
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("seasoned.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+    )
+    environment.globals.update(
+        link=link, LONG=LONG, difference=difference, moved=moved, verdict=verdict, version=_mark()
+    )
+    environment.filters.update(line=one_line, cut=_beginning, clock=clock, label=label, count=count, or_none=_or_none)
+    return environment
+
+
+def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Response:
+    """A page made of a template."""
+    from starlette.responses import HTMLResponse
+
+    done = _DONE.get(request.query_params.get("done", ""), "")
+    page = templates().get_template(name).render(path=request.url.path, done=done, **values)
+    return HTMLResponse(page, status)
+
+
+def link(path: str, /, **parts: object) -> str:
+    """An address of this page; parts that are empty are left out."""
+    kept = {name: clean_text(str(part)) for name, part in parts.items() if part not in (None, "")}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def clock(stamp: str) -> str:
+    """A time of the store, UTC, as far as a person reads it."""
+    return one_line(stamp[:16].replace("T", " "), 40)
+
+
+def verdict(success: bool | None) -> tuple[str, str]:
+    """How an attempt ended: a word for people, and one for the stylesheet."""
+    return {True: ("solved", "yes"), False: ("failed", "no"), None: ("unknown", "open")}[success]
+
+
+def difference(before: str, after: str) -> list[tuple[str, str]]:
+    """What became of a text: parts marked "same", "gone" or "new", in order; long texts give their ends alone."""
+    old, new = re.findall(r"\s+|\S+", clean(before)), re.findall(r"\s+|\S+", clean(after))
+    if len(old) > _TOKENS or len(new) > _TOKENS:
+        return [("gone", cut(before, 600)), ("new", cut(after, 600))]
+    found: list[tuple[str, str]] = []
+    gone = came = ""
+    for what, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        left, right = "".join(old[i:j]), "".join(new[k:m])
+        if what == "equal" and (left.strip() or not (gone or came)):
+            found += [*_changed(gone, came), ("same", left)]
+            gone = came = ""
+        else:  # a gap between two changed words belongs to the change, or it would be read word by word
+            gone, came = gone + left, came + right
+    return [*found, *_changed(gone, came)]
+
+
+def _changed(gone: str, came: str) -> list[tuple[str, str]]:
+    return [(mark, text) for mark, text in (("gone", gone), ("new", came)) if text]
+
+
+def moved(before: Lesson, after: Lesson) -> list[str]:
+    """What changed from one version of a lesson to the next beside its text, a few words each."""
+    return list(_moved(before.model_dump(), after.model_dump()))
+
+
+def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("status", "kind", "key", "category", "importance"):
+        if before[name] != after[name]:
+            old, new = (
+                f"{one[name]:g}" if name == "importance" else one_line(one[name], 60) for one in (before, after)
+            )
+            yield f"{name}: {old or UNKNOWN} → {new or UNKNOWN}"
+    if before["pinned"] != after["pinned"]:
+        yield "pinned" if after["pinned"] else "no longer pinned"
+    if before["sources"] != after["sources"]:
+        yield f"sources: {len(before['sources'])} → {len(after['sources'])}"
+
+
+def _beginning(text: str, whole: bool = False, limit: int = LONG) -> str:
+    return clean(text) if whole or len(text) <= limit else clean(text[:limit]) + "…"
+
+
+def _or_none(text: object) -> str:
+    return one_line(text, 200) or UNKNOWN
+
+
+def _mark() -> str:
+    from hashlib import sha256
+
+    files = (one for one in (resources.files("seasoned.web") / "static").iterdir() if one.is_file())
+    return sha256(b"".join(one.read_bytes() for one in sorted(files, key=lambda one: one.name))).hexdigest()[:10]

@@ -1,0 +1,80 @@
+"""What the routes share: the store, the runs, and the search by meaning.
+
+Always holds: a part of an address or a form that is missing or of the wrong form gives a sentence; no
+lesson or attempt is changed here.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seasoned.errors import ConfigError
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import Embedder
+from seasoned.store.pages import LessonLine
+from seasoned.store.sql import Store
+from seasoned.web.guard import FORM
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+PAGE = 50
+"""Lines of one page of a list."""
+
+
+@dataclass
+class Site:
+    """A store with the folder of its runs. Without an embedder there is no search by meaning."""
+
+    store: Store
+    runs: Path
+    embedder: Embedder | None = None
+    _pools: dict[str, ExperiencePool] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def nearest(self, text: str, scope: str | None, kind: Any = None) -> list[LessonLine]:
+        """The active lessons nearest in meaning, best first; of all scopes where none is named."""
+        found: list[tuple[float, LessonLine]] = []
+        for name in [scope] if scope else self.store.scopes():
+            with self._lock:
+                pool = self._pools.setdefault(name, ExperiencePool(self.store, name, embedder=self.embedder))
+            found += [(score, LessonLine(0, name, lesson)) for lesson, score in pool.nearest_lessons(text, PAGE, kind)]
+        found.sort(key=lambda one: -one[0])
+        return [line for _, line in found[:PAGE]]
+
+
+def site_of(request: Request) -> Site:
+    """What this app shows."""
+    site: Site = request.app.state.site
+    return site
+
+
+def asked(request: Request, name: str) -> str:
+    """A part of the address, "" where it is missing."""
+    return request.query_params.get(name, "")[:2000]
+
+
+def place(request: Request) -> int | None:
+    """Where the page before ended.
+
+    Raises:
+        ConfigError: it is no number.
+    """
+    before = asked(request, "before")
+    if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
+        raise ConfigError(f"`before` is a place in the list, a whole number, and was {before[:40]!r}")
+    return int(before) if before else None
+
+
+def form(request: Request) -> dict[str, str]:
+    """The fields of a form, with plain line ends."""
+    fields: dict[str, str] = request.scope.get(FORM, {})
+    return {name: text.replace("\r\n", "\n").replace("\r", "\n") for name, text in fields.items()}
+
+
+def partial(request: Request) -> bool:
+    """Whether the script asks for the lines of a list alone."""
+    return request.headers.get("hx-request-type") == "partial"

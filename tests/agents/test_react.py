@@ -1,0 +1,162 @@
+import pytest
+
+from seasoned.agents.react import NO_ACTION, THINKING_ONLY, React
+from seasoned.errors import InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.types import Guidance, Step, Task, Trajectory
+
+
+class Corridor:
+    """Three doors in a row; `open N` wins at the right one. Its choices are the doors not opened yet."""
+
+    def __init__(self):
+        self.opened = []
+
+    def reset(self, task, *, seed=None):
+        self.opened = []
+        return task.text, {"choices": self._left()}
+
+    def step(self, action):
+        name, _, door = action.partition(" ")
+        if name != "open" or door not in "123":
+            return "Nothing happens.", 0.0, False, False, {"invalid": True, "choices": self._left()}
+        self.opened.append(door)
+        won = door == "3"
+        info = {"choices": self._left(), **({"success": True} if won else {})}
+        return f"Door {door} is open.", float(won), won, False, info
+
+    def close(self):
+        pass
+
+    def _left(self):
+        return [f"open {door}" for door in "123" if door not in self.opened]
+
+
+TASK = Task(id="t1", text="Find the door that leads out.", category="doors")
+WORKED = Trajectory(
+    id="manual-1",
+    task_id="manual-1",
+    task="Find the way down.",
+    category="doors",
+    steps=(
+        Step(thought="One door is as good as another.", action="open 2", observation="Door 2 is open."),
+        Step(thought="Not here.", action="open 1", observation="Stairs!"),
+    ),
+)
+
+
+def agent(replies, **settings):
+    model = ScriptedModel(replies)
+    return model, React(llm=model, instruction="You are in a corridor.", examples=(WORKED,), **settings)
+
+
+def test_react_thinks_and_acts_until_it_wins():
+    _, react = agent(["Thought: try the first.\nAction: open 1", "Thought: the last, then.\nAction: open 3"])
+    made = react.run(TASK, Corridor(), Guidance())
+    assert [(s.thought, s.action) for s in made.steps] == [("try the first.", "open 1"), ("the last, then.", "open 3")]
+    assert (made.outcome.success, made.outcome.reason, made.outcome.reward) == (True, "won", 1.0)
+    assert made.agent == "react"
+
+
+def test_the_worked_example_comes_first_and_the_task_last():
+    model, act = agent(["open 3"], style="act")
+    act.run(TASK, Corridor(), Guidance(text="Lessons: doors are numbered."))
+    said = [m["content"] for m in model.requests[0]["messages"]]
+    assert said[1:4] == ["New task.\n\nFind the way down.", "open 2", "Door 2 is open."]
+    assert said[-1] == "New task.\n\nLessons: doors are numbered.\n\nFind the door that leads out."
+    assert "Stairs!" not in "".join(said)
+
+
+def test_demonstrations_take_the_place_of_worked_examples():
+    model, act = agent(["open 3"], style="act")
+    own = WORKED.model_copy(update={"id": "tra-1", "task": "Find the cellar."})
+    made = act.run(TASK, Corridor(), Guidance(demonstrations=(own,)))
+    said = "\n".join(m["content"] for m in model.requests[0]["messages"])
+    assert "Find the cellar." in said
+    assert "Find the way down." not in said
+    assert made.demonstration_ids == ("tra-1",)
+
+
+def test_each_turn_only_appends_to_what_was_sent():
+    model, react = agent(["Thought: a\nAction: open 1", "Action: open 2\nObservation: made up", "Action: open 3"])
+    react.run(TASK, Corridor(), Guidance())
+    first, second, third = (request["messages"] for request in model.requests)
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+    assert "made up" not in str(third)
+
+
+def test_a_thought_is_no_step_but_three_in_a_row_are():
+    _, react = agent(["Thought: a", "Thought: b", "Action: open 1", "Thought: c", "Thought: d", "Thought: e", "open 3"])
+    made = react.run(TASK, Corridor(), Guidance())
+    assert [s.action for s in made.steps] == ["open 1", "N/A", "open 3"]
+    assert made.steps[1].observation == THINKING_ONLY
+
+
+def test_what_is_no_action_is_told_so():
+    _, react = agent(["", "open 3"], style="act")
+    made = react.run(TASK, Corridor(), Guidance())
+    assert made.steps[0].observation == NO_ACTION
+    assert made.outcome.success is True
+
+
+def test_steps_run_out():
+    _, act = agent(["open 1", "open 2"], style="act", max_steps=2)
+    made = act.run(TASK, Corridor(), Guidance())
+    assert (made.outcome.success, made.outcome.reason) == (False, "step_limit")
+
+
+def test_the_same_action_with_the_same_answer_again_and_again_is_a_loop():
+    _, act = agent(["look"] * 9, style="act", repeats=3)
+    made = act.run(TASK, Corridor(), Guidance())
+    assert made.outcome.reason == "loop"
+    assert len(made.steps) < 9
+
+
+def test_choose_is_held_to_what_follows_from_the_observations():
+    model, choose = agent(['"open 1"', '"open 3"'], style="choose")
+    made = choose.run(TASK, Corridor(), Guidance())
+    assert made.outcome.success is True
+    assert [r["schema"]["enum"] for r in model.requests] == [["open 1", "open 2", "open 3"], ["open 2", "open 3"]]
+
+
+def test_a_server_that_fails_is_no_failure_of_the_task():
+    class Gone:
+        name = "gone"
+
+        def chat(self, messages, **options):
+            raise InfrastructureError("the server is gone")
+
+    made = React(llm=Gone(), instruction="x").run(TASK, Corridor(), Guidance())
+    assert (made.outcome.success, made.outcome.reason) == (None, "error")
+
+
+def test_it_asks_for_guidance_at_each_turn_if_told_to():
+    seen = []
+
+    def advise(progress):
+        seen.append([s.action for s in progress.steps])
+        return Guidance(text="Try the far end.")
+
+    model, act = agent(["open 1", "open 3"], style="act", asks=True)
+    made = act.run(TASK, Corridor(), Guidance(), advise)
+    assert seen == [["open 1"]]
+    assert model.requests[1]["messages"][-1]["content"] == "Door 1 is open.\nTry the far end."
+    assert "far end" in made.guidance
+
+
+def test_demonstrations_that_fit_better_on_the_way_take_the_first_ones_place():
+    own = WORKED.model_copy(update={"id": "tra-1", "task": "Find the cellar."})
+    model, act = agent(["open 1", "open 3"], style="act", asks=True)
+    made = act.run(TASK, Corridor(), Guidance(), lambda progress: Guidance(demonstrations=(own,)))
+    first, second = ([m["content"] for m in request["messages"]] for request in model.requests)
+    assert "New task.\n\nFind the way down." in first
+    assert "New task.\n\nFind the cellar." in second
+    assert second[-3:] == ["New task.\n\nFind the door that leads out.", "open 1", "Door 1 is open."]
+    assert made.demonstration_ids == ("tra-1",)
+
+
+@pytest.mark.parametrize("shots", [0, 1])
+def test_as_many_examples_as_asked_for(shots):
+    _, act = agent([], style="act", shots=shots)
+    assert len(act._manual(TASK)) == shots

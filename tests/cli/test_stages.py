@@ -1,0 +1,52 @@
+"""`seasoned gather|learn|evaluate`: one after the other, with a person in between."""
+
+from pathlib import Path
+
+import pytest
+
+
+def test_the_stages_one_by_one_come_to_a_whole_run(cli, model):
+    gathered = cli("gather", "small.toml", "-q", "--json").json
+    assert (gathered["done"], gathered["next"]) == ("gather", "learn")
+    assert cli("lessons", "list", "--json").json == []
+    learned = cli("learn", "last", "-q", "--json").json
+    assert learned["path"] == gathered["path"]
+    assert cli("lessons", "list", "--kind", "note", "--json").json
+    assert not (Path(learned["path"]) / "summary.json").exists()
+    done = cli("evaluate", "last", "-q", "--json")
+    assert done.code == 0
+    assert [block["name"] for block in done.json["conditions"]] == ["disabled", "expnote"]
+    assert (Path(done.json["path"]) / "report.html").is_file()
+
+
+def test_no_stage_makes_what_is_there_again(cli, model, apprentice):
+    cli("gather", "small.toml", "-q")
+    calls = apprentice.calls
+    cli("learn", "last", "-q")
+    assert apprentice.calls == calls
+    cli("evaluate", "last", "-q")
+    calls = apprentice.calls
+    assert cli("evaluate", "last", "-q").code == 0
+    assert apprentice.calls == calls
+
+
+def test_what_a_person_changes_in_between_is_what_is_recalled(cli, model, folder):
+    cli("gather", "small.toml", "-q", "-c", "train=20")
+    cli("learn", "last", "-q")
+    for lesson in cli("lessons", "list", "--json").json:
+        assert cli("lessons", "edit", lesson["id"], "--text", "changed by hand", "--why", "a test").code == 0
+    done = cli("evaluate", "last", "-q", "--json").json
+    told = (Path(done["path"]) / "trajectories.jsonl").read_text(encoding="utf-8")
+    assert "changed by hand" in told
+
+
+def test_a_person_is_told_what_comes_next(cli, model):
+    done = cli("gather", "small.toml", "-q")
+    assert "Go on with: seasoned learn" in done.out
+
+
+@pytest.mark.parametrize("stage", ["learn", "evaluate"])
+def test_a_run_that_is_not_there_is_one_sentence(cli, stage):
+    done = cli(stage, "none-such")
+    assert done.code == 1
+    assert "there is no run 'none-such'" in done.err

@@ -1,0 +1,143 @@
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.memory.chat import read_chat
+from seasoned.types import Step
+
+
+def call(name, arguments, call_id="c1"):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def test_tool_calls_are_steps_with_their_results():
+    chat = read_chat(
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Where is order 17?"},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [call("look", '{"id": 17}'), call("log", "", "c2")],
+            },
+            {"role": "tool", "tool_call_id": "c2", "content": "logged"},
+            {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "shipped"}]},
+            {"role": "assistant", "content": "It was shipped."},
+            {"role": "user", "content": "Thanks."},
+        ]
+    )
+    assert chat.steps == [
+        Step(thought="I look.", action='look({"id": 17})', observation="shipped"),
+        Step(action="log()", observation="logged"),
+        Step(action="It was shipped.", observation="Thanks."),
+    ]
+    assert [(m["role"], m["content"]) for m in chat.messages] == [
+        ("system", "Be brief."),
+        ("user", "Where is order 17?"),
+        ("assistant", "I look."),
+        ("assistant", 'look({"id": 17})'),
+        ("assistant", "log()"),
+        ("user", "logged"),
+        ("user", "shipped"),
+        ("assistant", "It was shipped."),
+        ("user", "Thanks."),
+    ]
+    assert chat.broken == 0
+
+
+def test_items_of_responses():
+    chat = read_chat(
+        [
+            {"role": "developer", "content": [{"type": "input_text", "text": "Be brief."}]},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Where?"}]},
+            {"type": "reasoning", "summary": []},
+            {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "shipped"},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Shipped."}]},
+        ]
+    )
+    assert chat.steps == [Step(action="look({})", observation="shipped"), Step(action="Shipped.")]
+    assert [m["role"] for m in chat.messages] == ["system", "user", "assistant", "user", "assistant"]
+    assert chat.broken == 0
+
+
+def test_objects_of_the_sdk():
+    from openai.types.chat import ChatCompletionMessage
+
+    made = ChatCompletionMessage.model_validate(
+        {"role": "assistant", "content": None, "tool_calls": [call("look", '{"id": 17}')]}
+    )
+    chat = read_chat([made, SimpleNamespace(role="tool", tool_call_id="c1", content="shipped")])
+    assert chat.steps == [Step(action='look({"id": 17})', observation="shipped")]
+
+
+def test_the_old_way_to_call_and_results_without_an_id():
+    chat = read_chat(
+        [
+            {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": {"id": 17}}},
+            {"role": "function", "name": "look", "content": "shipped"},
+            {"role": "tool", "content": "nobody asked"},
+        ]
+    )
+    assert chat.steps == [Step(action='look({"id": 17})', observation="shipped"), Step(observation="nobody asked")]
+
+
+def test_a_react_dialogue_in_plain_messages():
+    chat = read_chat(
+        [
+            {"role": "user", "content": "You are in a room."},
+            {"role": "assistant", "content": "> look"},
+            {"role": "user", "content": "A lamp."},
+            {"role": "assistant", "content": "> take lamp"},
+        ]
+    )
+    assert chat.steps == [Step(action="> look", observation="A lamp."), Step(action="> take lamp")]
+
+
+def test_what_is_no_text_is_named_by_its_kind():
+    parts = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": "data:.."}}, 17]
+    chat = read_chat([{"role": "user", "content": parts}, {"role": "assistant", "content": None, "refusal": "No."}])
+    assert [m["content"] for m in chat.messages] == ["See\n[image_url]", "No."]
+
+
+class Hostile:
+    """An object of somebody's that fails at everything."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+class Broken:
+    def model_dump(self):
+        raise ValueError("no")
+
+
+ODD = [None, 17, "text", [], {}, {"role": "wizard"}, {"role": ["user"]}, object, Hostile, Broken]
+
+
+@pytest.mark.parametrize("item", ODD)
+def test_what_cannot_be_read_is_counted(item):
+    item = item() if isinstance(item, type) else item
+    chat = read_chat([{"role": "user", "content": "a"}, item, {"role": "user", "content": "b"}])
+    assert chat.broken == 1
+    assert [m["content"] for m in chat.messages] == ["a", "b"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["role", "content", "type", "text", "tool_calls", "function", "name", "arguments", "id"]),
+        inner | st.sampled_from(["user", "assistant", "tool", "function_call", "function_call_output"]), max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(JSON, max_size=5))
+def test_no_conversation_raises(items):
+    chat = read_chat(items)
+    assert all(set(m) == {"role", "content"} and isinstance(m["content"], str) for m in chat.messages)
+    assert {m["role"] for m in chat.messages} <= {"system", "user", "assistant"}
+    assert 0 <= chat.broken <= len(items)

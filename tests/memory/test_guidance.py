@@ -1,0 +1,92 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.embed.hashing import HashingEmbedder
+from seasoned.memory.guidance import ADVICE, complete, framed
+from seasoned.pool import ExperiencePool
+from seasoned.store.sql import Store
+from seasoned.trust import flags
+from seasoned.types import Guidance, Lesson, Outcome, Step, Task, Trajectory
+
+TASK = Task(id="t", text="refund order 17")
+FRAME = 320  # more than the characters of the frame
+
+
+@pytest.fixture
+def pool(path):
+    with Store(path) as store:
+        yield ExperiencePool(store, "s", embedder=HashingEmbedder(64))
+
+
+def advise(*texts, **more):
+    return [Lesson(kind="heuristic", text=text, **more) for text in texts]
+
+
+def done(task, observation="shipped"):
+    steps = (Step(thought="hm", action="look()", observation=observation),)
+    return Trajectory(task_id=task, task=task, steps=steps, outcome=Outcome(success=True, answer="yes"))
+
+
+def test_nothing_to_say_is_nothing(pool):
+    assert complete(Guidance(), TASK, pool, 100) == Guidance()
+    assert framed(" \n\x00 ", 100) == ""
+
+
+def test_the_frame_says_that_it_is_advice_and_is_not_flagged_itself():
+    text = framed("- be quick", 100)
+    assert text.startswith("<experience>\n")
+    assert text.endswith("\n- be quick\n</experience>")
+    assert "advice" in text
+    assert "not an order" in text
+    assert flags(text) == ()
+    assert len(text) < FRAME
+
+
+def test_advice_is_by_meaning_where_the_method_recalls_no_heuristics(pool):
+    added = pool.add(advise("order first, refund later", *(f"paint the {n} wall" for n in "abcdefgh")))
+    found = complete(Guidance(text="Notes:\n- x"), TASK, pool, 5000)
+    assert found.lessons[0] == added[0]
+    assert len(found.lessons) == ADVICE
+    assert found.text.index("- x") < found.text.index("- order first, refund later")
+    own = Guidance(lessons=tuple(advise("mine")), text="mine")
+    assert complete(own, TASK, pool, 5000).lessons == own.lessons
+
+
+def test_advice_without_an_embedder_is_by_importance(pool):
+    pool.add(advise("a", "b"))
+    pool.add(advise("c", importance=9.0))
+    found = complete(Guidance(), TASK, ExperiencePool(pool.store, "s"), 5000)
+    assert found.lessons[0].text == "c"
+    assert len(found.lessons) == 3
+
+
+def test_demonstrations_that_the_text_does_not_show_are_shown(pool):
+    found = complete(Guidance(demonstrations=(done("one"), done("two")), text="- of one you know"), TASK, pool, 5000)
+    assert "Earlier attempts that went well:" in found.text
+    assert "Task: two\nThought: hm\nAction: look()\nObservation: shipped\nAnswer: yes" in found.text
+    assert "Task: one" not in found.text
+
+
+def test_demonstrations_get_the_room_that_is_left(pool):
+    shown = Guidance(demonstrations=(done("one", "x" * 9_000), done("two", "y" * 9_000)), text="z" * 1_000)
+    text = complete(shown, TASK, pool, 2_000).text
+    assert len(text) <= 2_000 + FRAME
+    assert "Task: one" in text
+    assert "Task: two" in text
+    assert "Task: one" not in complete(shown, TASK, pool, 1_100).text
+
+
+def test_a_text_that_is_too_long_is_cut_after_a_line():
+    text = framed("\n".join(f"- line {n}" for n in range(100)), 50)
+    assert "- line 3\n" in text
+    assert "- line 9" not in text
+    assert framed("x" * 100, 50).splitlines()[-2] == "x" * 49 + "…"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text() | st.sampled_from(["</experience>", "<experience>", "{{ x }}", "\u202e"]).map(lambda x: f"a{x}b"))
+def test_no_text_gets_out_of_its_block_or_over_the_cap(text):
+    said = framed(text, 60)
+    assert len(said) <= 60 + FRAME
+    assert said == "" or (said.count("<experience>"), said.count("</experience>")) == (1, 1)

@@ -1,0 +1,198 @@
+"""AutoGuide as a method: guidelines from pairs, the context at each turn, no match no guidance, no leak."""
+
+import logging
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.embed.hashing import HashingEmbedder
+from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.autoguide import GOOD, AutoGuide, read_guideline, read_places
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import Method
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, Outcome, Step, Task, Trajectory
+
+TASK = Task(id="new", text="Put a hot mug on the desk.")
+CLOSED = {"context": "a fridge is closed", "guideline": "open it instead of going on"}
+BARE = {"context": "a shelf is bare", "guideline": "go on to the next place"}
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "store.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def pool(store):
+    return ExperiencePool(store, "test", embedder=HashingEmbedder())
+
+
+def attempt(task, trial=0, success=True, actions=("look", "open fridge"), text=""):
+    steps = tuple(Step(action=action, observation=f"You {action}.") for action in actions)
+    outcome = Outcome(success=success, reason="won" if success else "step_limit")
+    return Trajectory(id=f"{task}-{trial}", task_id=task, task=text or f"Task {task}.", steps=steps, outcome=outcome)
+
+
+def pair(task):
+    return [attempt(task, 0, False, ("look", "go away")), attempt(task, 1)]
+
+
+def guideline(context, text, source="s"):
+    return Lesson(kind="guideline", text=text, key=context, sources=(source,))
+
+
+def seen(observation, thought=""):
+    return Trajectory(
+        task_id="new", task=TASK.text, steps=(Step(thought=thought, action="x", observation=observation),)
+    )
+
+
+def fits(*numbers):
+    return {"situation": "something", "numbers": list(numbers)}
+
+
+def test_it_is_a_method():
+    assert isinstance(AutoGuide(ScriptedModel([])), Method)
+
+
+def test_learning_from_a_failure_beside_a_success(pool, store):
+    model = ScriptedModel([CLOSED])
+    AutoGuide(model, about="A house.").learn([*pair("a"), attempt("b"), attempt("c", 0, False)], pool)
+    (lesson,) = pool.lessons("guideline")
+    assert (lesson.key, lesson.text, lesson.sources) == (*CLOSED.values(), ("a-0", "a-1"))
+    assert store.history(lesson.id)[0].why == "learned from the comparison of a-0, a-1"
+    system, user = (message["content"] for message in model.requests[0]["messages"])
+    assert "A house." in system
+    assert user.index("go away") < user.index("open fridge")
+    assert "Their first 1 actions are the same." in user
+
+
+def test_a_pair_is_learned_from_once_and_the_same_words_are_a_vote(pool):
+    shouted = {"context": "A fridge is closed.", "guideline": "OPEN it, instead of going on!"}
+    other = {"context": "A Fridge is closed", "guideline": "look into it"}
+    AutoGuide(ScriptedModel([CLOSED, shouted, other])).learn([*pair("a"), *pair("b"), *pair("c")], pool)
+    AutoGuide(ScriptedModel([])).learn([*pair("a"), *pair("b")], pool)
+    first, second = pool.lessons("guideline")
+    assert (first.importance, first.sources) == (2.0, ("a-0", "a-1", "b-0", "b-1"))
+    assert (second.key, second.text) == ("a fridge is closed", "look into it")
+
+
+def test_replies_that_cannot_be_used_and_pairs_that_do_not_fit(pool, caplog):
+    def play(messages):
+        return ContextLengthError("too long") if "Task a." in messages[1]["content"] else "I do not know."
+
+    with caplog.at_level(logging.WARNING):
+        AutoGuide(ScriptedModel(play)).learn([*pair("a"), *pair("b")], pool)
+        AutoGuide(ScriptedModel([])).learn([attempt("c")], pool)
+    assert pool.lessons("guideline") == []
+    assert "no guideline from the comparison of a-0, a-1: it is too long" in caplog.text
+    assert "no guideline from the comparison of b-0, b-1: the reply holds none" in caplog.text
+    assert "no task was both failed and solved" in caplog.text
+    with pytest.raises(InfrastructureError):
+        AutoGuide(ScriptedModel([InfrastructureError("gone")])).learn(pair("a"), pool)
+    with pytest.raises(StoreError):
+        AutoGuide(ScriptedModel([])).learn(pair("a"), ExperiencePool(pool.store, "test", read_only=True))
+
+
+def test_the_context_is_identified_at_each_turn(pool):
+    pool.add([guideline(*CLOSED.values()), guideline(*BARE.values()), guideline("a fridge is closed", "knock")])
+    model = ScriptedModel([fits(2), fits(1, 2), fits()])
+    method = AutoGuide(model)
+    bare = method.recall(TASK, pool, seen("The shelf holds nothing."))
+    assert bare.text == "In a situation like this, at other tasks:\n- a shelf is bare: go on to the next place"
+    both = method.recall(TASK, pool, seen("The fridge is closed."))
+    assert [lesson.text for lesson in both.lessons] == [CLOSED["guideline"], "knock", BARE["guideline"]]
+    assert method.recall(TASK, pool, seen("You won.")).text == ""
+    first, second = (request["messages"] for request in model.requests[:2])
+    assert first[0] == second[0]
+    assert first[1]["content"] == "Action: x\nObservation: The shelf holds nothing."
+
+
+def test_at_most_k_are_shown(pool):
+    pool.add([guideline(f"context {n % 4}", f"do {n}") for n in range(9)])
+    assert len(AutoGuide(ScriptedModel([fits(3, 1)]), k=2).recall(TASK, pool, seen("x")).lessons) == 2
+
+
+def test_before_the_first_turn_only_what_has_no_context(pool):
+    pool.add([guideline(*CLOSED.values()), guideline("", "Look first.")])
+    method = AutoGuide(ScriptedModel([]))
+    assert [lesson.text for lesson in method.recall(TASK, pool).lessons] == ["Look first."]
+    nothing = Trajectory(task_id="new", task=TASK.text)
+    assert [lesson.text for lesson in method.recall(TASK, pool, nothing).lessons] == ["Look first."]
+
+
+def test_without_guidelines_nobody_is_asked(pool):
+    assert AutoGuide(ScriptedModel([])).recall(TASK, pool, seen("x")).text == ""
+
+
+def test_a_reply_that_cannot_be_used_is_no_match(pool):
+    pool.add(guideline(*CLOSED.values()))
+    for replies in (["no", "no"], [ContextLengthError("too long")], [{"situation": "", "numbers": [7]}] * 2):
+        assert AutoGuide(ScriptedModel(replies)).recall(TASK, pool, seen("x")).text == ""
+    with pytest.raises(InfrastructureError):
+        AutoGuide(ScriptedModel([InfrastructureError("gone")])).recall(TASK, pool, seen("x"))
+
+
+def test_by_embedding(pool):
+    pool.add([guideline(*CLOSED.values()), guideline(*BARE.values())])
+    method = AutoGuide(None, by="embedding", least=0.3)
+    found = method.recall(TASK, pool, seen("The fridge 1 is closed; open it"))
+    assert [lesson.key for lesson in found.lessons] == ["a fridge is closed"]
+    assert method.recall(TASK, pool, seen("Zzyzx quux 99")).lessons == ()
+    with pytest.raises(ConfigError, match="embedder"):
+        method.recall(TASK, ExperiencePool(pool.store, "test"), seen("x"))
+
+
+@pytest.mark.parametrize("embedder", [HashingEmbedder(), None])
+def test_too_many_contexts_are_cut_to_the_nearest_or_the_newest(store, embedder):
+    pool = ExperiencePool(store, "test", embedder=embedder)
+    pool.add([guideline(f"room {n} is {'very ' * 9}dark", "light a lamp") for n in range(100)])
+    pool.add([guideline("a fridge is closed", "open it"), *(guideline(f"shelf {n}", "go on") for n in range(3))])
+    model = ScriptedModel([fits(1)])
+    AutoGuide(model, contexts_room=100).recall(TASK, pool, seen("The fridge is closed."))
+    contexts = re.findall(r"^\d+\. (.*)$", model.requests[0]["messages"][0]["content"], re.MULTILINE)
+    assert 1 < len(contexts) < 15
+    assert "a fridge is closed" in contexts
+
+
+def test_nothing_from_the_task_itself(pool):
+    pool.record(attempt("new", text=TASK.text))
+    pool.add([guideline(*CLOSED.values(), source="new-0")])
+    assert AutoGuide(ScriptedModel([])).recall(TASK, pool, seen("x")).text == ""
+    assert AutoGuide(ScriptedModel([fits(1)]), same_task=True).recall(TASK, pool, seen("x")).text
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "magic"}, {"room": 1}])
+def test_settings_that_make_no_sense(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        AutoGuide(None, **wrong)
+
+
+def test_reading_guidelines():
+    assert read_guideline({"context": "It is dark.", "guideline": "light a\nlamp"}) == ("It is dark", "light a lamp")
+    assert read_guideline({"context": "it is dark", "guideline": GOOD[1]}) is None
+    assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["context", "guideline", "numbers", "x"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(values, st.integers(1, 5))
+def test_no_reply_raises(value, count):
+    places, problem = read_places(value, count)
+    assert len(set(places)) == len(places)
+    assert all(0 <= place < count for place in places)
+    assert places or problem or (value["numbers"] if isinstance(value, dict) else value) == []
+    said = read_guideline(value)
+    assert said is None or all(said)

@@ -1,0 +1,303 @@
+"""ERL as a method: learning from single attempts on a real store, the ways of recalling, contradictions, no leak."""
+
+import logging
+import re
+
+import pytest
+
+from seasoned.embed.hashing import HashingEmbedder
+from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.erl import ERL, iterate
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import Method
+from seasoned.retrieve.transcript import tokens
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, Outcome, Step, Task, Trajectory
+
+TASK = Task(id="new", text="Put a hot mug on the desk.")
+HEAD = "Advice from earlier attempts at other tasks; heed what fits this one:"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "store.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def pool(store):
+    return ExperiencePool(store, "test", embedder=HashingEmbedder())
+
+
+def attempt(task, success=True, *, text="", trial=0, reason=None, category=""):
+    return Trajectory(
+        id=f"{task}-{trial}",
+        task_id=task,
+        task=text or f"Task {task}.",
+        category=category,
+        steps=(Step(thought="Think.", action=f"do {task}", observation="ok"),),
+        outcome=Outcome(success=success, reason=reason or ("won" if success else "step_limit")),
+        meta={"trial": trial},
+    )
+
+
+def reply(trigger, action, **more):
+    return {"analysis": "It decided.", "trigger": trigger, "action": action, **more}
+
+
+def heuristic(number, trigger="", action="", success=True, task="", source=""):
+    trigger, action = trigger or f"thing {number} is seen", action or f"take thing {number}"
+    data = {"analysis": "", "trigger": trigger, "action": action, "success": success, "task": task}
+    text = f"When {trigger}: {action}"
+    return Lesson(kind="heuristic", text=text, key=trigger, data=data, sources=(source or f"s{number}",))
+
+
+def ranked(*pairs, against=()):
+    ranking = [{"number": number, "reason": "it fits", "score": score} for number, score in pairs]
+    return {"ranking": ranking, "contradictions": [list(pair) for pair in against]}
+
+
+def texts(guidance):
+    return [lesson.text for lesson in guidance.lessons]
+
+
+def test_it_is_a_method():
+    assert isinstance(ERL(ScriptedModel([])), Method)
+
+
+def test_one_heuristic_from_each_attempt(pool):
+    tried = [attempt("a", category="heat"), attempt("b", False)]
+    model = ScriptedModel([reply("a mug is cold", "heat it"), reply("a shelf is bare", "go on")])
+    ERL(model).learn(tried, pool)
+    first, second = pool.lessons("heuristic")
+    assert (first.text, first.key, first.category) == ("When a mug is cold: heat it", "a mug is cold", "heat")
+    assert (first.sources, first.method) == (("a-0",), "erl")
+    assert first.data == {
+        "analysis": "It decided.",
+        "trigger": "a mug is cold",
+        "action": "heat it",
+        "success": True,
+        "task": "Task a.",
+    }
+    assert second.data["success"] is False
+    assert [pool.store.history(x.id)[0].why for x in (first, second)] == ["learned from one attempt"] * 2
+
+
+def test_an_attempt_is_learned_from_once_even_if_its_heuristic_was_deleted(pool):
+    ERL(ScriptedModel([reply("it is dark", "light a lamp")])).learn([attempt("a")], pool)
+    pool.remove(pool.lessons("heuristic")[0].id, who="person")
+    model = ScriptedModel([reply("it is cold", "light a fire")])
+    ERL(model).learn([attempt("a"), attempt("b"), attempt("b")], pool)
+    assert len(model.requests) == 1
+    assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("b-0",)]
+
+
+def test_errors_unknown_outcomes_and_retries(pool):
+    tried = [attempt("a", None), attempt("b", None, reason="error"), attempt("c", False), attempt("c", trial=1)]
+    model = ScriptedModel([reply("it is dark", "light a lamp")])
+    ERL(model, first=True).learn(tried, pool)
+    assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("c-0",)]
+
+
+def test_unknown_outcomes_are_judged_and_known_ones_may_be_hidden(pool):
+    replies = [reply("x is y", "do z", succeeded=False), reply("y is x", "do a")]
+    ERL(ScriptedModel(replies), judge=True).learn([attempt("a", None, reason="unfinished"), attempt("b")], pool)
+    blind = ScriptedModel([reply("z is x", "do b", succeeded=True)])
+    ERL(blind, blind=True).learn([attempt("c", False)], pool)
+    data = [(lesson.data["success"], lesson.data.get("judged")) for lesson in pool.lessons("heuristic")]
+    assert data == [(False, False), (True, None), (True, True)]
+    assert "failed" not in blind.requests[0]["messages"][1]["content"]
+
+
+def test_a_judge_that_is_gone_is_no_failure_and_what_was_written_stays(pool):
+    model = ScriptedModel([reply("it is dark", "light a lamp"), InfrastructureError("gone")])
+    with pytest.raises(InfrastructureError):
+        ERL(model, judge=True).learn([attempt("a"), attempt("b", None, reason="unfinished")], pool)
+    assert len(pool.lessons("heuristic")) == 1
+
+
+def test_an_attempt_without_a_heuristic_is_passed_over_and_logged(pool, caplog):
+    empty = reply("", "be careful")
+    with caplog.at_level(logging.WARNING):
+        ERL(ScriptedModel([empty, empty, reply("it is dark", "light a lamp")])).learn(
+            [attempt("a"), attempt("b")], pool
+        )
+    assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("b-0",)]
+    assert "the heuristic of a-0: it has no trigger" in caplog.text
+
+
+def test_a_read_only_pool_costs_no_call(store):
+    model = ScriptedModel([])
+    with pytest.raises(StoreError):
+        ERL(model).learn([attempt("a")], ExperiencePool(store, "test", read_only=True))
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"retrieve": "magic"}, {"outcomes": "some"}, {"rank_room": 1}])
+def test_settings_that_make_no_sense(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        ERL(None, **wrong)
+
+
+def test_all_and_random(pool):
+    pool.add([heuristic(n) for n in range(30)])
+    assert len(ERL(None, retrieve="all").recall(TASK, pool).lessons) == 30
+    drawn = [texts(ERL(None, retrieve="random", k=5, seed=seed).recall(TASK, pool)) for seed in (0, 0, 1)]
+    assert len(set(drawn[0])) == 5
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert ERL(None).recall(TASK, ExperiencePool(pool.store, "empty")).text == ""
+    assert ERL(None).recall(TASK, pool, attempt("new")).lessons == ()
+
+
+def test_by_embedding_the_nearest_tasks_come_first(pool):
+    near = heuristic(1, task="Put a hot cup on the desk.")
+    pool.add([heuristic(0, task="Buy red shoes."), near, heuristic(2, task="Who wrote this song?")])
+    pool.add(Lesson(kind="heuristic", text="Put a hot mug on the desk at once.", origin="person"), who="person")
+    guidance = ERL(None, retrieve="embedding", k=2).recall(TASK, pool)
+    assert texts(guidance) == ["Put a hot mug on the desk at once.", near.text]
+    assert guidance.text == f"{HEAD}\n- Put a hot mug on the desk at once.\n- {near.text}"
+    with pytest.raises(ConfigError, match="embedder"):
+        ERL(None, retrieve="embedding").recall(TASK, ExperiencePool(pool.store, "test"))
+
+
+def test_a_model_ranks_and_is_not_asked_where_all_are_shown(pool):
+    pool.add([heuristic(n, task=f"Task {n}.") for n in range(5)])
+    model = ScriptedModel([ranked((4, 20), (2, 90))])
+    assert texts(ERL(model, k=2).recall(TASK, pool)) == [heuristic(1).text, heuristic(3).text]
+    assert (
+        "3. When thing 2 is seen: take thing 2 (from a success: Task 2.)" in model.requests[0]["messages"][1]["content"]
+    )
+    assert len(ERL(ScriptedModel([]), k=5).recall(TASK, pool).lessons) == 5
+
+
+@pytest.mark.parametrize("embedder", [HashingEmbedder(), None])
+def test_a_ranking_that_cannot_be_used_falls_back_to_nearness(store, embedder, caplog):
+    pool = ExperiencePool(store, "test", embedder=embedder)
+    pool.add([heuristic(n, task="Put a hot mug on the desk!" if n == 3 else "Buy shoes.") for n in range(6)])
+    for replies in (["no", "no"], [ContextLengthError("too long")] * 3):
+        with caplog.at_level(logging.INFO):
+            found = texts(ERL(ScriptedModel(replies), k=2).recall(TASK, pool))
+        expected = [3, 0] if embedder else [5, 4]  # without an embedder the newest
+        assert found == [heuristic(n).text for n in expected]
+    assert "2 of 2 heuristics for new are chosen by nearness" in caplog.text
+
+
+def test_fewer_than_k_doubled_and_unknown_ones(pool):
+    pool.add([heuristic(n, task="Put a hot mug on the desk!" if n == 3 else "Buy shoes.") for n in range(6)])
+    wrong = ranked((2, 90), (2, 10), (9, 100))
+    found = texts(ERL(ScriptedModel([wrong, wrong]), k=2).recall(TASK, pool))
+    assert found == [heuristic(1).text, heuristic(3).text]
+
+
+def test_a_ranker_that_is_gone_is_said(pool):
+    pool.add([heuristic(n) for n in range(3)])
+    with pytest.raises(InfrastructureError):
+        ERL(ScriptedModel([InfrastructureError("gone")]), k=1).recall(TASK, pool)
+
+
+def test_only_those_from_successes_or_failures_and_a_persons(pool):
+    pool.add([heuristic(n, success=bool(n % 2)) for n in range(4)])
+    pool.add(Lesson(kind="heuristic", text="Knock.", origin="person"), who="person")
+    every = ERL(None, retrieve="all").recall(TASK, pool)
+    won = ERL(None, retrieve="all", outcomes="success").recall(TASK, pool)
+    lost = ERL(None, retrieve="all", outcomes="failure").recall(TASK, pool)
+    assert len(every.lessons) == 5
+    assert texts(won) == [heuristic(1).text, heuristic(3).text, "Knock."]
+    assert texts(lost) == [heuristic(0).text, heuristic(2).text, "Knock."]
+
+
+def test_nothing_from_the_task_itself(pool):
+    pool.record(attempt("new", text=TASK.text))
+    pool.record(attempt("alias", text="put a HOT mug, on the desk"))
+    pool.record(attempt("other"))
+    pool.add([heuristic(1, source="new-0"), heuristic(2, source="alias-0"), heuristic(3, source="other-0")])
+    assert texts(ERL(None, retrieve="all").recall(TASK, pool)) == [heuristic(3).text]
+    assert len(ERL(None, retrieve="all", same_task=True).recall(TASK, pool).lessons) == 3
+
+
+def test_ten_thousand_that_say_the_same_are_one(pool):
+    pool.record(attempt("new", text=TASK.text))
+    same = heuristic(0, "it is dark", "light a lamp")
+    pool.add([heuristic(0, "It is dark.", "Light a lamp!", source=f"s{n}" if n else "new-0") for n in range(10_000)])
+    guidance = ERL(ScriptedModel([]), retrieve="two-stage").recall(TASK, pool)
+    assert [lesson.sources for lesson in guidance.lessons] == [("s1",)]  # not the one from the task itself
+    assert guidance.text.count("- ") == 1
+    assert same.key in guidance.text.lower()
+
+
+def test_contradicting_heuristics_are_both_shown_and_marked(pool):
+    pool.add(
+        [
+            heuristic(0, "the fridge is closed", "open it", True),
+            heuristic(1),
+            heuristic(2, "The fridge is closed.", "go to the table", False),
+        ]
+    )
+    guidance = ERL(ScriptedModel([ranked((2, 90), (3, 80))]), k=2).recall(TASK, pool)
+    assert guidance.text == (
+        f"{HEAD}\n- When thing 1 is seen: take thing 1\n- These contradict each other; go by what you see:\n"
+        "  - When The fridge is closed.: go to the table (from a failure)\n"
+        "  - When the fridge is closed: open it (from a success)"
+    )
+    assert len(guidance.lessons) == 3
+
+
+def test_contradictions_that_the_ranker_names(pool):
+    pool.add([heuristic(n) for n in range(4)])
+    guidance = ERL(ScriptedModel([ranked((2, 90), (1, 80), against=[(2, 4)])]), k=2).recall(TASK, pool)
+    assert texts(guidance) == [heuristic(1).text, heuristic(3).text]
+    assert "These contradict each other" in guidance.text
+
+
+def test_guidance_has_at_most_so_many_tokens_and_no_line_of_its_own(pool):
+    pool.add([heuristic(n, action=f"take {n}\n- You won.\n" + "x" * 900) for n in range(50)])
+    guidance = ERL(None, retrieve="all", guidance_tokens=600).recall(TASK, pool)
+    assert 1 < len(guidance.lessons) < 10
+    assert tokens(guidance.text) <= 600
+    assert guidance.text.count("\n") == len(guidance.lessons)
+    assert len(ERL(None, retrieve="all", guidance_tokens=1).recall(TASK, pool).lessons) == 1
+
+
+def test_twenty_of_a_thousand_stay_within_a_context_of_4096_by_two_stages(pool):
+    long = "the kitchen has a fridge, a counter, a sink and a stove, and none of them was looked into so far"
+    pool.add(
+        [heuristic(n, f"{n} {long}", f"look into {n}. {long}", task=f"{n} {'hot mug ' * 30}") for n in range(1000)]
+    )
+
+    def play(messages):
+        numbers = [int(n) for n in re.findall(r"^(\d+)\. ", messages[-1]["content"], re.MULTILINE)]
+        return ranked(*((number, 100 - number % 100) for number in numbers[:20]))
+
+    model = ScriptedModel(play)
+    task = Task(id="new", text="Put a hot mug on the desk. " * 60)
+    guidance = ERL(model, retrieve="two-stage", about="Tasks in a household. " * 40).recall(task, pool)
+    assert len(guidance.lessons) == 20
+    assert 5 <= len(model.requests) <= 12
+    for request in model.requests:
+        prompt = sum(tokens(message["content"]) for message in request["messages"])
+        assert prompt + request["max_tokens"] <= 4096 * 0.85  # a quarter of the characters is an estimate
+    assert tokens(guidance.text) <= 2000
+
+
+def test_iterative_batches_learn_from_what_went_before(pool):
+    method = ERL(ScriptedModel([reply(f"thing {n} is seen", "do it") for n in range(5)]), retrieve="all")
+    seen = []
+
+    def act(task, guidance):
+        seen.append(len(guidance.lessons))
+        return attempt(task.id, success=task.id != "1")
+
+    tasks = [Task(id=str(n), text=f"Task {n}.") for n in range(5)]
+    made = iterate(method, tasks, act, pool, batch=2)
+    assert seen == [0, 0, 2, 2, 4]
+    assert [each.task_id for each in made] == ["0", "1", "2", "3", "4"]
+    assert len(pool.trajectories()) == 5
+    with pytest.raises(ConfigError, match="batch"):
+        iterate(method, tasks, act, pool, batch=0)
+
+
+def test_iterative_from_failures_alone(pool):
+    method = ERL(ScriptedModel([reply("it is dark", "light a lamp")]), retrieve="all")
+    tasks = [Task(id=str(n), text=f"Task {n}.") for n in range(3)]
+    iterate(method, tasks, lambda task, _: attempt(task.id, task.id != "1"), pool, only_failures=True)
+    assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("1-0",)]

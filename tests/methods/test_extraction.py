@@ -1,0 +1,167 @@
+"""Which calls an extraction makes, and what each of them asks."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.extraction import Call, Extractor, near_equal, plan_calls
+from seasoned.methods.operations import Item, Operation
+from seasoned.types import Outcome, Step, Trajectory
+
+
+def attempt(task, trial=0, success=True, reason="answered"):
+    steps = (Step(thought="Think.", action=f"do {task} {trial}", observation="seen " * 60),)
+    outcome = Outcome(success=success, reason=reason)
+    return Trajectory(id=f"{task}-{trial}", task_id=task, task=f"Task {task}.", steps=steps, outcome=outcome)
+
+
+def names(calls):
+    return [[t.id for t in call.attempts] for call in calls]
+
+
+def test_failures_in_order_beside_the_first_success_then_first_successes():
+    tried = [
+        *(attempt("a", n, success=n == 2) for n in range(3)),
+        *(attempt("b", n, success=False) for n in range(4)),
+        attempt("c"),
+        *(attempt("d", n, success=n > 0) for n in range(3)),
+    ]
+    calls = plan_calls(tried, chunk=8, seed=0)
+    assert names(calls[:3]) == [["a-0", "a-2"], ["a-1", "a-2"], ["d-0", "d-1"]]
+    assert [call.pair for call in calls] == [True, True, True, False]
+    assert sorted(names(calls)[3]) == ["a-2", "c-0", "d-1"]
+    assert names(plan_calls(tried, chunk=8, seed=0)) == names(calls)
+    assert names(plan_calls(tried, chunk=8, seed=0, successes=False)) == names(calls[:3])
+    assert names(plan_calls(tried, chunk=8, seed=0, compare=False)) == names(calls[3:])
+
+
+def test_the_seed_shuffles_the_successes():
+    tried = [attempt(f"t{n}") for n in range(12)]
+    orders = {tuple(names(plan_calls(tried, chunk=99, seed=seed))[0]) for seed in range(4)}
+    assert len(orders) == 4
+
+
+def test_errors_and_unknown_outcomes_are_no_failures():
+    broken = [attempt("a", 0, None, "error"), attempt("a", 1, None, "unfinished"), attempt("a", 2)]
+    assert names(plan_calls(broken, chunk=8, seed=0)) == [["a-2"]]
+
+
+def test_no_attempts_no_success_one_task():
+    assert plan_calls([], chunk=8, seed=0) == []
+    assert plan_calls([attempt("a", success=False)], chunk=8, seed=0) == []
+    assert names(plan_calls([attempt("a")], chunk=1, seed=0)) == [["a-0"]]
+
+
+def test_reflections_are_those_on_the_tasks_that_are_shown():
+    asked = []
+
+    def told(ids):
+        asked.append(sorted(ids))
+        return ["I was slow."]
+
+    tried = [attempt("a", 0, False), attempt("a", 1), attempt("b")]
+    calls = plan_calls(tried, chunk=1, seed=0, reflections=told)
+    assert {call.reflections for call in calls} == {("I was slow.",)}
+    assert sorted(set(map(tuple, asked[1:]))) == [("a-0", "a-1"), ("b-0",)]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 60), st.integers(1, 12))
+def test_parts_are_nearly_equal_and_few(count, most):
+    parts = near_equal(list(range(count)), most)
+    assert [item for part in parts for item in part] == list(range(count))
+    assert len(parts) == -(-count // most)
+    sizes = Counter(map(len, parts))
+    assert not sizes or max(sizes) <= most
+    assert not sizes or max(sizes) - min(sizes) <= 1
+
+
+LIST = (Item("Look first."), Item("Ask twice."))
+PAIR = Call((attempt("a", 0, False), attempt("a", 1)), pair=True)
+
+
+def test_a_structured_reply():
+    model = ScriptedModel([[{"operation": "UPVOTE", "number": 2, "text": "Ask twice."}]])
+    parsed, _ = Extractor(model, "Errands.").ask(PAIR, LIST, crowded=False)
+    assert parsed.operations == (Operation("UPVOTE", 2),)
+    request = model.requests[0]
+    assert request["schema"]["items"]["properties"]["number"]["maximum"] == 2
+    assert request["max_tokens"] == 400
+    system, user = (message["content"] for message in request["messages"])
+    assert "Errands." in system
+    assert "JSON" in system
+    assert user.index("1. Look first.") < user.index("2. Ask twice.") < user.index("do a 0") < user.index("do a 1")
+    assert user.count("Task: Task a.") == 1
+    assert "too long" not in user
+
+
+def test_what_is_constant_comes_first():
+    model = ScriptedModel([[{"operation": "ADD", "number": 0, "text": "Rest."}], []])
+    extractor = Extractor(model, "Errands.")
+    extractor.ask(PAIR, (), crowded=False)
+    extractor.ask(Call((attempt("b"), attempt("c"))), LIST, crowded=True)
+    one, other = (request["messages"] for request in model.requests)
+    assert one[0] == other[0]
+    assert "The list of insights is empty." in one[1]["content"]
+    assert "First DOWNVOTE" in other[1]["content"]
+    assert "Task: Task b." in other[1]["content"]
+    assert "Task: Task c." in other[1]["content"]
+
+
+def test_lines_are_asked_for_where_json_does_not_come():
+    model = ScriptedModel(["sorry", "no", "ADD: Rest.\nUPVOTE 1"])
+    parsed, _ = Extractor(model).ask(PAIR, LIST, crowded=False)
+    assert parsed.operations == (Operation("ADD", None, "Rest."), Operation("UPVOTE", 1))
+    assert parsed.problems[0].startswith("asked for lines instead of JSON")
+    assert model.requests[-1]["schema"] is None
+    assert "ADD: the new insight" in model.requests[-1]["messages"][0]["content"]
+
+
+def test_lines_at_once():
+    model = ScriptedModel(["ADD: Rest."])
+    assert Extractor(model, structured=False).ask(PAIR, LIST, crowded=False)[0].operations
+    assert model.requests[0]["schema"] is None
+
+
+def test_what_is_too_long_is_halved_and_stays_so():
+    too_long = ContextLengthError("the prompt has 9000 tokens")
+    model = ScriptedModel([too_long, too_long, "ADD: Rest.", "ADD: Rest."])
+    extractor = Extractor(model, structured=False, room=160)
+    parsed, after = extractor.ask(PAIR, LIST, crowded=False)
+    assert parsed.operations
+    assert after.room == 40
+    sizes = [len(request["messages"][1]["content"]) for request in model.requests]
+    assert sizes[0] > sizes[1] > sizes[2]
+    after.ask(PAIR, LIST, crowded=False)
+    assert len(model.requests[3]["messages"][1]["content"]) == sizes[2]
+
+
+def test_four_tries_and_the_call_is_passed_over():
+    model = ScriptedModel([ContextLengthError("the prompt has 9000 tokens")] * 4)
+    extractor = Extractor(model, structured=False)
+    parsed, after = extractor.ask(PAIR, LIST, crowded=False)
+    assert parsed.operations == ()
+    assert parsed.problems == (
+        "the comparison of a-0, a-1: too long for the model, however much is cut: the prompt has 9000 tokens",
+    )
+    assert after is extractor
+
+
+def test_a_failing_server_is_not_passed_over():
+    with pytest.raises(InfrastructureError):
+        Extractor(ScriptedModel([InfrastructureError("down")])).ask(PAIR, LIST, crowded=False)
+
+
+def test_shown_reflections_and_text_that_looks_like_more():
+    model = ScriptedModel([""])
+    call = Call((attempt("a"),), reflections=tuple(f"Thought {n}.\nAttempt 9" for n in range(5)))
+    Extractor(model, structured=False).ask(call, (Item("a\n{{ secret }}"),), crowded=False)
+    shown = model.requests[0]["messages"][1]["content"]
+    assert "1. a {{ secret }}" in shown
+    assert [line for line in shown.split("\n") if line.startswith("- ")] == [
+        f"- Thought {n}. Attempt 9" for n in (2, 3, 4)
+    ]

@@ -1,0 +1,183 @@
+"""Heuristics of ERL: what is asked, how a reply is read, and which contradict each other."""
+
+import logging
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.llm.structured import check_schema
+from seasoned.methods.heuristics import (
+    GOOD,
+    LONGEST,
+    contradict,
+    heuristic_schema,
+    read_heuristic,
+    write_heuristic,
+)
+from seasoned.types import Lesson, Outcome, Step, Trajectory
+
+REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}
+
+
+def attempt(success=True, reason="won", reward=None, said="OK."):
+    return Trajectory(
+        id="a",
+        task_id="t",
+        task="Find the milk.",
+        steps=(Step(action="open fridge 1", observation=said), Step(action="ANSWER[milk]", observation="Wrong!")),
+        outcome=Outcome(success=success, reason=reason, reward=reward),
+    )
+
+
+def test_one_call_with_the_attempt_and_how_it_ended():
+    model = ScriptedModel([REPLY])
+    draft = write_heuristic(model, attempt(False, "answered", 0.25), about="A house.")
+    assert draft.text == "When the fridge is closed: open it first"
+    assert draft.succeeded is None
+    system, user = (message["content"] for message in model.requests[0]["messages"])
+    assert "A house." in system
+    assert GOOD[0] in system
+    assert "open fridge 1" in user
+    assert user.endswith("The attempt failed: the answer was wrong, with a score of 0.25 of 1.")
+
+
+def test_a_model_that_judges_is_not_shown_the_verdict():
+    model = ScriptedModel([{"analysis": "x", "succeeded": False, "trigger": "it is closed", "action": "open it"}])
+    draft = write_heuristic(model, attempt(True, "answered"), judges=True)
+    assert draft.succeeded is False
+    user = model.requests[0]["messages"][1]["content"]
+    assert "Wrong!" not in user
+    assert user.endswith("Nobody has told how the attempt ended.")
+
+
+def test_a_long_attempt_is_shortened_until_it_fits():
+    sizes = []
+
+    def play(messages):
+        sizes.append(len(messages[1]["content"]))
+        return REPLY if sizes[-1] < 1200 else ContextLengthError("too long")
+
+    assert write_heuristic(ScriptedModel(play), attempt(said="x " * 9000), room=1000).action == "open it first"
+    assert sizes == sorted(sizes, reverse=True)
+    never = ScriptedModel(lambda _: ContextLengthError("no"))
+    assert write_heuristic(never, attempt()) is None
+    assert len(never.requests) == 4
+
+
+def test_a_server_that_is_gone_is_said():
+    with pytest.raises(InfrastructureError):
+        write_heuristic(ScriptedModel([InfrastructureError("gone")]), attempt())
+
+
+def test_a_reply_without_the_form_is_read_as_far_as_it_goes(caplog):
+    said = "Analysis: it was closed.\n**Trigger:** If a door is closed\nAction: open it first"
+    draft = write_heuristic(ScriptedModel([said, said]), attempt())
+    assert (draft.trigger, draft.action) == ("a door is closed", "open it first")
+    with caplog.at_level(logging.WARNING):
+        assert write_heuristic(ScriptedModel(["no", "no"]), attempt()) is None
+    assert "it has no trigger, so it is dropped" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("reply", "trigger", "action"),
+    [
+        (REPLY, "the fridge is closed", "open it first"),
+        ({"trigger": "Whenever The shelf is bare", "action": "leave"}, "the shelf is bare", "leave"),
+        ({"trigger": "TVs are on", "action": "watch"}, "TVs are on", "watch"),
+        ({"trigger": "I need a mug", "action": "look"}, "I need a mug", "look"),
+        ({"action": "When the fridge is closed, then open it."}, "the fridge is closed", "open it."),
+        ({"trigger": "If it is dark: light a lamp", "action": ""}, "it is dark", "light a lamp"),
+        ({"trigger": "none", "action": "If it is dark, light a lamp"}, "it is dark", "light a lamp"),
+        ({"Guideline": {"Trigger": "it is dark", "Action": "light a lamp"}}, "it is dark", "light a lamp"),
+        ([{"when": "it is dark", "then": "light a lamp"}], "it is dark", "light a lamp"),
+        ('Sure: {"trigger": "it is dark", "action": "light a lamp"} Bye', "it is dark", "light a lamp"),
+        ({"trigger": "冷蔵庫が閉まっている", "action": "先に開ける"}, "冷蔵庫が閉まっている", "先に開ける"),
+    ],
+)
+def test_replies(reply, trigger, action):
+    draft, _ = read_heuristic(reply)
+    assert (draft.trigger, draft.action) == (trigger, action)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["", "nothing", {}, [], None, {"trigger": "", "action": "be careful"}, {"trigger": "it is dark", "action": "!"}],
+)
+def test_a_heuristic_without_trigger_or_action_is_dropped(reply):
+    draft, problem = read_heuristic(reply)
+    assert draft is None
+    assert "so it is dropped" in problem
+
+
+def test_the_prompts_own_example_is_no_heuristic():
+    assert read_heuristic({"trigger": "a letter came", "action": GOOD[1].upper()})[0] is None
+
+
+def test_a_verdict_is_needed_where_it_was_asked_for():
+    said = {"trigger": "it is dark", "action": "light a lamp"}
+    assert read_heuristic(said, judges=True)[0] is None
+    for verdict, meant in ((True, True), ("Failed", False), ("yes", True), ("not a success", False)):
+        assert read_heuristic({**said, "succeeded": verdict}, judges=True)[0].succeeded is meant
+    assert read_heuristic({**said, "succeeded": True})[0].succeeded is None
+
+
+def lesson(trigger, action, success):
+    data = {"action": action, "success": success}
+    return Lesson(kind="heuristic", text=f"When {trigger}: {action}", key=trigger, data=data)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "clash"),
+    [
+        (("the fridge is closed", "open it", True), ("The fridge is closed.", "go to the table", False), True),
+        (
+            ("a fridge is closed", "open the fridge", True),
+            ("the fridge is closed", "never open the fridge", False),
+            True,
+        ),
+        (("the fridge is closed", "open it", True), ("the fridge is closed", "go to the table", True), False),
+        (("the fridge is closed", "open it", True), ("the fridge is closed", "Open it!", False), False),
+        (("the task asks for a hot mug", "x y", True), ("the task asks for a cool mug", "z", False), False),
+        (("the fridge is closed", "open it", None), ("the fridge is closed", "go away", False), False),
+    ],
+)
+def test_contradictions(one, other, clash):
+    assert contradict(lesson(*one), lesson(*other)) is clash
+    assert contradict(lesson(*other), lesson(*one)) is clash
+
+
+def test_data_of_another_kind_contradicts_nothing():
+    assert not contradict(lesson("it is dark", "a", ["x"]), lesson("it is dark", "b", {}))
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["analysis", "Trigger", "action", "guideline", "succeeded", "x"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(values | st.text(), st.booleans())
+def test_no_reply_raises(reply, judges):
+    draft, problem = read_heuristic(reply, judges=judges)
+    if draft is None:
+        assert problem
+        return
+    assert draft.trigger
+    assert draft.action
+    assert len(draft.text) <= LONGEST["trigger"] + LONGEST["action"] + 10 + 400
+    assert "\n" not in draft.text
+    assert (draft.succeeded is not None) is judges
+
+
+@pytest.mark.parametrize("judges", [True, False])
+def test_the_schema_is_one_that_is_checked(judges):
+    check_schema(heuristic_schema(judges))
+    assert ("succeeded" in heuristic_schema(judges)["properties"]) is judges

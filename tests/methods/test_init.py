@@ -1,0 +1,122 @@
+"""Methods by name."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from seasoned import methods
+from seasoned.errors import ConfigError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods import make_method, method_names
+from seasoned.methods.expnote import ExpNote
+from seasoned.methods.nearest import NearestCases
+from seasoned.types import Guidance
+
+
+@dataclass
+class Mine:
+    """A method of somebody's."""
+
+    llm: object
+    k: int = 1
+
+    def learn(self, trajectories, pool):
+        pass
+
+    def recall(self, task, pool, progress=None):
+        return Guidance()
+
+
+def loose(**options):
+    return Mine(**options)
+
+
+def broken():
+    raise RuntimeError("no\nluck")
+
+
+HERE = __name__
+MODEL = ScriptedModel([])
+
+
+def test_by_short_name_with_options():
+    assert make_method("expnote") == ExpNote()
+    assert make_method("expnote", MODEL, k=7, policy="last") == ExpNote(k=7, policy="last")
+    assert make_method("nearest", k=2) == NearestCases(k=2)
+
+
+def test_defaults_are_for_those_here_that_have_them(paths):
+    assert make_method("nearest", defaults={"k": 9, "same_task": True}) == NearestCases(k=9)
+    assert make_method("nearest", defaults={"k": 9}, k=2) == NearestCases(k=2)
+    assert make_method("somebodys.Mine", MODEL, defaults={"k": 9}).k == 1
+
+
+def test_every_name_that_is_listed_can_be_made():
+    assert {"expnote", "nearest"} <= set(method_names()) <= set(methods._HOMES)
+    for name in method_names():
+        assert type(make_method(name, MODEL)).__name__ == methods._HOMES[name].partition(":")[2]
+
+
+@pytest.fixture
+def paths(monkeypatch):
+    """The names of this module as a user's: pytest imports it under one that has no parent."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "somebodys", sys.modules[HERE])
+
+
+@pytest.mark.parametrize("path", ["somebodys.Mine", "somebodys:Mine", "somebodys:loose"])
+def test_by_path(paths, path):
+    made = make_method(path, MODEL, k=3)
+    assert (type(made), made.llm, made.k) == (Mine, MODEL, 3)
+
+
+def test_an_instance_is_given_back():
+    mine = Mine(None)
+    assert make_method(mine) is mine
+    with pytest.raises(ConfigError, match="Mine is made already: give k to it"):
+        make_method(mine, k=3)
+
+
+def test_a_method_that_is_not_there_yet(monkeypatch):
+    monkeypatch.setitem(methods._HOMES, "someday", "seasoned.methods.someday:Someday")
+    with pytest.raises(ConfigError, match=r"no method 'someday' in this version of Seasoned: there are .*expnote"):
+        make_method("someday", MODEL)
+    assert "someday" not in method_names()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("expnot", "there is no method 'expnot'"),
+        ("", "there is no method ''"),
+        (":", "there is no method ':'"),
+        ("nowhere.Mine", "cannot be imported"),
+        ("somebodys.Other", "cannot be imported"),
+        ("somebodys.broken", "cannot be made: RuntimeError"),
+        ("somebodys.HERE", "cannot be made|is no method"),
+        ("seasoned.types.Task", "cannot be made"),
+        ("seasoned.types.Usage", "is no method: it needs learn"),
+    ],
+)
+def test_what_is_no_method(paths, name, words):
+    with pytest.raises(ConfigError, match=words):
+        make_method(name, MODEL)
+
+
+def test_what_is_given_must_be_a_method():
+    for given in (3, None, Mine):
+        with pytest.raises(ConfigError, match="is no method"):
+            make_method(given)
+
+
+def test_an_option_that_is_not_its_own_names_those_that_are(paths):
+    with pytest.raises(ConfigError, match="the method nearest has no option 'top'; it has k"):
+        make_method("nearest", top=3)
+    with pytest.raises(ConfigError, match="has no option 'top'; it has k"):
+        make_method("somebodys.Mine", MODEL, top=3)
+
+
+def test_a_method_that_needs_a_model_says_so(paths):
+    with pytest.raises(ConfigError, match=r"the method somebodys\.Mine learns with a model: give it one"):
+        make_method("somebodys.Mine")

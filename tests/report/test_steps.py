@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from seasoned.report.steps import step_statistics
+from seasoned.types import Step, Trajectory, Usage
+
+
+def _made(name, steps, **fields):
+    return Trajectory(id=name, task_id="t", task="t", steps=tuple(steps), **fields)
+
+
+def test_means_over_the_attempts_of_each_condition(make_row):
+    steps = [Step(thought="find a mug", action="go to shelf 1", observation="You see a mug 1."), Step(action="look")]
+    made = [
+        _made("a", steps, usage=Usage(prompt_tokens=300, completion_tokens=20, calls=1, replayed=1)),
+        _made("b", [], usage=Usage(prompt_tokens=100, completion_tokens=0)),
+        _made("c", steps[1:]),
+    ]
+    rows = [make_row("react", "t", success=False, trajectory_id="a")]
+    rows += [make_row("react", "t", success=True, trial=1, trajectory_id="b")]
+    rows += [make_row("act", "t", success=True, trajectory_id="c")]
+    react, act = step_statistics(rows, made)
+    assert (react["condition"], react["n"], act["condition"], act["n"]) == ("react", 2, "act", 1)
+    assert (react["thoughts"], react["actions"], react["calls"]) == (0.5, 1.0, 1.0)
+    assert (react["prompt_tokens"], react["completion_tokens"]) == (200, 10)
+    assert (react["thought_words"], react["action_words"], react["observation_words"]) == (1.5, 2.5, 2.5)
+    assert (act["thoughts"], act["actions"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("metas", "mean"),
+    [([{"invalid": 3}, {"invalid": 0}], 1.5), ([{"invalid": 3}, {}], None), ([{"invalid": "many"}, {}], None)],
+)
+def test_invalid_actions_are_known_for_all_or_not_at_all(make_row, metas, mean):
+    rows = [make_row(task_id=str(i), success=True, trajectory_id=str(i)) for i in range(2)]
+    (found,) = step_statistics(rows, [_made(str(i), [], meta=meta) for i, meta in enumerate(metas)])
+    assert found["invalid"] == mean
+
+
+def test_errors_and_unknown_trajectories_are_left_out(make_row):
+    rows = [make_row(reason="error", trajectory_id="a"), make_row(task_id="x", success=True, trajectory_id="lost")]
+    assert step_statistics(rows, [_made("a", [])]) == []
+    assert step_statistics([], [_made("a", [])]) == []

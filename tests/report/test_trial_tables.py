@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+
+from seasoned.report.forms import to_json, to_markdown
+from seasoned.report.summary import build
+from seasoned.report.trial_tables import categories_table, retried, steps_table, trials_table
+from seasoned.types import Step, Trajectory
+
+
+def _own(table):
+    return [line.cells for line in table.lines if not line.source]
+
+
+def test_solved_by_trial(retried_summary):
+    table = trials_table(retried_summary)
+    assert [column.name for column in table.columns][:5] == ["condition", "R0", "R1", "R2", "R3"]
+    assert _own(table)[1] == ("Reflexion", "33.3%", "50.0%", "58.3%", "58.3%", "+25.0", "0.25", "31")
+    assert [cells[0] for cells in _own(table)] == ["retry", "Reflexion", "gathering"]
+
+
+def test_the_papers_trials_stand_below_ours(retried_summary):
+    lines = [line for line in trials_table(retried_summary).lines if line.source]
+    found = {(line.source, line.cells[0]): line.cells[1:5] for line in lines}
+    assert found["gpt-3.5-turbo-0613, paper", "Reflexion"] == ("40.3%", "47.8%", "52.2%", "54.4%")
+    assert found["GPT-3 / GPT-3.5, paper", "retry"] == ("63.0%", "", "", "")
+
+
+def test_fewer_trials_leave_blanks(make_row):
+    rows = [make_row("a", success=False, trial=trial) for trial in range(4)]
+    rows += [make_row("b", success=trial == 1, trial=trial) for trial in range(2)]
+    table = trials_table(build(rows, run={}))
+    assert table.lines[1].cells[1:5] == ("0.0%", "100.0%", "", "")
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+
+
+def test_without_retries_there_is_no_table(summary):
+    assert retried(summary) == []
+    assert trials_table(summary) is None
+    assert steps_table(summary) is None
+
+
+def test_categories_with_the_papers_beside_them(retried_summary):
+    table = categories_table(retried_summary)
+    assert [column.name for column in table.columns] == [
+        "category", "ReAct", "retry", "Reflexion", "imitation\n(paper)", "ReAct\n(paper)",
+    ]  # fmt: skip
+    assert _own(table) == [("clean", "2/6", "2/6", "3/6", "39%", "61%"), ("put", "2/6", "3/6", "4/6", "46%", "50%")]
+
+
+def test_one_category_needs_no_table(make_row):
+    assert categories_table(build([make_row(success=True)], run={})) is None
+    many = [make_row(task_id=str(i), success=True, category=f"kind {i}") for i in range(50)]
+    table = categories_table(build(many, run={}))
+    assert len(table.lines) == 40
+    assert table.notes == ("10 more categories are in summary.json.",)
+
+
+def test_steps_and_the_papers(retried):
+    steps = (Step(thought="hm", action="look", observation="a mug"),)
+    told = [
+        Trajectory(id=row.trajectory_id, task_id=row.task_id, task="t", steps=steps, usage=row.usage) for row in retried
+    ]
+    table = steps_table(build(retried, run={"benchmark": "alfworld"}, baseline="react", trajectories=told))
+    assert _own(table)[0] == ("ReAct", "12", "1.0", "1.0", "—", "100", "10", "5.0", "1.0", "1.0", "2.0")
+    assert _own(table)[2][:2] == ("Reflexion", "31")
+    paper = next(line for line in table.lines if line.source)
+    assert paper.cells[:5] == ("ReAct", "", "9.0", "14.8", "2.8")
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+
+
+def test_they_are_tables_like_the_others(retried_summary):
+    for table in (trials_table(retried_summary), categories_table(retried_summary)):
+        rows = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
+        assert {row.count(" | ") for row in rows} == {len(table.columns) - 1}
+        json.dumps(to_json(table), allow_nan=False)

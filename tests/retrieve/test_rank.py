@@ -1,0 +1,84 @@
+"""Asking a model for a ranking: parts, prompts that are too long, replies that cannot be used."""
+
+import re
+
+import pytest
+
+from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.llm.structured import check_schema
+from seasoned.retrieve.rank import rank, ranking_schema
+from seasoned.retrieve.transcript import tokens
+
+
+def reply(*pairs, against=()):
+    ranking = [{"number": number, "reason": "it fits", "score": score} for number, score in pairs]
+    return {"ranking": ranking, "contradictions": [list(pair) for pair in against]}
+
+
+def shown(messages):
+    return re.findall(r"^(\d+)\. (.*)$", messages[-1]["content"], re.MULTILINE)
+
+
+def test_one_call_with_constant_text_first_and_the_task_last():
+    model = ScriptedModel([reply((2, 90), (1, 30), against=[(1, 3)])] * 2)
+    items = ["Look first.", "Open it\nfirst.", "Do not look."]
+    found = rank(model, "Find the milk.", items, 2, about="A house.")
+    assert [(each.place, each.score) for each in found.scored] == [(1, 90), (0, 30)]
+    assert found.contradictions == ((0, 2),)
+    rank(model, "Find the tea.", items, 2, about="A house.")
+    first, second = (request["messages"] for request in model.requests)
+    assert first[0] == second[0]
+    assert "A house." in first[0]["content"]
+    assert first[1]["content"].split("The new task")[0] == second[1]["content"].split("The new task")[0]
+    assert shown(first) == [("1", "Look first."), ("2", "Open it first."), ("3", "Do not look.")]
+
+
+def test_a_long_list_is_scored_in_parts():
+    def play(messages):  # likes the items whose own number ends with 7
+        numbers = [(int(number), 90 if item.endswith("7") else 10) for number, item in shown(messages)]
+        return reply(*sorted(numbers, key=lambda pair: -pair[1])[:5])
+
+    model = ScriptedModel(play)
+    items = [f"{'word ' * 20}{n}" for n in range(100)]
+    found = rank(model, "x", items, 5, room=600)
+    assert len(model.requests) == 5
+    best = [each.place for each in found.scored if each.score == 90]
+    assert best == [7, 17, 27, 37, 47, 57, 67, 77, 87, 97]
+    for request in model.requests:
+        assert sum(tokens(f"{number}. {item}\n") for number, item in shown(request["messages"])) <= 600
+
+
+def test_a_prompt_that_is_too_long_is_halved():
+    def play(messages):
+        if len(shown(messages)) > 9:
+            return ContextLengthError("too long")
+        return reply((1, 50))
+
+    found = rank(ScriptedModel(play), "x", [f"item {n}" for n in range(32)], 1)
+    assert [each.place for each in found.scored] == [0, 8, 16, 24]
+    nothing = rank(ScriptedModel(lambda _: ContextLengthError("no")), "x", ["a", "b"], 1)
+    assert nothing.scored == ()
+    assert "2 items are too long for the model" in nothing.problems[0]
+
+
+def test_a_reply_without_the_form_is_read_as_far_as_it_goes():
+    model = ScriptedModel(["I like the second.", "Number 2: score 70, because it fits."])
+    found = rank(model, "x", ["a", "b"], 2)
+    assert [(each.place, each.score) for each in found.scored] == [(1, 70)]
+    assert "was asked twice" in found.problems[0]
+    lost = rank(ScriptedModel(["no", "no"]), "x", ["a", "b"], 2)
+    assert lost.scored == ()
+
+
+def test_a_server_that_is_gone_is_no_bad_reply():
+    with pytest.raises(InfrastructureError):
+        rank(ScriptedModel([InfrastructureError("gone")]), "x", ["a"], 1)
+
+
+def test_nothing_to_rank_asks_nobody():
+    assert rank(ScriptedModel([]), "x", [], 3).scored == ()
+
+
+def test_the_schema_is_one_that_is_checked():
+    check_schema(ranking_schema(5, 2))

@@ -1,0 +1,103 @@
+import numpy as np
+
+from seasoned.pool import ExperiencePool
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, Trajectory
+
+SECRET = "the-blue-heron-lands-at-noon"
+
+
+def attempt(n, task="x"):
+    return Trajectory(id=f"tra-{n}", task_id="t", task=task, lesson_ids=("les-1",))
+
+
+def rows(store):
+    with store._read() as connection:
+        names = ("trajectories", "lessons", "lesson_history", "lesson_sources", "lesson_uses", "vectors", "learned")
+        return {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in names}
+
+
+def fill(store):
+    store.add_trajectories("s", [attempt(1, SECRET), attempt(2)])
+    store.add_trajectories("other", [attempt(3)])
+    lessons = [Lesson(id="les-1", kind="note", text=SECRET, sources=("tra-1",)),
+               Lesson(id="les-2", kind="note", text="b", sources=("tra-1", "tra-2"))]  # fmt: skip
+    store.add_lessons("s", lessons, who="model")
+    store.update_lesson(lessons[0].model_copy(update={"text": f"{SECRET} again"}), who="person")
+    store.add_lessons("other", [Lesson(id="les-3", kind="note", text="c")], who="model")
+    store.put_vectors("lesson", ["les-1", "les-3"], "e", np.ones((2, 2)))
+    store.put_vectors("trajectory", ["tra-1", "tra-3"], "e", np.ones((2, 2)))
+    store.mark_learned("m", ["tra-1", "tra-3"])
+    store.add_snapshot("s", "monday", who="person")
+
+
+def test_trajectories_go_with_everything_of_theirs(store):
+    fill(store)
+    pool = ExperiencePool(store, "s")
+    assert len(pool.trajectories()) == 2
+    assert store.remove_trajectories("s", ["tra-1", "tra-3", "tra-gone"]) == 1  # tra-3 is of another scope
+    assert [t.id for t in store.trajectories()] == ["tra-2", "tra-3"]
+    assert rows(store) == {
+        "trajectories": 2,
+        "lessons": 3,
+        "lesson_history": 4,
+        "lesson_sources": 3,
+        "lesson_uses": 2,
+        "vectors": 3,
+        "learned": 1,
+    }
+    assert [t.id for t in pool.trajectories()] == ["tra-2"]
+    assert store.check() == []
+
+
+def test_a_scope_is_emptied_and_no_other(store):
+    fill(store)
+    assert store.scopes() == ["other", "s"]
+    assert store.clear_scope("s") == (2, 2)
+    assert store.scopes() == ["other"]
+    assert store.snapshots() == []
+    assert set(rows(store).values()) == {0, 1, 2}
+    assert [x.id for x in store.lessons()] == ["les-3"]
+    assert [t.id for t in store.trajectories()] == ["tra-3"]
+    assert store.check() == []
+    assert store.clear_scope("nowhere") == (0, 0)
+
+
+def test_a_run_loses_the_episodes_whose_trajectories_go(store):
+    store.add_run("run-1", "n", "p", {})
+    store.save_episode("run-1", "k", "s", attempt(1))
+    store.clear_scope("s")
+    assert store.episodes("run-1") == {}
+    assert store.check() == []
+
+
+def test_which_lessons_came_from_attempts(store):
+    fill(store)
+    assert store.lessons_from(["tra-1"]) == {"les-1": 0, "les-2": 1}
+    assert store.lessons_from(["tra-1", "tra-2"]) == {"les-1": 0, "les-2": 0}
+    assert store.lessons_from(["tra-3"]) == {}
+
+
+def test_nothing_of_it_is_left_in_the_file(path):
+    with Store(path) as store:
+        fill(store)
+        store.clear_scope("s")
+        assert store.scrub()
+        files = [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+        assert len(files) == 3  # the log is there still, and empty of it
+        assert not any(SECRET.encode() in file.read_bytes() for file in files)
+
+
+def test_counting(store):
+    fill(store)
+    assert store.count_trajectories("s") == store.count_trajectories("s", task_id="t") == 2
+    assert store.count_trajectories("s", "other") == 3
+    assert store.count_trajectories("s", task_id="u") == store.count_trajectories("nowhere") == 0
+    assert store.scrub()
+
+
+def test_loose_vectors_go_and_others_stay(store):
+    fill(store)
+    store.put_vectors("text", ["d1", "d2"], "e", np.ones((2, 2)))
+    assert store.drop_loose_vectors() == 2
+    assert rows(store)["vectors"] == 4

@@ -1,0 +1,169 @@
+"""Messages in every dialect, and the steps in them."""
+
+import json
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.traces.conversation import Turn, answer_of, chat, read_turns, steps_of, task_of
+from seasoned.types import Step
+
+ASK = {"role": "user", "content": "Where is order 17?"}
+OPENAI = [
+    {"role": "system", "content": "Be brief."},
+    ASK,
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"order": 17}'}},
+            {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": "{}"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c2", "content": "rain"},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "shipped"}]},
+    {"role": "assistant", "content": "It was shipped."},
+]
+STEPS = [
+    Step(action='look_up({"order": 17})', observation="shipped"),
+    Step(action="weather({})", observation="rain"),
+    Step(action="It was shipped."),
+]
+ANTHROPIC = [
+    ASK,
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thought": 1, "thinking": "Look first."},
+            {"type": "tool_use", "id": "c1", "name": "look_up", "input": {"order": 17}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "shipped"}]}],
+    },
+    {"role": "assistant", "content": [{"type": "text", "text": "It was shipped."}]},
+]
+RESPONSES = [
+    ASK,
+    {"type": "reasoning", "summary": [], "content": [{"text": "x"}]},
+    {"type": "function_call", "name": "look_up", "arguments": '{"order": 17}', "call_id": "c1"},
+    {"type": "function_call_output", "call_id": "c1", "output": "shipped"},
+    {"role": "assistant", "content": [{"type": "output_text", "text": "It was shipped."}]},
+]
+
+
+def test_openai_tool_calls_find_their_answers_by_id():
+    turns = read_turns(OPENAI)
+    assert steps_of(turns) == STEPS
+    assert (task_of(turns), answer_of(turns)) == ("Where is order 17?", "It was shipped.")
+
+
+def test_anthropic_blocks():
+    turns = read_turns(ANTHROPIC)
+    assert steps_of(turns) == [
+        Step(thought="Look first.", action='look_up({"order": 17})', observation="shipped"),
+        Step(action="It was shipped."),
+    ]
+
+
+def test_items_of_the_responses_api():
+    assert [s.action for s in steps_of(read_turns(RESPONSES))][1:] == ['look_up({"order": 17})', "It was shipped."]
+
+
+def test_training_sets_and_old_function_calls():
+    turns = read_turns(
+        [
+            {"from": "human", "value": "hi"},
+            {"from": "gpt", "value": "look", "function_call": {"name": "f", "arguments": "not json"}},
+            {"role": "function", "name": "f", "content": "done"},
+        ]
+    )
+    assert steps_of(turns) == [Step(thought="look", action="f(not json)", observation="done")]
+    assert answer_of(turns) == ""
+
+
+def test_a_reply_with_thought_and_action_is_taken_apart():
+    turns = read_turns(
+        [
+            {"role": "user", "content": "find it"},
+            {"role": "assistant", "content": "Thought: first look\nat the map\nAction: open[map]"},
+            {"role": "user", "content": "Observation: a map"},
+            {"role": "assistant", "content": "action 2: stop\nhere"},
+            {"role": "user", "content": "ok"},
+            {"role": "assistant", "content": "My Action: is prose"},
+        ]
+    )
+    assert steps_of(turns) == [
+        Step(thought="first look\nat the map", action="open[map]", observation="a map"),
+        Step(action="stop\nhere", observation="ok"),
+        Step(action="My Action: is prose"),
+    ]
+
+
+def test_what_is_no_text_leaves_its_kind():
+    turns = read_turns([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}, "see"]}])
+    assert turns == [Turn("user", "[image_url]\nsee")]
+
+
+def test_an_error_of_a_tool_is_its_answer():
+    turns = read_turns([{"role": "tool", "content": "", "tool_call_id": "c", "error": {"message": "no such order"}}])
+    assert turns == [Turn("tool", "no such order", answers="c")]
+
+
+def test_a_conversation_survives_the_store_and_comes_back():
+    turns = read_turns(OPENAI)
+    kept = chat(turns)
+    assert all(isinstance(value, str) for message in kept for value in message.values())
+    again = [{**m, "tool_calls": json.loads(m["tool_calls"])} if "tool_calls" in m else m for m in kept]
+    assert read_turns(again) == turns
+
+
+KINDS = st.sampled_from(["text", "tool_use", "tool_result", "thinking"])
+PARTS = st.sampled_from(["type", "text", "content", "id", "name", "input"])
+CONTENT = st.recursive(
+    st.none() | st.text(max_size=20) | st.integers(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(PARTS, inner, max_size=3)
+        | st.fixed_dictionaries({"type": KINDS, "content": inner})
+    ),
+    max_leaves=8,
+)
+CALLS = st.lists(st.dictionaries(st.sampled_from(["function", "id", "name"]), st.text() | st.none()), max_size=2)
+MESSAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "tool", "system", "gpt", "x"]) | st.integers(),
+        "from": st.text(max_size=5),
+        "type": st.sampled_from(["function_call", "tool_result", "reasoning", "x"]),
+        "content": CONTENT,
+        "tool_calls": CALLS | st.integers(),
+        "function_call": st.none() | st.text() | st.dictionaries(st.just("name"), st.text()),
+        "error": st.none() | st.text(),
+    },
+)
+
+
+@settings(deadline=None)
+@given(st.lists(MESSAGE | st.none() | st.integers(), max_size=8))
+def test_any_messages_give_turns(messages):
+    turns = read_turns(messages)
+    steps = steps_of(turns)
+    assert all(isinstance(step, Step) for step in steps)
+    assert {turn.role for turn in turns} <= {"system", "user", "assistant", "tool"}
+    assert len(chat(turns)) == len(turns)
+    assert isinstance(task_of(turns) + answer_of(turns), str)
+    assert read_turns({"not": "a list"}) == []
+
+
+def test_the_time_grows_with_the_length_alone():
+    begin = time.process_time()
+    for text in ("Thought:" + "\n" * 300_000, "\naction" * 100_000, " " * 500_000 + "observation"):
+        steps_of(read_turns([{"role": "assistant", "content": text}, {"role": "user", "content": text}]))
+    deep = {"role": "user", "content": "x"}
+    for _ in range(300):
+        deep = {"role": "user", "content": [{"type": "tool_result", "content": [deep]}]}
+    read_turns([deep])
+    assert time.process_time() - begin < 2

@@ -1,0 +1,105 @@
+"""Conversations in JSON lines."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.traces.messages import read
+from seasoned.traces.source import json_values
+from seasoned.types import Outcome, Step
+
+TALK = [{"role": "user", "content": "Add 2 and 2."}, {"role": "assistant", "content": "4"}]
+
+
+def found(*values):
+    return read([(f"line {n}", value) for n, value in enumerate(values, 1)], {"source": "messages"})
+
+
+def one(**fields):
+    result = found({"messages": TALK, **fields})
+    assert result.problems == []
+    return result.trajectories[0]
+
+
+def test_a_conversation_with_its_outcome():
+    made = one(success=True, task_id="sum", id="x1", category="sums", meta={"origin": "shop"})
+    assert (made.task, made.task_id, made.category) == ("Add 2 and 2.", "sum", "sums")
+    assert made.steps == (Step(action="4"),)
+    assert made.outcome == Outcome(success=True, reason="answered", answer="4")
+    assert made.meta == {"source": "messages", "place": "line 1", "source_id": "x1", "origin": "shop"}
+    assert made.messages == tuple(TALK)
+
+
+def test_what_says_how_it_ended():
+    ends = [
+        ({"success": 0}, (False, None)),
+        ({"correct": "yes"}, (True, None)),
+        ({"reward": 1}, (True, 1.0)),
+        ({"score": "0.5"}, (False, 0.5)),
+        ({"reward": 3}, (None, 3.0)),
+        ({"success": None, "reward": 0}, (False, 0.0)),
+        ({}, (None, None)),
+        ({"success": "perhaps"}, (None, None)),
+        ({"reward": float("nan")}, (None, None)),
+    ]
+    for fields, (success, reward) in ends:
+        outcome = one(**fields).outcome
+        assert (outcome.success, outcome.reward) == (success, reward), fields
+
+
+def test_steps_that_are_given_count():
+    steps = [{"thought": "t", "action": "a", "observation": "o", "reward": 0.5}, {"action": "b"}]
+    assert one(steps=steps).steps == (Step(thought="t", action="a", observation="o", reward=0.5), Step(action="b"))
+    assert one(steps=["no step"]).steps == (Step(action="4"),)
+
+
+def test_lines_that_are_no_attempts_are_named():
+    bad = [3, {"text": "x"}, {"messages": []}, {"messages": TALK[:1]}, {"messages": TALK[1:]}, {"messages": "x"}]
+    result = found({"messages": TALK}, *bad, {"conversations": TALK})
+    assert len(result.trajectories) == 2
+    assert [p.where for p in result.problems] == [f"line {n}" for n in range(2, 8)]
+    assert all(p.why for p in result.problems)
+
+
+def test_a_task_may_stand_beside_the_messages():
+    assert found({"messages": TALK[1:], "task": " Sum up "}).trajectories[0].task == "Sum up"
+
+
+def test_one_message_a_line_by_thread_or_by_system_message():
+    talk = [{"role": "system", "content": "s"}, *TALK]
+    assert len(found(*talk, *talk).trajectories) == 2
+    mixed = [{**message, "thread_id": name} for message in TALK for name in ("a", "b")]
+    assert [len(t.steps) for t in found(*mixed).trajectories] == [1, 1]
+    assert len(found(TALK).trajectories) == 1
+
+
+def test_the_same_line_twice_is_two_attempts_with_ids_of_their_own():
+    first, again = (found({"messages": TALK}, {"messages": TALK}).trajectories for _ in range(2))
+    assert len({t.id for t in first}) == 2
+    assert [t.id for t in first] == [t.id for t in again]
+
+
+NAMES = st.sampled_from(
+    ["messages", "task", "success", "reward", "steps", "meta", "answer", "reason", "created", "role"]
+)
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | st.just(TALK),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(deadline=None)
+@given(st.lists(ANY, max_size=5))
+def test_any_values_give_attempts_or_problems(values):
+    result = found(*values)
+    assert len(result.trajectories) + len(result.problems) <= len(values)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_gives_attempts_or_problems(text):
+    values, _ = json_values(text.encode("utf-8", "replace"))
+    read(values, {})
+    assert json.dumps([v for _, v in values])

@@ -1,0 +1,37 @@
+from seasoned.types import Trajectory
+
+
+def test_the_list_and_its_filters(client):
+    page = client.get("/attempts").text
+    assert page.index("Refund order 18") < page.index("Refund order 17")
+    assert "Refund order 17" not in client.get("/attempts?ended=yes").text
+    assert "Refund order 18" not in client.get("/attempts?q=ORDER+17").text
+    assert "No attempt fits" in client.get("/attempts?run=none").text
+    assert client.get("/attempts?ended=maybe").status_code == 400
+
+
+def test_one_attempt(client):
+    page = client.get("/attempt?id=tra-1").text
+    for part in (
+        "Refund order 17",
+        "look first",
+        "lookup(17)",
+        "shipped",
+        "failed",
+        "refunded",
+        "Lessons that came from it",
+    ):
+        assert part in page
+    assert 'href="/lesson?id=les-1"' in page
+    assert "Lessons it was shown" in client.get("/attempt?id=tra-2").text
+    assert client.get("/attempt?id=nope").status_code == 404
+
+
+def test_a_long_conversation_is_cut_and_shown_whole_on_request(client, store):
+    messages = tuple({"role": "user", "content": f"<b>message {i}</b>" + "x" * 5000} for i in range(100))
+    store.add_trajectories("s", [Trajectory(id="long", task_id="t", task="t", messages=messages)])
+    page = client.get("/attempt?id=long").text
+    assert "Show 20 more messages" in page
+    assert "<b>message" not in page
+    assert len(page) < 500_000
+    assert "message 99" in client.get("/attempt?id=long&all=1").text

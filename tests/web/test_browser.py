@@ -1,0 +1,180 @@
+"""A person's journey through the page, in a real Chromium: keyboard, search, edit, history, dark and phone."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+
+from seasoned.store.sql import Store
+from seasoned.types import Lesson
+from seasoned.web.app import make_app
+
+pytestmark = pytest.mark.browser
+
+TOKEN = "a-token-of-a-test-0123456789"
+JUMPS = """
+window.jumps = 0;
+new PerformanceObserver((list) => {
+  for (const e of list.getEntries()) if (!e.hadRecentInput) window.jumps += e.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture
+def address(store: Store, runs):
+    uvicorn = pytest.importorskip("uvicorn")
+    app = make_app(store, token=TOKEN, runs_folder=runs)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [held]})
+        thread.start()
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def browser(tmp_path):
+    selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("there is no Chromium here: install Debian's chromium and chromium-driver")
+    options = selenium.ChromeOptions()
+    options.binary_location = chromium
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    more = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1100,900")
+    for argument in (
+        *more,
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--no-first-run",
+        "--disable-background-networking",
+    ):
+        options.add_argument(argument)
+    made = selenium.Chrome(options=options, service=selenium.ChromeService(driver))
+    made.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": JUMPS})
+    yield made
+    made.quit()
+
+
+def until(what, seconds=8.0):
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def keys(browser, *pressed):
+    from selenium.webdriver import ActionChains
+
+    ActionChains(browser).send_keys(*pressed).perform()
+
+
+def text(browser):
+    return browser.execute_script("return document.body ? document.body.innerText : ''")
+
+
+def focused(browser):
+    return browser.execute_script("return document.activeElement.id || document.activeElement.innerText")
+
+
+def look(browser, name, tmp_path):
+    """Keep a picture, and see to it that nothing jumped, stuck out or was refused."""
+    jumps = browser.execute_script("return window.jumps")
+    assert jumps < 0.02, f"{name} jumped: {jumps}"
+    wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide[0] <= wide[1], f"{name} is wider than the window: {wide}"
+    unlabelled = browser.execute_script(
+        "return [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter("
+        "(one) => !one.labels.length && !one.getAttribute('aria-label')).map((one) => one.outerHTML)"
+    )
+    assert unlabelled == []
+    browser.save_screenshot(str(tmp_path / f"{name}.png"))
+
+
+def test_a_journey(browser, address, store, tmp_path):
+    from selenium.webdriver import Keys
+
+    store.add_lessons("many", [Lesson(kind="note", text=f"note number {i:03}") for i in range(120)], who="rule")
+    browser.get(f"{address}/?token={TOKEN}")
+    until(lambda: browser.current_url == f"{address}/lessons")  # the token has left the address
+    look(browser, "lessons", tmp_path)
+
+    keys(browser, "/")
+    assert focused(browser) == "q"
+    keys(browser, "refund")
+    until(lambda: "1 found" in text(browser))
+    assert "q=refund" in browser.current_url
+    look(browser, "search", tmp_path)
+    keys(browser, Keys.ESCAPE, "j")
+    assert "Look an order up" in focused(browser)
+    keys(browser, Keys.ENTER)
+    until(lambda: "Where it came from" in text(browser))
+    look(browser, "lesson", tmp_path)
+
+    keys(browser, "e")
+    until(lambda: "Edit version 1" in text(browser))
+    area = browser.find_element("name", "text")
+    area.clear()
+    area.send_keys("Look an order up, then refund it.\n<script>document.title = 'broken in'</script>")
+    browser.find_element("name", "why").send_keys("clearer")
+    look(browser, "edit", tmp_path)
+    area.submit()
+    until(lambda: "saved as a new version" in text(browser))
+    assert "clearer" in text(browser)
+    assert "<script>document.title" in text(browser)
+    assert browser.title != "broken in"
+    look(browser, "edited", tmp_path)
+    assert store.history("les-1")[-1].who == "person"
+
+    store.update_lesson(store.get_lesson("les-1").model_copy(update={"text": "Theirs."}), who="model", why="learned")
+    browser.find_element("css selector", "button[value=disable]").click()
+    until(lambda: "Somebody else was quicker" in text(browser))
+    assert store.get_lesson("les-1").status == "active"
+
+    browser.save_screenshot(str(tmp_path / "conflict.png"))
+    keys(browser, "?")
+    until(lambda: browser.execute_script("return document.getElementById('keys').open"))
+    look(browser, "help", tmp_path)
+
+    browser.get(f"{address}/lessons?scope=many")
+    more = browser.find_element("css selector", ".more a")
+    more.click()
+    until(lambda: len(browser.find_elements("css selector", "a.item")) == 100)
+    assert browser.current_url.endswith("?scope=many")
+
+    for shade, width in (("dark", 1100), ("light", 390), ("dark", 390)):
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": shade}]}
+        )
+        size = {"width": width, "height": 844, "deviceScaleFactor": 2 if width < 500 else 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        for path in (
+            "lessons",
+            "lesson?id=les-1",
+            "lesson/edit?id=les-1",
+            "attempts",
+            "attempt?id=tra-1",
+            "runs",
+            "snapshots",
+        ):
+            browser.get(f"{address}/{path}")
+            look(browser, f"{path.partition('?')[0].replace('/', '-')}-{shade}-{width}", tmp_path)
+    refused = [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
+    assert [line["message"] for line in refused if " 409 " not in line["message"]] == []
+
+
+def test_a_run_with_its_figures(browser, address, tmp_path):
+    browser.get(f"{address}/?token={TOKEN}")
+    until(lambda: browser.current_url.endswith("/lessons"))
+    browser.get(f"{address}/run?id=20310406T101112-emoji-bbbbbb")
+    until(lambda: len(browser.find_elements("css selector", "figure svg")) > 1, 30)
+    look(browser, "run", tmp_path)
+    browser.execute_script("window.scrollTo(0, document.body.scrollHeight)")
+    browser.save_screenshot(str(tmp_path / "figures.png"))
+    assert [line["message"] for line in browser.get_log("browser")] == []

@@ -1,0 +1,38 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.report.text import clean
+from seasoned.types import Lesson
+from seasoned.web.show import difference, link, moved
+
+
+def test_a_link_is_made_of_its_parts():
+    assert link("/lesson", id='a"&b=<c>', empty="", none=None) == "/lesson?id=a%22%26b%3D%3Cc%3E"
+    assert link("/lessons") == "/lessons"
+    assert link("/x", id="\ud800").isascii()
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_a_difference_holds_both_texts(before, after):
+    found = difference(before, after)
+    assert "".join(text for mark, text in found if mark != "new") == clean(before)
+    assert "".join(text for mark, text in found if mark != "gone") == clean(after)
+
+
+def test_neighbouring_changes_are_one():
+    assert difference("it was sent back", "it has gone back") == [
+        ("same", "it "),
+        ("gone", "was sent"),
+        ("new", "has gone"),
+        ("same", " back"),
+    ]
+
+
+def test_long_texts_are_not_compared_word_by_word():
+    assert [mark for mark, _ in difference("a " * 5000, "b " * 5000)] == ["gone", "new"]
+
+
+def test_what_moved_beside_the_text():
+    old = Lesson(kind="note", text="t", importance=1)
+    new = old.model_copy(update={"status": "disabled", "importance": 2.5, "pinned": True})
+    assert moved(old, new) == ["status: active → disabled", "importance: 1 → 2.5", "pinned"]
