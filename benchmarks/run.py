@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import calls
-import memory
+import memories
 import parts
 import programs
 from rich.console import Console
@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "store": lambda: parts.store(sizes),
         "embed": lambda: parts.static(sizes),
         "recall": lambda: parts.recall(sizes),
-        "memory": lambda: memory.figures(sizes),
-        "processes": lambda: memory.processes(sizes),
+        "memory": lambda: memories.figures(sizes),
+        "processes": lambda: memories.processes(sizes),
     }
     if asked.only and asked.only not in groups:
         print(f"there is no group {asked.only!r}; there are {', '.join(groups)}", file=sys.stderr)
@@ -100,7 +100,7 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="tiny sizes, to see that it works; the figures mean nothing"
     )
     parser.add_argument("--install", action="store_true", help="also install the core anew (uses the network)")
-    parser.add_argument("--only", help="one group: start, install, calls, vectors, jobs, store, embed, recall, memory, processes")
+    parser.add_argument("--only", help="one group, such as start, calls, recall, memory or processes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the results go (default: %(default)s)")
     return parser.parse_args(arguments)
 
