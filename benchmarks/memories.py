@@ -80,9 +80,8 @@ def processes(sizes: Sizes) -> list[Figure]:
         command = [sys.executable, str(_WORKER), str(path), str(attempts)]
         began = time.perf_counter()
         started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(writers)]
-        failed = sum(
-            attempts if process.wait() else int(process.stdout.read()) for process in started if process.stdout
-        )
+        said = [process.communicate()[0] for process in started]
+        failed = sum(attempts if p.returncode else int(out) for p, out in zip(started, said, strict=True))
         spent = time.perf_counter() - began
         with Store(path) as store:
             kept = store.count_trajectories("memory/default")
