@@ -1,0 +1,133 @@
+"""Whole experiments with agents that act: gathering with retries, learning, evaluating, resuming."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from seasoned.benchmarks import load_benchmark
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner.recipe import load_recipe
+
+INSIGHT = "Read the page of the second name before you answer."
+PLAN = "Next time I finish with what I found."
+NAMES = ["react", "retry", "reflexion", "expel", "expel-insights", "expel-retrieve", "few-shot-trajectories"]
+
+
+class Reader:
+    """Plays a model that finishes wrongly until it was told something: a plan, an insight, or a demonstration."""
+
+    def __init__(self):
+        data = load_benchmark("hotpotqa", {}, seed=0)
+        self.answers = {task.text: task.data["answer"] for task in (*data.train, *data.test)}
+        self.asked = Counter()
+
+    def __call__(self, messages):
+        self.asked[json.dumps(messages)] += 1
+        whole = "\n".join(message["content"] for message in messages)
+        if whole.endswith("Plan:"):
+            return PLAN
+        tasks = [message["content"] for message in messages if message["content"].startswith("New task.")]
+        if not tasks:
+            return f"ADD: {INSIGHT}"
+        task = tasks[-1]
+        answer = next(self.answers[text] for text in self.answers if text in task)
+        shown = len(tasks) > 1
+        told = PLAN in whole or INSIGHT in whole or shown
+        return f"Thought: so.\nAction: Finish[{answer if told else 'nobody knows'}]"
+
+
+@pytest.fixture
+def reader():
+    return Reader()
+
+
+@pytest.fixture
+def played(recipe, go, reader):
+    def start(**changes):
+        wanted = {
+            "benchmark": {"name": "hotpotqa"},
+            "conditions": NAMES,
+            "baseline": "react",
+            "train": 4,
+            "test": 3,
+            "embedder": "hashing",
+            "gather": {"retries": 2},
+            "agent": {"examples": 0},
+            "method": {"trials": 1},
+            "workers": 1,
+        }
+        return go(recipe(**{**wanted, **changes}), llm=ScriptedModel(reader, name="reader"))
+
+    return start
+
+
+def lines(directory, name):
+    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
+
+
+def blocks(directory):
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    return summary, {block["name"]: block for block in summary["conditions"]}
+
+
+def test_it_gathers_reflects_learns_and_is_judged_once(played, store):
+    directory = played()
+    summary, found = blocks(directory)
+    training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
+    assert [(t["meta"]["trial"], t["outcome"]["success"]) for t in training] == [(0, False), (1, True)] * 4
+    assert all(PLAN in t["guidance"] for t in training if t["meta"]["trial"])
+    assert {lesson.text for lesson in store.lessons(kind="insight")} == {INSIGHT}
+    assert {name: block["successes"] for name, block in found.items()} == {
+        "react": 0,
+        "retry": 0,
+        "reflexion": 3,
+        "expel": 3,
+        "expel-insights": 3,
+        "expel-retrieve": 3,
+        "few-shot-trajectories": 3,
+    }
+    assert [trial["solved"] for trial in found["reflexion"]["trials"]] == [0, 3]
+    assert summary["training"]["n"] == 4
+    assert (directory / "report.html").is_file()
+
+
+def test_what_was_learned_once_serves_all_parts_of_expel(played, store):
+    directory = played()
+    scopes = {store.scope_of(lesson.id) for lesson in store.lessons(kind="insight")}
+    assert scopes == {f"{directory.name}/s0f0/expel"}
+
+
+def test_demonstrations_and_insights_come_from_training_alone(played):
+    directory = played()
+    rows = lines(directory, "trajectories.jsonl")
+    training = {t["id"]: t["task_id"] for t in rows if t["meta"]["split"] == "train"}
+    tests = {t["task_id"] for t in rows if t["meta"]["split"] == "test"}
+    assert not tests & set(training.values())
+    used = {i for t in rows for i in t["demonstration_ids"]}
+    worked = {example.id for example in load_benchmark("hotpotqa", {}, seed=0).trajectories}
+    assert used & set(training)
+    assert used <= set(training) | worked
+
+
+def test_a_run_that_is_complete_asks_nothing_again(played, go, reader):
+    directory = played()
+    asked = sum(reader.asked.values())
+    model = ScriptedModel(reader, name="reader")
+    go(load_recipe(directory / "config.toml"), resume=directory, llm=model)
+    assert sum(reader.asked.values()) == asked
+
+
+def test_by_trials_it_ends_when_nothing_more_is_solved(played):
+    directory = played(
+        conditions=["react", "expel"], gather={"retries": 9, "reflect": "none", "order": "trial-first", "patience": 2}
+    )
+    training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
+    assert Counter(t["meta"]["trial"] for t in training) == {0: 4, 1: 4}
+
+
+def test_lessons_of_a_file_are_given(played, tmp_path):
+    file = tmp_path / "given.jsonl"
+    file.write_text(json.dumps({"text": INSIGHT}), encoding="utf-8")
+    _, found = blocks(played(conditions=["react", "given"], method={"given": str(file)}))
+    assert (found["react"]["successes"], found["given"]["successes"]) == (0, 3)
