@@ -308,3 +308,9 @@ def test_processes_share_a_store(path):
             notes = store.lessons(f"memory/{name}")
             assert sum(note.importance for note in notes) == attempts
             assert {value for note in notes for value in note.data["values"]} == {f"by {name}"}
+
+
+def test_without_an_embedder_heuristics_are_recalled_all_the_same(tmp_path):
+    with Memory(tmp_path / "m.db", method="erl", llm=ScriptedModel([]), embedder=None) as memory:
+        memory.add("Look the order up first.")
+        assert "Look the order up first." in memory.recall("refund order 3").text

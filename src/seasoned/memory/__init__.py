@@ -84,7 +84,9 @@ class Memory:
             raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap}")
         self.namespace = namespace
         self._model = LateModel(llm)
-        self.method = make_method(method, self._model, defaults=_DEFAULTS, **options)
+        # Without an embedder nothing is found by meaning; all heuristics within the cap are better than none.
+        blind = {"retrieve": "all"} if embedder is None else {}
+        self.method = make_method(method, self._model, defaults={**_DEFAULTS, **blind}, **options)
         self._name = type(self.method).__name__.lower()
         self._judge, self._success_at, self._cap = judge, success_at, cap
         self._masking = masker(secrets)
