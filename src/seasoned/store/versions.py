@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select
 
@@ -117,12 +118,20 @@ class Versions(Lessons):
         if when == NOW:
             return [lesson for lesson in self.lessons(scope) if lesson.status != "deleted"]
         with self._read() as connection:
-            rows = connection.execute(
-                select(_h.lesson_id, _h.body)
+            named = self._named(connection, scope, when)
+            past = (
+                select(_l.seq, _h.lesson_id, _h.body)
                 .join(schema.lessons, _l.id == _h.lesson_id)
                 .where(_l.scope == scope, _h.version == self._last_version(connection, scope, when))
-                .order_by(_l.seq)
-            ).all()
+            )
+            rows: list[Any] = []
+            if named is not None:
+                # What has not changed since is the same now: its history need not be searched.
+                past = past.where(_l.change > named)
+                same = select(_l.seq, _l.id.label("lesson_id"), _l.body).where(_l.scope == scope, _l.change <= named)
+                rows += connection.execute(same).all()
+            rows += connection.execute(past).all()
+        rows.sort(key=lambda row: row.seq)
         found = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
         return [lesson for lesson in found if lesson.status != "deleted"]
 
@@ -152,9 +161,13 @@ class Versions(Lessons):
             self.update_lessons(fresh, who=who, why=why or f"rolled back to {when}")
             return difference([x for x in before if x.status != "deleted"], self.lessons_at(scope, NOW))
 
+    def _named(self, connection: Connection, scope: str, name: str) -> int | None:
+        """The last change that a snapshot holds; None when there is no such snapshot."""
+        return connection.execute(select(_s.change).where(_s.scope == scope, _s.name == name)).scalar()
+
     def _last_version(self, connection: Connection, scope: str, when: str) -> ColumnElement[int]:
         """The last version of a lesson up to a snapshot or a time, as a part of a query over lessons."""
-        named = connection.execute(select(_s.change).where(_s.scope == scope, _s.name == when)).scalar()
+        named = self._named(connection, scope, when)
         earlier = schema.lesson_history.alias().c
         time = _time(when)
         if named is None and time is None:
