@@ -1,6 +1,7 @@
 import http.server
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -79,6 +80,11 @@ def model(apprentice, monkeypatch):
     return made
 
 
+def heeds_ctrl_c():
+    """What a shell starts in the background ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def process():
     """Starts the command line as a process of its own."""
@@ -88,7 +94,8 @@ def process():
     def start(*words, **environment):
         env = {**os.environ, "PYTHONPATH": source, "SEASONED_TRACE": "", **environment}
         command = [sys.executable, "-W", "error", "-c", "from seasoned.cli import main; main()", *map(str, words)]
-        begun.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        begun.append(subprocess.Popen(command, env=env, preexec_fn=heeds_ctrl_c, **pipes))
         return begun[-1]
 
     yield start
