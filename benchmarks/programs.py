@@ -39,7 +39,7 @@ def starts(sizes: Sizes) -> list[Figure]:
 
 def install(wanted: bool) -> list[Figure]:
     """Size and number of packages of the core in a new environment, itself included, pip's own tools left out."""
-    size, count = "core install: size of its files, bytecode included", "core install: packages"
+    size, count = "core install: size on disk", "core install: packages"
     if not wanted:
         why = "not measured (--install)"
         return [
@@ -53,7 +53,7 @@ def install(wanted: bool) -> list[Figure]:
         site = next(Path(folder, "lib").glob("python*/site-packages"))
         packages = [p for p in site.glob("*.dist-info") if p.name.split("-")[0] not in _TOOLS]
         files = [p for p in site.rglob("*") if p.is_file() and p.relative_to(site).parts[0].split("-")[0] not in _TOOLS]
-        megabytes = sum(p.stat().st_size for p in files) / 1e6
+        megabytes = sum(p.stat().st_blocks * 512 for p in files) / 1e6
     return [
         Figure(size, (megabytes,), unit="MB", target=170),
         Figure(count, (float(len(packages)),), unit="packages", target=32),

@@ -40,7 +40,7 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
             assert len(figure["samples"]) >= (1 if " processes x " in what else 2)
             assert min(figure["samples"]) <= figure["median"] <= max(figure["samples"])
     missing = {what for what, figure in figures.items() if figure["missing"]}
-    assert missing == {"core install: size of its files, bytecode included", "core install: packages"}
+    assert missing == {"core install: size on disk", "core install: packages"}
     assert figures["`import seasoned`, interpreter included"]["target"] == 0.15
 
 
