@@ -1,12 +1,8 @@
-"""Game files of ALFWorld in small, and a program that stands in for its engine."""
+"""A program that stands in for ALFWorld's engine."""
 
-import json
 import sys
 
 import pytest
-
-NEW, OLD = "move {o} to {r}", "put {o} in/on {r}"
-DESK, SHELF, DRAWER = "Desk_bar__plus_01_dot_00", "Shelf_bar__minus_02_dot_00", "Drawer_bar__plus_03_dot_00"
 
 ENGINE = """
 import json, os, sys, time
@@ -39,37 +35,6 @@ for line in sys.stdin:
     won = command in ("move mug 1 to shelf 1", "put mug 1 in/on shelf 1") and "take mug 1 from desk 1" in done
     say(id=request["id"], observation=SAYS.get(command, "Nothing happens."), won=won)
 """
-
-
-@pytest.fixture
-def write_game(tmp_path):
-    """Writes a game file; `change` alters what it holds."""
-
-    def write(
-        kind="pick_and_place_simple-Mug-None-Shelf-1",
-        goal="put some mug on shelf.",
-        group="",
-        trial="t1",
-        moves=NEW,
-        places=(DESK, SHELF, DRAWER),
-        **change,
-    ):
-        facts = "\n".join(f"(receptacleAtLocation {place} loc_bar_{n})" for n, place in enumerate(places))
-        task = json.dumps({"task": [{"rhs": f"Your task is to: {goal}"}]})
-        game = {
-            "pddl_domain": "(define (domain alfred))",
-            "grammar": f'grammar :: """{task}""";\naction PutObject {{ template :: "{moves}"; }}',
-            "pddl_problem": f"(:objects {' '.join(places)}) {facts} {trial} (exists (receptacleAtLocation ?r ?l))",
-            "solvable": True,
-            "walkthrough": ["go to desk 1", "take mug 1 from desk 1", "go to shelf 1", "move mug 1 to shelf 1"],
-            **change,
-        }
-        path = tmp_path / "games" / group / kind / trial / "game.tw-pddl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({key: value for key, value in game.items() if value is not ...}), encoding="utf-8")
-        return path
-
-    return write
 
 
 @pytest.fixture

@@ -1,51 +1,74 @@
-"""The worked attempts of the HotpotQA and FEVER prompts."""
-
-import json
-from collections.abc import Callable
-from typing import Any
+"""Words of prompts from a file, their attempts played on an environment."""
 
 import pytest
 
-from seasoned.benchmarks import fever, hotpotqa
-from seasoned.benchmarks.docstore import title_key
-from seasoned.benchmarks.search_data import DATA
-from seasoned.benchmarks.worked import PAGES, worked
+from seasoned.benchmarks import worked as module
+from seasoned.benchmarks.base import Retrieval
+from seasoned.benchmarks.worked import Worked, acting, play_worked
+from seasoned.types import Outcome, Task
 
-BOTH = [("hotpotqa", hotpotqa.judge), ("fever", fever.judge)]
-
-
-@pytest.mark.parametrize(("name", "judge"), BOTH)
-def test_they_succeed_and_show_what_can_happen(name: str, judge: Callable[..., Any]) -> None:
-    words = worked(name, judge)
-    assert 4 <= len(words.trajectories) <= 6
-    assert len(words.reflections) == 2
-    assert words.instruction
-    assert words.about
-    observations = [s.observation for t in words.trajectories for s in t.steps]
-    assert any(o.startswith("Could not find [") for o in observations)
-    assert any(o.startswith("(Result 1 / ") for o in observations)
-    for trajectory in words.trajectories:
-        assert trajectory.outcome.success is True
-        assert trajectory.steps[-1].observation == "Right."
-    for trajectory, reflection in words.reflections:
-        assert trajectory.outcome.success is False
-        assert len(reflection.split()) > 20
-    for trajectory in (*words.trajectories, *(t for t, _ in words.reflections)):
-        assert len(trajectory.steps) <= 7
-        assert trajectory.meta == {"trial": 0}
-        assert all(step.thought and len(step.thought.split()) <= 25 for step in trajectory.steps)
-        assert not any(step.observation.startswith("That is no") for step in trajectory.steps)
+FILE = """
+instruction = "Open\\n  boxes."
+about = " Boxes. "
+[[attempt]]
+task = "the red box"
+category = "red"
+steps = [["I look.", "look"], ["I open it.", "open"]]
+[[attempt]]
+task = "the blue box"
+reflection = "Look\\n first."
+steps = [["I open it.", "open"]]
+"""
 
 
-def test_their_pages_are_in_no_benchmark() -> None:
-    def titles(path: Any) -> set[str]:
-        return {title_key(json.loads(line)["title"]) for line in path.read_text("utf-8").splitlines()}
+class Box:
+    """Opens if it was looked at."""
 
-    assert not titles(PAGES) & titles(DATA / "search_pages.jsonl")
+    def reset(self, task, *, seed=None):
+        self.done = []
+        return f"Here is {task.text}.", {}
+
+    def step(self, action):
+        self.done.append(action)
+        ended = action == "open"
+        right = self.done == ["look", "open"]
+        return f"{action}: done", float(right), ended, False, {"right": right} if ended else {}
+
+    def close(self):
+        pass
 
 
-def test_each_label_is_among_the_first_three_of_fever() -> None:
-    assert {t.outcome.answer for t in worked("fever", fever.judge).trajectories[:3]} == set(fever.LABELS)
-    kinds = [t.category for t in worked("hotpotqa", hotpotqa.judge).trajectories]
-    assert kinds.count("bridge") >= 2
-    assert kinds.count("comparison") >= 2
+@pytest.fixture
+def words(tmp_path, monkeypatch):
+    (tmp_path / "boxes.toml").write_text(FILE, encoding="utf-8")
+    monkeypatch.setattr(module, "PROMPTS", tmp_path)
+    return play_worked(
+        "boxes",
+        lambda attempt: (Box(), Task(id="any", text=attempt["task"])),
+        lambda info: Outcome(success=info["right"], reason="opened"),
+    )
+
+
+def test_the_environment_says_what_is_seen_and_how_it_ended(words):
+    assert (words.instruction, words.about) == ("Open boxes.", "Boxes.")
+    (won,) = words.trajectories
+    assert [(s.thought, s.action, s.observation, s.reward) for s in won.steps] == [
+        ("I look.", "look", "look: done", 0.0),
+        ("I open it.", "open", "open: done", 1.0),
+    ]
+    assert won.outcome == Outcome(success=True, reason="opened")
+    assert (won.task, won.category, won.benchmark, won.agent) == ("Here is the red box.", "red", "boxes", "worked")
+    assert (won.id, won.task_id, won.meta) == ("tra-boxes-worked-1", "boxes-worked-1", {"trial": 0})
+
+
+def test_attempts_with_a_reflection_are_the_failed_ones(words):
+    ((failed, reflection),) = words.reflections
+    assert (failed.outcome.success, failed.category, reflection) == (False, "", "Look first.")
+
+
+def test_an_acting_benchmark_has_its_words_and_pools():
+    words = Worked("Open boxes.", "Boxes.", (), ())
+    train, test = (Task(id="a", text="a"),), (Task(id="b", text="b"),)
+    made = acting("boxes", words, pools=(train, test), max_turns=5, make_env=lambda reveal: Box(), source="here")
+    assert (made.manner, made.train, made.test, made.max_turns, made.source) == ("act", train, test, 5, "here")
+    assert (made.instruction, made.about, made.examples, made.retrieval) == ("Open boxes.", "Boxes.", (), Retrieval())

@@ -127,7 +127,7 @@ def test_generate(cli, folder, monkeypatch):
         assert (seed, python) == (1, None)
         return [out / f"{n}" for n in range(games)]
 
-    monkeypatch.setattr("seasoned.benchmarks.alfworld_games.generate", make)
+    monkeypatch.setattr("seasoned.benchmarks.alfworld.games.generate", make)
     done = cli("bench", "generate", "alfworld", "--games", 12, "--seed", 1, "--out", "games")
     assert (done.code, done.out) == (0, "12 games in games\n")
     assert done.err.splitlines() == ["10 of 12 games", "12 of 12 games"]

@@ -1,4 +1,4 @@
-"""The benchmarks: tasks, an environment, the words of the prompts and the limits of the paper. One file each.
+"""The benchmarks: tasks, an environment, the words of the prompts and the limits of the paper. One file or folder each.
 
 Always holds: a benchmark is found by its short name or by a dotted path to a module (or function) of the user's, and
 nothing of it is imported before it is asked for.

@@ -23,6 +23,10 @@ from seasoned.types import Example, Task, Trajectory
 
 T = TypeVar("T")
 
+PROMPTS = Path(__file__).parent / "prompts"
+DATA = Path(__file__).parent / "data"
+"""What comes with Seasoned: the words of the prompts, and small data sets of our own."""
+
 DATA_VARIABLE = "SEASONED_DATA"
 MAX_TURNS = 10
 """Turns a case may take to its answer; one without an answer by then is wrong (ExpNote, methods section 5)."""
@@ -224,7 +228,7 @@ def _own_ids(tasks: Sequence[Task], name: str) -> list[Task]:
 @cache
 def prompts(benchmark: str) -> Prompts:
     """The words of the prompts, from `prompts/<benchmark>.toml`."""
-    raw = tomllib.loads((Path(__file__).parent / "prompts" / f"{benchmark}.toml").read_text(encoding="utf-8"))
+    raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
     examples = tuple(Example.model_validate(example) for example in raw["example"])
     instruction, think_hint, note_hint = (
         " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")

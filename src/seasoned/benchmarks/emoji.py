@@ -16,6 +16,7 @@ from typing import Any
 
 from seasoned.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.benchmarks.base import (
+    DATA,
     MAX_TURNS,
     Benchmark,
     Retrieval,
@@ -34,7 +35,7 @@ from seasoned.types import Example, Task
 EMOTIONS = ("joy", "fear", "anger", "sadness", "disgust", "shame", "guilt")
 CANDIDATES = 4
 OPTIONS = {"data": "", "symbols": "emoji", "symbols_per_emotion": 1, "train_share": 0.5}
-OWN_TEXTS = Path(__file__).parent / "data" / "emoji.jsonl"
+OWN_TEXTS = DATA / "emoji.jsonl"
 
 EMOJI = {
     "joy": (r"\U0001f601", r"\U0001f973", r"\U0001f929"),

@@ -12,26 +12,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from seasoned.benchmarks.base import Benchmark, Retrieval, check_options, find_data, fresh_id, named, split
+from seasoned.benchmarks.base import DATA, Benchmark, check_options, fresh_id
 from seasoned.benchmarks.checks import Check
-from seasoned.benchmarks.search_data import (
-    DATA,
-    OPTIONS,
-    OWN_PAGES,
-    Case,
-    Material,
-    check_material,
-    environments,
-    read_material,
-    text_of,
-)
-from seasoned.benchmarks.worked import worked
+from seasoned.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
+from seasoned.benchmarks.search.data import OPTIONS, OWN_PAGES, Case, text_of
 from seasoned.errors import ConfigError, DataError
 from seasoned.types import Task
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 NO_LABEL = "That is no answer. It is one of Finish[SUPPORTS], Finish[REFUTES] and Finish[NOT ENOUGH INFO]."
-OWN = (DATA / "fever.jsonl", OWN_PAGES)
+_OPTIONS = {**OPTIONS, "selected": 0}
 SELECTED_FROM = 7405
 """ReAct draws its claims from the first so many lines of the development file."""
 
@@ -55,29 +45,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         ConfigError: An option is unknown or wrong.
         DataError: A file is missing or broken, or there are no pages.
     """
-    set_to = check_options("fever", options, {**OPTIONS, "selected": 0})
-    paths = find_data("fever", set_to["data"], (".jsonl",))
-    material = read_material(paths or OWN, "claim", _case)
-    tasks = _selected(material, set_to["selected"])
-    train, test = split(tasks, name="fever", seed=seed, share=set_to["train_share"])
-    words = worked("fever", judge)
-    return Benchmark(
-        name="fever",
-        instruction=words.instruction,
-        train=train,
-        test=test,
-        examples=(),
-        retrieval=Retrieval(),
-        max_turns=set_to["max_steps"],
-        think_hint="",
-        note_hint="",
-        make_env=environments(set_to, material, judge),
-        source=f"{named(paths) or 'own claims'}; docstore: {set_to['docstore']}",
-        manner="act",
-        trajectories=words.trajectories,
-        reflections=words.reflections,
-        about=words.about,
-    )
+    set_to = check_options("fever", options, _OPTIONS)
+    return make_benchmark(KIND, set_to, seed, lambda tasks: _selected(tasks, set_to["selected"]))
 
 
 def check(options: Mapping[str, Any]) -> Check:
@@ -87,8 +56,8 @@ def check(options: Mapping[str, Any]) -> Check:
         ConfigError: An option is unknown or wrong.
         DataError: A file is missing or cannot be read.
     """
-    set_to = check_options("fever", options, {**OPTIONS, "selected": 0})
-    return check_material(find_data("fever", set_to["data"], (".jsonl",)) or OWN, "claim", _case, judge)
+    set_to = check_options("fever", options, _OPTIONS)
+    return check_kind(KIND, set_to["data"])
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -105,8 +74,7 @@ def label(text: str) -> str:
     return _SPELLINGS.get(" ".join(re.findall(r"[^\W_]+", text.casefold())), "")
 
 
-def _selected(material: Material, count: int) -> list[Task]:
-    tasks = [case.task for case in material.cases]
+def _selected(tasks: list[Task], count: int) -> list[Task]:
     if count == 0:
         return tasks
     if not 0 < count <= SELECTED_FROM:
@@ -131,3 +99,6 @@ def _case(values: Mapping[str, Any]) -> Case:
     return Case(
         Task(id=fresh_id("fever", values.get("id"), claim), text=claim, data={"answer": given}), titles=tuple(titles)
     )
+
+
+KIND = Kind("fever", "claim", (DATA / "fever.jsonl", OWN_PAGES), _case, judge)

@@ -13,25 +13,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from seasoned.benchmarks.base import Benchmark, Retrieval, check_options, find_data, fresh_id, named, split
+from seasoned.benchmarks.base import DATA, Benchmark, check_options, fresh_id
 from seasoned.benchmarks.checks import Check
-from seasoned.benchmarks.docstore import flat
-from seasoned.benchmarks.search_data import (
-    DATA,
-    OPTIONS,
-    OWN_PAGES,
-    Case,
-    check_material,
-    environments,
-    page_of,
-    read_material,
-    text_of,
-)
-from seasoned.benchmarks.worked import worked
+from seasoned.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
+from seasoned.benchmarks.search.data import OPTIONS, OWN_PAGES, Case, page_of, text_of
+from seasoned.benchmarks.search.docstore import flat
 from seasoned.errors import DataError
 from seasoned.types import Task
-
-OWN = (DATA / "hotpotqa.jsonl", OWN_PAGES)
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -51,27 +39,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         DataError: A file is missing or broken, or there are no pages.
     """
     set_to = check_options("hotpotqa", options, OPTIONS)
-    paths = find_data("hotpotqa", set_to["data"], (".jsonl",))
-    material = read_material(paths or OWN, "question", _case)
-    train, test = split([c.task for c in material.cases], name="hotpotqa", seed=seed, share=set_to["train_share"])
-    words = worked("hotpotqa", judge)
-    return Benchmark(
-        name="hotpotqa",
-        instruction=words.instruction,
-        train=train,
-        test=test,
-        examples=(),
-        retrieval=Retrieval(),
-        max_turns=set_to["max_steps"],
-        think_hint="",
-        note_hint="",
-        make_env=environments(set_to, material, judge),
-        source=f"{named(paths) or 'own questions'}; docstore: {set_to['docstore']}",
-        manner="act",
-        trajectories=words.trajectories,
-        reflections=words.reflections,
-        about=words.about,
-    )
+    return make_benchmark(KIND, set_to, seed)
 
 
 def check(options: Mapping[str, Any]) -> Check:
@@ -82,7 +50,7 @@ def check(options: Mapping[str, Any]) -> Check:
         DataError: A file is missing or cannot be read.
     """
     set_to = check_options("hotpotqa", options, OPTIONS)
-    return check_material(find_data("hotpotqa", set_to["data"], (".jsonl",)) or OWN, "question", _case, judge)
+    return check_kind(KIND, set_to["data"])
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,3 +97,6 @@ def _case(values: Mapping[str, Any]) -> Case:
     )
     titles = tuple(dict.fromkeys(flat(fact[0]) for fact in facts))
     return Case(task, tuple(page_of(title, text) for title, text in context if text not in ([], [""])), titles)
+
+
+KIND = Kind("hotpotqa", "question", (DATA / "hotpotqa.jsonl", OWN_PAGES), _case, judge)

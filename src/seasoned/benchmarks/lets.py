@@ -16,6 +16,7 @@ from typing import Any
 
 from seasoned.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.benchmarks.base import (
+    DATA,
     MAX_TURNS,
     Benchmark,
     Retrieval,
@@ -31,7 +32,7 @@ from seasoned.errors import ConfigError, DataError
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "words": "", "cases": 2000, "train_share": 0.5}
-OWN_WORDS = Path(__file__).parent / "data" / "lets_words.txt"
+OWN_WORDS = DATA / "lets_words.txt"
 MOST_CASES = 100_000
 WORDS_PER_CASE = 3
 SHORTEST, LONGEST = 4, 10

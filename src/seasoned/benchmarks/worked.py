@@ -1,29 +1,30 @@
-"""The words of the HotpotQA and FEVER prompts: instruction, worked attempts, failed ones with a reflection.
+"""The words of the prompts for an agent that acts: instruction, worked attempts, failed ones with a reflection.
 
-The files hold thoughts and actions alone; the observations are what the environment says to them, over a few made-up
-pages (`prompts/search_pages.jsonl`). Always holds: a worked attempt reads exactly as a real one, and its pages and
-answers are in no benchmark.
+A TOML file holds thoughts and actions; the observations are what the benchmark's own environment says to them. Always
+holds: a worked attempt reads exactly as a real one.
 """
 
 from __future__ import annotations
 
 import tomllib
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from seasoned.benchmarks.docstore import Docstore, make_page
-from seasoned.benchmarks.rows import read_jsonl
-from seasoned.benchmarks.search_env import Judge, SearchEnvironment
+from seasoned.benchmarks.base import PROMPTS, Benchmark, Retrieval
+from seasoned.protocols import Environment
 from seasoned.types import Outcome, Step, Task, Trajectory
 
-PROMPTS = Path(__file__).parent / "prompts"
-PAGES = PROMPTS / "search_pages.jsonl"
-_WRITTEN = "2026-01-01T00:00:00.000+00:00"
+WRITTEN = "2026-01-01T00:00:00.000+00:00"
+
+Begin = Callable[[Mapping[str, Any]], tuple[Environment, Task]]
+"""The environment and the task of an attempt in the file."""
+
+Ended = Callable[[Mapping[str, Any]], Outcome]
+"""The outcome that the last step's info tells of."""
 
 
 class Worked(NamedTuple):
-    """What a benchmark's TOML file holds, played."""
+    """What the file holds, played."""
 
     instruction: str
     about: str
@@ -31,13 +32,13 @@ class Worked(NamedTuple):
     reflections: tuple[tuple[Trajectory, str], ...]
 
 
-@cache
-def worked(benchmark: str, judge: Judge) -> Worked:
+def play_worked(benchmark: str, begin: Begin, ended: Ended) -> Worked:
     """Reads `prompts/<benchmark>.toml` and plays its attempts; those with a `reflection` are the failed ones."""
     raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
-    docstore = Docstore(make_page(row.values["title"], row.values["text"]) for row in read_jsonl(PAGES, ("title",)))
-    env = SearchEnvironment(docstore.search, judge, reveal=True)
-    played = [(_played(env, benchmark, place, attempt), attempt) for place, attempt in enumerate(raw["attempt"], 1)]
+    played = [
+        (_played(benchmark, f"{benchmark}-worked-{place}", attempt, begin, ended), attempt)
+        for place, attempt in enumerate(raw["attempt"], 1)
+    ]
     return Worked(
         instruction=" ".join(raw["instruction"].split()),
         about=" ".join(raw["about"].split()),
@@ -46,24 +47,52 @@ def worked(benchmark: str, judge: Judge) -> Worked:
     )
 
 
-def _played(env: SearchEnvironment, benchmark: str, place: int, attempt: dict[str, Any]) -> Trajectory:
-    name = f"{benchmark}-worked-{place}"
-    env.reset(Task(id=name, text=attempt["task"], data={"answer": attempt["answer"]}))
+def acting(
+    name: str,
+    words: Worked,
+    *,
+    pools: tuple[tuple[Task, ...], tuple[Task, ...]],
+    max_turns: int,
+    make_env: Callable[[bool], Environment],
+    source: str,
+) -> Benchmark:
+    """A benchmark whose agent acts in several steps, with these words and pools (training, test)."""
+    train, test = pools
+    return Benchmark(
+        name=name,
+        instruction=words.instruction,
+        train=train,
+        test=test,
+        examples=(),
+        retrieval=Retrieval(),
+        max_turns=max_turns,
+        think_hint="",
+        note_hint="",
+        make_env=make_env,
+        source=source,
+        manner="act",
+        trajectories=words.trajectories,
+        reflections=words.reflections,
+        about=words.about,
+    )
+
+
+def _played(benchmark: str, name: str, attempt: Mapping[str, Any], begin: Begin, ended: Ended) -> Trajectory:
+    env, task = begin(attempt)
+    text, info = env.reset(task)
     steps: list[Step] = []
-    info: dict[str, Any] = {}
     for thought, action in attempt["steps"]:
         observation, reward, _, _, info = env.step(action)
         steps.append(Step(thought=thought, action=action, observation=observation, reward=reward))
-    success, answer = info["success"], info["answer"]
     return Trajectory(
         id=f"tra-{name}",
         task_id=name,
-        task=attempt["task"],
+        task=text,
         category=attempt.get("category", ""),
         benchmark=benchmark,
         agent="worked",
         steps=tuple(steps),
-        outcome=Outcome(success=success, reward=info["reward"], reason="answered", answer=answer),
+        outcome=ended(info),
         meta={"trial": 0},
-        created=_WRITTEN,
+        created=WRITTEN,
     )

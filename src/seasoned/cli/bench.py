@@ -95,7 +95,7 @@ def generate(
         raise ConfigError(
             f"games are generated for alfworld, not for {name!r}; the others bring data or are generated anyway"
         )
-    from seasoned.benchmarks.alfworld_games import generate as make
+    from seasoned.benchmarks.alfworld.games import generate as make
 
     made = make(games, seed, out, python=python or None, progress=_counted)
     typer.echo(f"{len(made)} games in {out}")

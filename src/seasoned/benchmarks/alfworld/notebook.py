@@ -1,0 +1,71 @@
+"""A notebook beside an ALFWorld game, for models that lose the thread: what is asked, what is held, where one has been.
+
+Written from the observations alone. Always holds: a line of it repeats what was read and says nothing new; a place
+is left out of the choices only while going there again would show what was seen already.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seasoned.benchmarks.alfworld.choices import Known, after, begin
+from seasoned.types import Trajectory
+
+_GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
+_STATES = {"heat": "hot", "cool": "cold", "clean": "clean"}
+_AT_MOST = 4
+"""Things seen that a line names; more of them only cost tokens."""
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """The task, and the places looked at since what is held last changed."""
+
+    goal: str = ""
+    hand: tuple[str, frozenset[tuple[str, str]]] = ("", frozenset())
+    visited: frozenset[str] = frozenset()
+
+    def after(self, known: Known) -> Notebook:
+        """The notebook once this is known."""
+        hand = (known.held, known.treated)
+        visited = self.visited if hand == self.hand else frozenset()
+        return Notebook(self.goal, hand, visited | ({known.at} - {""}))
+
+    def choices(self, commands: Sequence[str]) -> list[str]:
+        """The commands without going where one has been; all of them where nothing else is left."""
+        fresh = [c for c in commands if not (c.startswith("go to ") and c.removeprefix("go to ") in self.visited)]
+        return fresh or list(commands)
+
+    def line(self, known: Known) -> str:
+        """What is asked, what is held, and which things were seen whose name stands in the task, in one line."""
+        asked = set(re.findall(r"[a-z]+", self.goal.lower()))
+        states = sorted(_STATES[how] for how, thing in known.treated if thing == known.held and how in _STATES)
+        held = f"{known.held} ({', '.join(states)})" if states else known.held or "nothing"
+        stray = bool(known.held) and _kind(known.held) not in asked
+        if stray:
+            held = f"{known.held}, which the task does not name"
+        seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if _kind(t) in asked]
+        if not seen and known.held and not stray:
+            return f"Task: {self.goal} You hold: {held}."
+        return f"Task: {self.goal} You hold: {held}. Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
+
+
+def _kind(name: str) -> str:
+    return name.split(" ", 1)[0]
+
+
+def open_notebook(observation: str) -> Notebook:
+    """The notebook of a game that begins with this observation."""
+    found = _GOAL.search(observation)
+    return Notebook(goal=f"{found['goal'].strip().rstrip('.')}." if found else "")
+
+
+def noted(trajectory: Trajectory) -> Trajectory:
+    """A worked trajectory with the line under each of its observations, as an agent with a notebook sees it."""
+    book, known, steps = open_notebook(trajectory.task), begin(trajectory.task), []
+    for step in trajectory.steps:
+        known = after(known, step.action, step.observation)
+        steps.append(step.model_copy(update={"observation": f"{step.observation}\n{book.line(known)}"}))
+    return trajectory.model_copy(update={"steps": tuple(steps)})

@@ -1,0 +1,150 @@
+"""WebShop: find the product that an instruction describes, choose its options and buy it (Yao et al. 2022).
+
+An environment of our own over WebShop's public data, with pages, steps and prices as in ExpeL (appendix D.3); without
+data, over a catalogue that is generated. Always holds: the two pools share no product, and every synthetic goal can be
+won.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from seasoned.benchmarks.base import Benchmark, check_options, find_data
+from seasoned.benchmarks.checks import Check
+from seasoned.benchmarks.webshop.catalogue import KINDS, find_files, read_json, read_products
+from seasoned.benchmarks.webshop.goals import as_task, goal_of, human_goals, numbered, pools, synthetic_goals
+from seasoned.benchmarks.webshop.made import make_catalogue
+from seasoned.benchmarks.webshop.pages import shown
+from seasoned.benchmarks.webshop.reward import alike, nouns
+from seasoned.benchmarks.webshop.search import make_search
+from seasoned.benchmarks.webshop.shop import STEPS, Shop, ShopEnvironment
+from seasoned.benchmarks.webshop.worked import worked
+from seasoned.benchmarks.worked import acting
+from seasoned.errors import ConfigError, DataError
+from seasoned.types import Task
+
+OPTIONS = {
+    "data": "",
+    "goals": "synthetic",
+    "prices": "mean",
+    "upstream_colors": False,
+    "products": 300,
+    "train_share": 0.5,
+}
+FIRST = 1000
+"""Goals that `check` counts apart: WebShop's first ones, whose number is known."""
+
+_NAMED = 5
+
+
+class _Opened(NamedTuple):
+    shop: Shop
+    tasks: tuple[Task, ...]
+    source: str
+    options: Mapping[str, Any]
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads WebShop.
+
+    Args:
+        options: `data` (a folder with WebShop's files; else $SEASONED_DATA/webshop; else generated), `goals`
+            ("synthetic", or "human" where the folder has items_human_ins.json), `prices` ("mean" as in ExpeL, or
+            "drawn" as in WebShop: prices of a range and price limits are drawn by the seed), `upstream_colors` (compare
+            options as WebShop does, with its fault), `products` (how many are generated), `train_share` (of the
+            products).
+        seed: Decides the pools and their order, drawn prices, and the generated catalogue.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or broken, or there are fewer than two products with a goal.
+        MissingExtraError: A library of the extra `webshop` is not installed.
+    """
+    opened = _open(options, seed)
+    return acting(
+        "webshop",
+        worked(),
+        pools=pools(opened.tasks, seed, opened.options["train_share"]),
+        max_turns=STEPS,
+        make_env=partial(ShopEnvironment, opened.shop),
+        source=opened.source,
+    )
+
+
+def check(options: Mapping[str, Any]) -> Check:
+    """Plays every goal through the environment: searches for its product, chooses its options and buys.
+
+    Args:
+        options: As for `load`.
+
+    Returns:
+        How many earned a reward of 1.
+    """
+    opened = _open(options, 0)
+    env = ShopEnvironment(opened.shop, reveal=False)
+    lost = [number for number, task in enumerate(opened.tasks) if not _won(env, task, opened.shop)]
+    problems: tuple[str, ...] = ()
+    if lost:
+        first, named = sum(number < FIRST for number in lost), ", ".join(f"webshop-{n}" for n in lost[:_NAMED])
+        of = min(FIRST, len(opened.tasks))
+        problems = (
+            f"{first} of the first {of} goals earn less than 1 with the right product and options",
+            f"these are among the {len(lost)} in all: {named}",
+        )
+    return Check(len(opened.tasks) - len(lost), len(opened.tasks), problems)
+
+
+def _open(options: Mapping[str, Any], seed: int) -> _Opened:
+    """The catalogue and all goals, in WebShop's order."""
+    set_to = check_options("webshop", options, OPTIONS)
+    for name, known in (("goals", ("synthetic", "human")), ("prices", ("mean", "drawn"))):
+        if set_to[name] not in known:
+            raise ConfigError(f"benchmark.{name} should be {' or '.join(known)}, but is {set_to[name]!r}")
+    paths = find_data("webshop", set_to["data"], (".json",))
+    draw = random.Random(f"webshop-prices-{seed}") if set_to["prices"] == "drawn" else None
+    people: Mapping[str, Any] | None = None
+    reviews: Sequence[Any] = ()
+    if paths:
+        files = find_files(paths)
+        rows, attributes = read_json(files["products"], list), read_json(files["attributes"], dict)
+        reviews = read_json(files["reviews"], list) if "reviews" in files else ()
+        people = read_json(files["human"], dict) if "human" in files and set_to["goals"] == "human" else None
+        source = f"{files['products']}, {files['attributes'].name}"
+    else:
+        rows, attributes = make_catalogue(set_to["products"], seed)
+        source = f"{set_to['products']} generated products"
+    if set_to["goals"] == "human" and people is None:
+        raise DataError(
+            f"benchmark.goals is human, which needs WebShop's file {KINDS['human']}_ins.json beside the products"
+        )
+    products, left_out = read_products(rows, attributes, reviews, draw)
+    made = synthetic_goals(products, attributes, draw) if people is None else human_goals(products, people, draw)
+    if not made:
+        raise DataError(f"there is no goal in {source}: no product has both an instruction and attributes")
+    shop = Shop(products, make_search(products), set_to["upstream_colors"])
+    _warm_up()
+    tasks = tuple(as_task(number, goal, products[goal.asin].section) for number, goal in enumerate(numbered(made)))
+    return _Opened(shop, tasks, source + (f"; rows left out: {left_out}" if left_out else ""), set_to)
+
+
+def _warm_up() -> None:
+    """Loads the libraries of the reward, so that the first purchase is as fast as the others."""
+    nouns("a table")
+    alike("a", "b")
+
+
+def _won(env: ShopEnvironment, task: Task, shop: Shop) -> bool:
+    goal = goal_of(task)
+    title = shop.products[goal.asin].title
+    env.reset(task)
+    info = env.step(f"search[{title}]")[4]
+    while f"click[{goal.asin}]" not in info["choices"]:
+        if "click[Next >]" not in info["choices"]:
+            return False
+        info = env.step("click[Next >]")[4]
+    for action in (goal.asin, *(shown(value) for _, value in goal.options)):
+        env.step(f"click[{action}]")
+    return bool(env.step("click[Buy Now]")[4].get("success"))
