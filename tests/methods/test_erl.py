@@ -11,9 +11,9 @@ from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl import ERL, iterate
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
-from seasoned.retrieve.transcript import tokens
+from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Outcome, Step, Task, Trajectory
+from seasoned.types import Guidance, Lesson, Outcome, Step, Task, Trajectory
 
 TASK = Task(id="new", text="Put a hot mug on the desk.")
 HEAD = "Advice from earlier attempts at other tasks; heed what fits this one:"
@@ -301,3 +301,23 @@ def test_iterative_from_failures_alone(pool):
     tasks = [Task(id=str(n), text=f"Task {n}.") for n in range(3)]
     iterate(method, tasks, lambda task, _: attempt(task.id, task.id != "1"), pool, only_failures=True)
     assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("1-0",)]
+
+
+def test_as_many_tokens_as_another_methods_trajectories(pool):
+    shown = attempt("old", text="Put a mug on the desk. " * 20)
+
+    class Trajectories:
+        def learn(self, trajectories, pool):
+            raise AssertionError("it only shows")
+
+        def recall(self, task, pool, progress=None):
+            return Guidance(demonstrations=(shown,) if task.id == "new" else ())
+
+    pool.add(
+        [heuristic(n, f"thing number {n} is seen", "take it at once and carry it to its place") for n in range(50)]
+    )
+    method = ERL(ScriptedModel([]), k=100, retrieve="embedding", matched=Trajectories())
+    guidance = method.recall(Task(id="new", text="Put a cup on the desk."), pool)
+    allowed = tokens(transcript(shown))
+    assert allowed / 2 < tokens(guidance.text) <= allowed
+    assert method.recall(Task(id="other", text="Put a cup on the desk."), pool).text == ""

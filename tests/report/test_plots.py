@@ -92,3 +92,10 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, summary:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"matplotlib.*seasoned\[eval\]"):
         plots.accuracy_bars(summary)
+
+
+def test_accuracy_by_number_of_heuristics(make_row):
+    rows = [make_row(f"erl-k{k}", str(task), success=task < k) for k in (10, 3, 1) for task in range(4)]
+    svg = plots.heuristics_curve(build(rows, run={}))
+    assert "25% with 1, 75% with 3, 100% with 10" in ET.fromstring(svg).get("aria-label")
+    assert plots.heuristics_curve(build(rows[:4], run={})) == ""

@@ -14,8 +14,8 @@ from seasoned.report.reliability import (
     judgements,
     over_runs,
     reliability,
+    repeated,
     runs_by_task,
-    token_matched,
 )
 from seasoned.report.stats import wilson
 from seasoned.types import Lesson
@@ -26,22 +26,22 @@ runs_of = st.dictionaries(st.integers(0, 30), st.lists(st.booleans(), min_size=4
 def test_figures_by_hand():
     runs = {"a": [True, True, True], "b": [True, False, False], "c": [False, False, False]}
     one, two, three = reliability(runs)
-    assert (one["pass_at"], one["pass_hat"]) == (pytest.approx(4 / 9), pytest.approx(4 / 9))
-    assert (two["pass_at"], two["pass_hat"]) == (pytest.approx((1 + 2 / 3) / 3), pytest.approx(1 / 3))
-    assert (three["k"], three["n"], three["pass_at"], three["pass_hat"]) == (
+    assert (one["pass@k"], one["pass^k"]) == (pytest.approx(4 / 9), pytest.approx(4 / 9))
+    assert (two["pass@k"], two["pass^k"]) == (pytest.approx((1 + 2 / 3) / 3), pytest.approx(1 / 3))
+    assert (three["k"], three["n"], three["pass@k"], three["pass^k"]) == (
         3,
         3,
         pytest.approx(2 / 3),
         pytest.approx(1 / 3),
     )
-    assert three["pass_hat_interval"] == pytest.approx(list(wilson(1, 3)))
+    assert three["pass^k_interval"] == pytest.approx(list(wilson(1, 3)))
 
 
 def test_a_task_counts_only_where_it_was_run_k_times():
     figures = reliability({"a": [True], "b": [False, True]}, ks=(1, 2, 3))
     assert [figure["n"] for figure in figures] == [2, 1, 0]
-    assert figures[2]["pass_at"] is None
-    assert figures[2]["pass_at_interval"] == [0.0, 1.0]
+    assert figures[2]["pass@k"] is None
+    assert figures[2]["pass@k_interval"] == [0.0, 1.0]
     assert reliability({}) == []
     with pytest.raises(DataError, match="1 or more"):
         reliability({"a": [True]}, ks=(0,))
@@ -51,13 +51,13 @@ def test_a_task_counts_only_where_it_was_run_k_times():
 @given(runs_of)
 def test_they_enclose_the_mean_and_are_monotone(runs):
     figures = reliability(runs)
-    mean = over_runs(runs)["mean"]
-    at, hat = ([figure[name] for figure in figures] for name in ("pass_at", "pass_hat"))
+    mean = sum(sum(each) / 4 for each in runs.values()) / len(runs)
+    at, hat = ([figure[name] for figure in figures] for name in ("pass@k", "pass^k"))
     assert [figure["k"] for figure in figures] == [1, 2, 3, 4]
     for figure in figures:
-        assert 0 <= figure["pass_hat"] <= mean + 1e-9
-        assert mean - 1e-9 <= figure["pass_at"] <= 1
-        for name in ("pass_at", "pass_hat"):
+        assert 0 <= figure["pass^k"] <= mean + 1e-9
+        assert mean - 1e-9 <= figure["pass@k"] <= 1
+        for name in ("pass@k", "pass^k"):
             low, high = figure[f"{name}_interval"]
             assert 0 <= low <= figure[name] <= high <= 1
     assert all(a <= b + 1e-9 for a, b in pairwise(at))
@@ -77,12 +77,29 @@ def test_an_interval_of_nonsense(mean, level):
         interval(mean, 3, level)
 
 
-def test_over_several_runs():
-    figures = over_runs({"a": [True, True], "b": [True, False], "c": [False, False]})
+def test_over_several_runs(make_row):
+    solved = {"a": [True, True], "b": [True, False], "c": [False, False]}
+    rows = [
+        make_row(task_id=task, condition="erl", success=success, repeat=turn)
+        for task, runs in solved.items()
+        for turn, success in enumerate(runs)
+    ]
+    rows.append(make_row(task_id="c", condition="erl", reason="error", repeat=2))
+    figures = over_runs(repeated(rows), "erl")
     assert figures["rates"] == pytest.approx([2 / 3, 1 / 3])
-    assert (figures["mean"], figures["runs"]) == (pytest.approx(0.5), 6)
+    assert (figures["mean"], figures["episodes"]) == (pytest.approx(0.5), 6)
     assert figures["error"] == pytest.approx(1 / 6)
-    assert over_runs({}) == {"rates": [], "mean": None, "error": None, "runs": 0}
+    assert [(one["pass@k"], one["pass^k"]) for one in figures["figures"]] == [
+        (pytest.approx(0.5), pytest.approx(0.5)),
+        (pytest.approx(2 / 3), pytest.approx(1 / 3)),
+    ]
+    assert over_runs(rows, "react") == {"rates": [], "mean": None, "error": None, "episodes": 0, "figures": []}
+
+
+def test_a_task_that_is_tried_again_counts_once_a_run(make_row):
+    tried = [(0, 0, False), (0, 1, True), (1, 0, False), (1, 1, False)]
+    rows = [make_row(success=success, repeat=turn, trial=trial) for turn, trial, success in tried]
+    assert [(row.repeat, row.solved) for row in repeated(rows)] == [(0, True), (1, False)]
 
 
 def test_runs_of_a_task_without_those_that_ended_in_an_error(make_row):
@@ -94,28 +111,6 @@ def test_runs_of_a_task_without_those_that_ended_in_an_error(make_row):
         make_row(task_id="b", success=True, reason="budget"),
     ]
     assert runs_by_task(rows) == {(0, 0, "a"): [True, False], (1, 0, "a"): [True], (0, 0, "b"): [False]}
-
-
-def test_equal_tokens():
-    heuristics, trajectories = ["h" * 40] * 30, ["t" * 400] * 5  # 10 and 100 tokens each
-    found = token_matched(heuristics, trajectories)
-    assert (len(found.first), len(found.second)) == (30, 3)
-    assert (found.first_tokens, found.second_tokens) == (300, 300)
-    found = token_matched(trajectories, heuristics, limit=250)
-    assert (len(found.first), len(found.second)) == (2, 20)
-    assert token_matched(heuristics, []).first == ()
-
-
-@given(st.lists(st.integers(1, 50)), st.lists(st.integers(1, 50)), st.none() | st.integers(0, 500))
-def test_neither_side_has_more_than_it_may(first, second, limit):
-    found = token_matched(["x" * n for n in first], ["y" * n for n in second], limit=limit, count=len)
-    assert found.first == tuple("x" * n for n in first)[: len(found.first)]
-    assert (found.first_tokens, found.second_tokens) == (len("".join(found.first)), len("".join(found.second)))
-    allowed = min(sum(first), sum(second), *([] if limit is None else [limit]))
-    assert max(found.first_tokens, found.second_tokens) <= allowed
-    coarse_first = max(first, default=0) >= max(second, default=0)
-    fine, coarse = (found.second, found.first) if coarse_first else (found.first, found.second)
-    assert len("".join(fine)) <= len("".join(coarse))
 
 
 def heuristic(category, success, **data):

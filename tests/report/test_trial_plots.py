@@ -82,3 +82,13 @@ def test_a_hundred_trials_are_drawn_in_a_page(make_row):
     found = build(rows, run={})
     assert len(_texts(trial_plots.failures_by_trial(found))) < 80
     assert len(_texts(trial_plots.solved_by_trial(found))) < 60
+
+
+def test_pass_at_k_and_pass_hat_k(make_row):
+    rows = [
+        make_row("erl", str(task), success=turn in (task, 0), repeat=turn) for task in range(3) for turn in range(3)
+    ]
+    svg = trial_plots.reliability_lines(build(rows, run={}))
+    assert "pass@3 100%, pass^3 0%" in ET.fromstring(svg).get("aria-label")
+    assert {"k, runs of a task", "1", "2", "3"} <= set(_texts(svg))
+    assert trial_plots.reliability_lines(build(rows[::3], run={})) == ""

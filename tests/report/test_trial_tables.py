@@ -4,8 +4,15 @@ import json
 
 from seasoned.report.forms import to_json, to_markdown
 from seasoned.report.summary import build
-from seasoned.report.trial_tables import categories_table, retried, steps_table, trials_table
-from seasoned.types import Step, Trajectory
+from seasoned.report.trial_tables import (
+    categories_table,
+    origins_table,
+    repeats_table,
+    retried,
+    steps_table,
+    trials_table,
+)
+from seasoned.types import Lesson, Step, Trajectory
 
 
 def _own(table):
@@ -74,3 +81,30 @@ def test_they_are_tables_like_the_others(retried_summary):
         rows = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
         assert {row.count(" | ") for row in rows} == {len(table.columns) - 1}
         json.dumps(to_json(table), allow_nan=False)
+
+
+def test_over_several_runs(make_row):
+    solved = {"a": (True, True, True), "b": (True, False, False), "c": (False, False, False)}
+    rows = [
+        make_row("erl", task, success=success, repeat=turn)
+        for task, runs in solved.items()
+        for turn, success in enumerate(runs)
+    ]
+    summary = build(rows, run={}, baseline="react")
+    table = repeats_table(summary)
+    assert [column.name for column in table.columns][3:] == ["pass@2", "pass@3", "pass^2", "pass^3"]
+    assert _own(table) == [("ERL", "3", "44.4% ± 11.1", "55.6%", "66.7%", "33.3%", "33.3%")]
+    assert (summary["conditions"][0]["n"], summary["conditions"][0]["successes"]) == (3, 2)
+    assert repeats_table(build(rows[::3], run={})) is None
+
+
+def test_heuristics_by_what_they_come_from(make_row):
+    rows = [make_row("react", str(task), category="put", success=task < 1) for task in range(4)]
+    rows += [make_row("erl", str(task), category="put", success=task < 3) for task in range(4)]
+    rows += [make_row("training", "old", category="put", split="train", success=False, trajectory_id="tra-1")]
+    told = {"category": "put", "sources": ("tra-1",), "text": "x", "data": {"success": False, "judged": True}}
+    summary = build(rows, run={}, baseline="react", lessons=[Lesson(kind="heuristic", **told)])
+    table = origins_table(summary)
+    assert _own(table) == [("put", "0", "1", "+50.0"), ("all", "0", "1", "+50.0")]
+    assert table.notes[-1] == "The model judged 0 of 1 attempts rightly."
+    assert origins_table(build(rows, run={}, baseline="react")) is None

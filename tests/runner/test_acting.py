@@ -6,7 +6,9 @@ from collections import Counter
 import pytest
 
 from seasoned.benchmarks import load_benchmark
+from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.llm.seeds import shifted
 from seasoned.runner.recipe import load_recipe
 
 INSIGHT = "Read the page of the second name before you answer."
@@ -44,7 +46,7 @@ def reader():
 
 @pytest.fixture
 def played(recipe, go, reader):
-    def start(**changes):
+    def start(model=None, **changes):
         wanted = {
             "benchmark": {"name": "hotpotqa"},
             "conditions": NAMES,
@@ -57,7 +59,7 @@ def played(recipe, go, reader):
             "method": {"trials": 1},
             "workers": 1,
         }
-        return go(recipe(**{**wanted, **changes}), llm=ScriptedModel(reader, name="reader"))
+        return go(recipe(**{**wanted, **changes}), llm=model or ScriptedModel(reader, name="reader"))
 
     return start
 
@@ -131,3 +133,40 @@ def test_lessons_of_a_file_are_given(played, tmp_path):
     file.write_text(json.dumps({"text": INSIGHT}), encoding="utf-8")
     _, found = blocks(played(conditions=["react", "given"], method={"given": str(file)}))
     assert (found["react"]["successes"], found["given"]["successes"]) == (0, 3)
+
+
+def test_repeats_are_runs_of_their_own(played):
+    directory = played(
+        conditions=["react", "erl-embedding", "reflexion"],
+        repeats=3,
+        llm={"temperature": 0.7},
+        curve=[],
+    )
+    _, found = blocks(directory)
+    assert (found["react"]["n"], found["react"]["reliability"]["episodes"]) == (3, 9)
+    figures = {one["k"]: one for one in found["reflexion"]["reliability"]["figures"]}
+    assert (figures[3]["n"], figures[3]["pass@k"], figures[3]["pass^k"]) == (3, 1.0, 1.0)
+    rows = lines(directory, "results.jsonl")
+    made = Counter((row["condition"], row["repeat"], row["trial"]) for row in rows if row["split"] == "test")
+    assert made["react", 2, 0] == 3
+    assert made["reflexion", 2, 1] == 3
+    # Each run reflects on its own failures.
+    own = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["condition"] == "reflexion"]
+    assert all(t["guidance"].count(PLAN) == t["meta"]["trial"] for t in own)
+
+
+def test_repeats_at_temperature_0_would_all_be_the_same(played):
+    with pytest.raises(ConfigError, match=r"llm\.temperature"):
+        played(repeats=3)
+
+
+def test_repeats_send_other_seeds(played, reader):
+    seeds = []
+
+    class Seen(ScriptedModel):
+        def chat(self, *arguments, **options):
+            seeds.append(shifted(0))
+            return super().chat(*arguments, **options)
+
+    played(conditions=["react"], baseline="react", repeats=3, llm={"temperature": 0.7}, model=Seen(reader, name="seen"))
+    assert Counter(seeds) == {0: 3, 1: 3, 2: 3}

@@ -20,6 +20,7 @@ from seasoned.errors import AuthError, ConfigError, InfrastructureError, LLMErro
 from seasoned.llm.grammar import FORM, choose
 from seasoned.llm.pricing import OPENAI_URL, cost
 from seasoned.llm.refusals import refused_parameter, safe, translated
+from seasoned.llm.seeds import shifted
 from seasoned.llm.structured import Rung, clean, cut, descend, ladder
 from seasoned.types import Message, Reply, Usage
 
@@ -134,7 +135,7 @@ class OpenAIChat:
 
         client = self._connected()
         marks = list(stop) if stop else None
-        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": self._seed}
+        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": shifted(self._seed)}
         while True:  # each turn drops another parameter, so this ends
             request = self._request(messages, form, wishes)
             began = time.perf_counter()

@@ -20,6 +20,7 @@ from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
 from seasoned.retrieve.rank import ROOM, rank
 from seasoned.retrieve.render import clean
+from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ class ERL:
         room: tokens that an attempt may take in a prompt.
         rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
         guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
+        matched: a method that shows trajectories: at each task the heuristics get as many tokens as its demonstrations
+            have, instead of `guidance_tokens` (paper appendix C.1, figure 5).
         seed: for `random`.
         same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
             evaluation must leave it off.
@@ -70,6 +73,7 @@ class ERL:
     room: int = 2400
     rank_room: int = ROOM
     guidance_tokens: int = 2000
+    matched: Method | None = None
     seed: int = 0
     same_task: bool = False
 
@@ -124,10 +128,17 @@ class ERL:
         book = pool.derived(open_book, "heuristic")
         candidates = self._candidates(task, pool, book)
         chosen, flagged = self._choose(task, pool, book, candidates)
-        groups = fitting(self._groups(book, candidates, chosen, flagged), self.guidance_tokens)
-        if not groups:
+        room = self._tokens_for(task, pool)
+        groups = fitting(self._groups(book, candidates, chosen, flagged), room)
+        if not groups or not room:
             return Guidance()
         return Guidance(lessons=tuple(each for group in groups for each in group), text=told(groups))
+
+    def _tokens_for(self, task: Task, pool: ExperiencePool) -> int:
+        """How many tokens of heuristics a task may be told."""
+        if self.matched is None:
+            return self.guidance_tokens
+        return sum(tokens(transcript(shown)) for shown in self.matched.recall(task, pool).demonstrations)
 
     def _candidates(self, task: Task, pool: ExperiencePool, book: Book) -> dict[str, Lesson]:
         """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""

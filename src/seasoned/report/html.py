@@ -23,7 +23,7 @@ from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
 from seasoned.report.tables import lessons_table, main_table
 from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, p_clause, percent, signed
-from seasoned.report.trial_tables import categories_table, steps_table, trials_table
+from seasoned.report.trial_tables import categories_table, origins_table, repeats_table, steps_table, trials_table
 from seasoned.types import Lesson, Trajectory
 
 CONFIG_LIMIT = 20_000
@@ -108,6 +108,8 @@ def render(
         figures=[(title, Markup(_themed(svg)), caption) for title, svg, caption in figures],
         figures_missing=missing,
         trials=trials_table(summary),
+        repeats=repeats_table(summary),
+        origins=origins_table(summary),
         categories=categories_table(summary),
         steps_of_attempts=steps_table(summary),
         efficiency=summary["efficiency"],
@@ -203,6 +205,16 @@ def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], st
             "Solved by trial",
             trial_plots.solved_by_trial,
             "R0 is the first attempt; a task is tried again until it is solved. Broken lines are training tasks.",
+        ),
+        (
+            "Over several runs",
+            trial_plots.reliability_lines,
+            "Full lines: at least one of k runs solves the task (pass@k); broken lines: all of them do (pass^k).",
+        ),
+        (
+            "By number of heuristics",
+            plots.heuristics_curve,
+            "The band is the 95% Wilson interval; k is how many heuristics are shown.",
         ),
         (
             "Why tasks stayed unsolved",

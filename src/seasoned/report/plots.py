@@ -1,4 +1,4 @@
-"""Plots of a report as SVG text: accuracy, accuracy by training cases, transitions, tokens.
+"""Plots of a report as SVG text: accuracy, by training cases and by heuristics shown, transitions, tokens.
 
 Always holds: the same summary gives the same bytes; colours stay apart for colour-blind readers and in print without
 colour (lightness, hatching and figures say the same); where there is nothing to show there is no plot.
@@ -6,6 +6,7 @@ colour (lightness, hatching and figures say the same); where there is nothing to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,29 +82,53 @@ def learning_curve(summary: Mapping[str, Any]) -> str:
         if point["n"]:
             curves.setdefault(point["condition"], []).append(point)
     curves = {name: points for name, points in curves.items() if sum(one["trained_on"] > 0 for one in points) > 1}
-    if not curves:
-        return ""
+    words = f"Accuracy by number of training cases for {', '.join(map(label, curves))}."
+    return _curves("curve", words, curves, "trained_on", "training cases") if curves else ""
+
+
+def heuristics_curve(summary: Mapping[str, Any]) -> str:
+    """Accuracy by how many heuristics are shown: of the conditions `erl-k1`, `erl-k3` and so on (ERL, figure 4).
+
+    Returns:
+        SVG text; "" where fewer than two of them were run.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    points = [
+        {**block, "k": int(block["name"].removeprefix("erl-k"))}
+        for block in summary["conditions"]
+        if re.fullmatch(r"erl-k\d+", block["name"]) and block["n"]
+    ]
+    points.sort(key=lambda point: point["k"])
+    spoken = ", ".join(f"{percent(point['accuracy'], 0)} with {point['k']}" for point in points)
+    words = f"Accuracy by number of heuristics: {spoken}."
+    return _curves("heuristics", words, {"erl": points}, "k", "heuristics shown") if len(points) > 1 else ""
+
+
+def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, Any]]], along: str, what: str) -> str:
+    """Accuracy with its Wilson band along a figure of each point, one line a name."""
 
     def draw(axes: Axes) -> None:
         colours = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY]
-        for i, (name, points) in enumerate(curves.items()):
+        for i, (condition, points) in enumerate(curves.items()):
             colour = colours[i % len(colours)]
-            sizes = [point["trained_on"] for point in points]
+            sizes = [point[along] for point in points]
             rates = [100 * point["accuracy"] for point in points]
             low, high = ([100 * point["interval"][end] for point in points] for end in (0, 1))
             axes.fill_between(sizes, low, high, color=colour, alpha=0.16, linewidth=0)
             (line,) = axes.plot(sizes, rates, color=colour, marker=MARKERS[i % len(MARKERS)], linewidth=2)
             if len(curves) > 1:
-                line.set_label(short(name))
+                line.set_label(short(condition))
             if len(curves) == 1:
                 for size, rate in zip(sizes, rates, strict=True):
                     axes.annotate(f"{rate:.0f}", (size, rate), (0, 8), textcoords="offset points", ha="center")
-        axes.set_xticks(sorted({point["trained_on"] for points in curves.values() for point in points}))
-        axes.set_xlabel("training cases")
+        axes.set_xticks(sorted({point[along] for points in curves.values() for point in points}))
+        axes.set_xlabel(what)
         axes.set_ylabel("solved, % of test episodes")
         rates_axis(axes, horizontal=False)
 
-    return svg("curve", f"Accuracy by number of training cases for {', '.join(map(label, curves))}.", 3.0, draw)
+    return svg(name, words, 3.0, draw)
 
 
 def transitions_bars(summary: Mapping[str, Any]) -> str:

@@ -1,30 +1,36 @@
-"""How reliably tasks are solved when they are run several times, and what lessons are worth at equal length.
+"""How reliably tasks are solved when they are run several times, and what lessons of each origin are worth.
 
-After ERL (figures 2b, 3 and 5; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1; a task counts in a figure
+After ERL (figures 2b and 3; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1; a task counts in a figure
 for k only where it was run k times; an episode that an error of the server ended is no run.
 
-One figure: k, n (tasks that were run at least k times), pass_at (pass@k: at least one of k runs solves the task) and
-pass_hat (pass^k: all of k do), both means over tasks of the unbiased estimates, each with its interval [lo, hi]; rates
-are 0..1, null without tasks. The intervals are Wilson's at 95%, with tasks as trials: exact where each task's estimate
-is 0 or 1, and wider than need be otherwise, as no quantity between 0 and 1 varies more than one that is either.
+One figure: k, n (tasks that were run at least k times), "pass@k" (at least one of k runs solves the task) and "pass^k"
+(all of k do), both means over tasks of the unbiased estimates, and "pass@k_interval" and "pass^k_interval", [lo, hi];
+rates are 0..1, null without tasks. The intervals are Wilson's at 95%, with tasks as trials: exact where the estimate of
+each task is 0 or 1, and wider than need be otherwise: no quantity between 0 and 1 varies more than one that is either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
 
 from seasoned.errors import DataError
 from seasoned.report import stats
-from seasoned.report.rows import Row, TaskKey
+from seasoned.report.rows import Row, TaskKey, final
 from seasoned.report.text import share
-from seasoned.retrieve.transcript import tokens
 from seasoned.types import Lesson
 
 Key = TypeVar("Key", bound=Hashable)
+
+
+def repeated(rows: Iterable[Row]) -> list[Row]:
+    """The final test rows of every run over the test tasks, each task once a run."""
+    by_run: dict[int, list[Row]] = {}
+    for row in rows:
+        by_run.setdefault(row.repeat, []).append(row)
+    return [row for turn in sorted(by_run) for row in final(by_run[turn])]
 
 
 def runs_by_task(rows: Iterable[Row]) -> dict[TaskKey, list[bool]]:
@@ -54,7 +60,7 @@ def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = N
             raise DataError(f"k of pass@k is 1 or more, not {k}")
         counts = [(len(each), sum(each)) for each in runs.values() if len(each) >= k]
         figure: dict[str, Any] = {"k": k, "n": len(counts)}
-        for name, estimate in (("pass_at", stats.pass_at_k), ("pass_hat", stats.pass_hat_k)):
+        for name, estimate in (("pass@k", stats.pass_at_k), ("pass^k", stats.pass_hat_k)):
             mean = sum(estimate(n, c, k) for n, c in counts) / len(counts) if counts else None
             figure[name] = mean
             figure[f"{name}_interval"] = list(interval(mean or 0.0, len(counts)))
@@ -62,20 +68,23 @@ def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = N
     return figures
 
 
-def over_runs(runs: Mapping[Key, Sequence[bool]]) -> dict[str, Any]:
-    """The success rate over several runs, as ERL's tables have it.
+def over_runs(rows: Iterable[Row], condition: str) -> dict[str, Any]:
+    """What a condition did over several runs of the test, as ERL's tables have it.
+
+    Args:
+        rows: what `repeated` gives.
+        condition: which one.
 
     Returns:
-        `rates` (of the first run of every task, of the second, ..), their `mean` and its standard `error` (null for a
-        single run), and `runs` (all episodes); rates are 0..1.
+        `rates` (of each run), their `mean` and its standard `error` (null for a single run), `episodes` (those that
+        count), and `figures`: pass@k and pass^k, see `reliability`; rates are 0..1.
     """
-    most = max((len(each) for each in runs.values()), default=0)
-    rates = []
-    for turn in range(most):
-        made = [each[turn] for each in runs.values() if len(each) > turn]
-        rates.append(sum(made) / len(made))
+    own = [row for row in rows if row.condition == condition and row.counted]
+    by_run = [[row.solved for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
+    rates = [sum(run) / len(run) for run in by_run]
     mean, error = stats.mean_and_error(rates) if rates else (None, None)
-    return {"rates": rates, "mean": mean, "error": error, "runs": sum(len(each) for each in runs.values())}
+    figures = reliability(runs_by_task(own))
+    return {"rates": rates, "mean": mean, "error": error, "episodes": len(own), "figures": figures}
 
 
 def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -92,40 +101,6 @@ def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:
     middle = (mean + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
     return (max(0.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)))
-
-
-@dataclass(frozen=True)
-class Matched:
-    """Two lists of guidance, cut to about the same length, and the tokens of each."""
-
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    first_tokens: int
-    second_tokens: int
-
-
-def token_matched(
-    first: Sequence[str], second: Sequence[str], *, limit: int | None = None, count: Callable[[str], int] = tokens
-) -> Matched:
-    """Cut two lists of guidance, such as heuristics and trajectories, to equal tokens (ERL, appendix C.1, figure 5).
-
-    Whole pieces stay, from the front. The list with the larger pieces is cut first, and the other one to what is left
-    of it, so that the one with the smaller pieces never has more. Where not even one large piece fits, both are empty.
-
-    Args:
-        first: pieces of guidance, the best first.
-        second: the same of the other kind.
-        limit: at most so many tokens; None: as many as the shorter list has.
-        count: tokens of a piece.
-    """
-    sizes = [[count(piece) for piece in pieces] for pieces in (first, second)]
-    budget = min(sum(sizes[0]), sum(sizes[1]), *([] if limit is None else [limit]))
-    coarse = 0 if max(sizes[0], default=0) >= max(sizes[1], default=0) else 1
-    kept = [0, 0]
-    kept[coarse] = _prefix(sizes[coarse], budget)
-    kept[1 - coarse] = _prefix(sizes[1 - coarse], sum(sizes[coarse][: kept[coarse]]))
-    used = [sum(size[:n]) for size, n in zip(sizes, kept, strict=True)]
-    return Matched(tuple(first[: kept[0]]), tuple(second[: kept[1]]), used[0], used[1])
 
 
 def by_origin(
@@ -192,16 +167,6 @@ def found_again(found: Sequence[Hashable], exhaustive: Sequence[Hashable]) -> fl
     """The share of what scoring everything would choose that a quicker search found; None where it chooses nothing."""
     wanted = set(exhaustive)
     return len(wanted & set(found)) / len(wanted) if wanted else None
-
-
-def _prefix(sizes: Sequence[int], budget: int) -> int:
-    """How many pieces from the front fit."""
-    used = 0
-    for place, size in enumerate(sizes):
-        used += size
-        if used > budget:
-            return place
-    return len(sizes)
 
 
 def _score(rows: Sequence[Row]) -> dict[str, Any]:

@@ -22,7 +22,8 @@ class Row(BaseModel):
     """One episode: where it belongs, how it ended, what it used.
 
     `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
-    first attempt at a task and counts up where it is tried again; `gold` is for display alone; `reason` is that of
+    first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
+    another seed of the model; `gold` is for display alone; `reason` is that of
     `seasoned.types.Outcome`.
     """
 
@@ -47,6 +48,7 @@ class Row(BaseModel):
     usage: Usage = Usage()
     trained_on: int = 0
     trial: int = Field(default=0, ge=0)
+    repeat: int = Field(default=0, ge=0)
     turns: int = 0
     lesson_ids: tuple[str, ...] = ()
 
@@ -71,10 +73,15 @@ class Row(BaseModel):
 def latest(rows: Iterable[Row]) -> list[Row]:
     """Each episode once: where a run was resumed or redone, the later row stands for the earlier one.
 
-    Episodes are told apart by condition, split, number of training cases, seed, fold, task and trial; order is that of
-    the first appearance.
+    Episodes are told apart by condition, split, number of training cases, seed, fold, task, repeat and trial; order is
+    that of the first appearance.
     """
-    return list({(_judged_once(row), row.trial): row for row in rows}.values())
+    return list({(_judged_once(row), row.repeat, row.trial): row for row in rows}.values())
+
+
+def first_runs(rows: Iterable[Row]) -> list[Row]:
+    """Without the repeats of a test: what tables count and what is paired, as repeats of a task are no new cases."""
+    return [row for row in rows if not row.repeat]
 
 
 def judged(rows: Iterable[Row]) -> list[Row]:

@@ -2,7 +2,8 @@
 
 Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
 compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
-counts once, as solved if one of the trials solved it, with what all of them used.
+counts once, as solved if one of the trials solved it, with what all of them used; where the test was run several
+times, everything but `reliability` is of the first run.
 
     schema_version  1
     run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
@@ -15,13 +16,17 @@ counts once, as solved if one of the trials solved it, with what all of them use
                     turns (mean), reward (mean), per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard
                     error over seeds and folds), categories {name: {n, successes}}, reasons {reason: count}, outcomes
                     {success, failed, halted} (ExpeL, figures 25 to 27), trials (where tasks were tried again: see
-                    `seasoned.report.trials`)
+                    `seasoned.report.trials`), reliability (over all runs: see `seasoned.report.reliability`)
     pairs           list: a, b, n, both, only_a, only_b, neither, p (exact McNemar), points (b minus a)
     curve           list: condition, trained_on, n, successes, accuracy, interval (ExpNote, figure 3)
     transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
     efficiency      list: condition, type, lessons, points, points_per_lesson (ExpNote, equation 4)
     cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
     lessons         list, most recalled first: see `seasoned.report.effect`
+    origins         list: heuristics from successes and failures by category (ERL, figure 2b): see
+                    `seasoned.report.reliability.by_origin`; empty without heuristics
+    judgements      how often a model judged attempts rightly (ERL, appendix C.2): see
+                    `seasoned.report.reliability.judgements`; null where none was judged
     steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
     training        n (tasks), successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes,
                     errors, outcomes, trials}}
@@ -37,7 +42,8 @@ from typing import Any
 
 from seasoned.report import effect, stats
 from seasoned.report.headline import headline, remarks
-from seasoned.report.rows import Row, final, final_attempts, judged, latest, outcomes
+from seasoned.report.reliability import by_origin, judgements, over_runs, repeated
+from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
 from seasoned.report.text import share
 from seasoned.report.trials import by_trial, endings
@@ -69,13 +75,17 @@ def build(
     Raises:
         MissingExtraError: SciPy is not installed.
     """
+    again, rows = repeated(rows), first_runs(rows)
     tested, attempts = final(rows), final_attempts(rows)
     training = [row for row in latest(rows) if row.split == "train"]
     names = _order(tested, run, baseline)
     pools = effect.pool_sizes(lessons, training)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
-    conditions = [_condition(name, by_name[name], tried[name], pools.get(name)) for name in names]
+    conditions = [
+        {**_condition(name, by_name[name], tried[name], pools.get(name)), "reliability": over_runs(again, name)}
+        for name in names
+    ]
     method = _method(conditions, run, baseline)
     summary: dict[str, Any] = {
         "schema_version": 1,
@@ -91,6 +101,7 @@ def build(
         "efficiency": effect.efficiencies(conditions, baseline, lessons, training),
         "cached_share": _cached_share(list(by_name.values())),
         "lessons": effect.effects(tested, training, lessons, baseline),
+        **_heuristics(tested, training, lessons, baseline),
         "steps": step_statistics([row for name in names for row in tried[name]], trajectories),
         "training": _training(rows, training),
     }
@@ -226,6 +237,18 @@ def _transitions(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[di
             cells = {"F=>F": moved.ff, "F=>T": moved.ft, "T=>T": moved.tt, "T=>F": moved.tf}
             found.append({"condition": name, "n": moved.n, **cells})
     return found
+
+
+def _heuristics(
+    tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
+) -> dict[str, Any]:
+    made = [lesson for lesson in lessons if lesson.kind == "heuristic"]
+    truth = {row.trajectory_id: row.solved for row in training if row.counted}
+    verdicts = judgements(made, truth)
+    return {
+        "origins": by_origin(made, tested, baseline=baseline) if made else [],
+        "judgements": verdicts if verdicts["n"] else None,
+    }
 
 
 def _cached_share(groups: Sequence[Sequence[Row]]) -> float | None:

@@ -20,7 +20,7 @@ from seasoned.report.reference import Reference, references
 from seasoned.report.rows import Row, final, outcomes
 from seasoned.report.summary import pair_of
 from seasoned.report.text import UNKNOWN, clean, cost, count, interval, label, one_line, p_value, percent, signed
-from seasoned.report.trial_tables import trials_table
+from seasoned.report.trial_tables import repeats_table, trials_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -221,13 +221,13 @@ def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test:
 
 
 def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> None:
-    """Print the headline, the main table, the trials where there are some, and the lessons most recalled."""
+    """Print the headline, the main table, trials and repeats where there are some, and the lessons most recalled."""
     from rich.text import Text
 
     console.print(Text(clean(summary["headline"]), style="bold"))
     console.print(to_rich(main_table(summary), console.width))
-    trials = trials_table(summary)
-    if trials:
-        console.print(to_rich(trials, console.width))
+    for table in (trials_table(summary), repeats_table(summary)):
+        if table:
+            console.print(to_rich(table, console.width))
     if summary["lessons"] and lessons:
         console.print(to_rich(lessons_table(summary, limit=lessons), console.width))

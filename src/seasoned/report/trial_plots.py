@@ -1,4 +1,4 @@
-"""Plots of attempts: solved by trial, reasons of failure by trial, how tasks ended, means over seeds and folds.
+"""Plots of attempts: solved by trial, reasons of failure by trial, how tasks ended, means over seeds, folds and runs.
 
 Always holds: as in `seasoned.report.plots`; a task that an error of the server ended is in no bar and on no line.
 """
@@ -76,6 +76,38 @@ def solved_by_trial(summary: Mapping[str, Any]) -> str:
         f"{label(name)} {', '.join(percent(trial['accuracy'], 0) for trial in trials)}" for name, trials in lines
     )
     return svg("trials", f"Solved by trial: {words}.", 3.2, draw) if lines else ""
+
+
+def reliability_lines(summary: Mapping[str, Any]) -> str:
+    """pass@k and pass^k by k (ERL, figure 3).
+
+    Returns:
+        SVG text; "" where the test was run but once.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    blocks = [(str(block["name"]), block["reliability"]["figures"]) for block in summary["conditions"]]
+    blocks = [(name, [one for one in figures if one["n"]]) for name, figures in blocks]
+    blocks = [(name, figures) for name, figures in blocks if len(figures) > 1]
+
+    def draw(axes: Axes) -> None:
+        for i, (name, figures) in enumerate(blocks):
+            look = {"color": _COLOURS[i % len(_COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+            ks = [figure["k"] for figure in figures]
+            axes.plot(ks, [100 * figure["pass@k"] for figure in figures], "-", label=short(name), **look)
+            axes.plot(ks, [100 * figure["pass^k"] for figure in figures], "--", **look)
+        axes.set_xticks(range(1, 1 + max(figures[-1]["k"] for _, figures in blocks)))
+        axes.set_xlabel("k, runs of a task")
+        axes.set_ylabel("solved, % of tasks")
+        rates_axis(axes, horizontal=False)
+
+    last = [(label(name), figures[-1]) for name, figures in blocks]
+    words = "; ".join(
+        f"{name} pass@{one['k']} {percent(one['pass@k'], 0)}, pass^{one['k']} {percent(one['pass^k'], 0)}"
+        for name, one in last
+    )
+    return svg("reliability", f"Over several runs: {words}.", 3.2, draw) if blocks else ""
 
 
 def failures_by_trial(summary: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The tables of attempts: solved by trial, by category, and what an attempt consists of.
+"""The tables of attempts: solved by trial, over several runs, by category and by origin, and what an attempt is.
 
 Always holds: published figures are marked as another model's; a figure that is unknown is an em dash, one that makes no
 sense in its place is blank; a table without lines is None.
@@ -65,6 +65,64 @@ def _trials_line(name: str, trials: Sequence[Mapping[str, Any]], most: int) -> L
         str(sum(trial["attempts"] for trial in trials)),
     )
     return Line(cells, {"name": name, "trials": list(trials)})
+
+
+def repeats_table(summary: Mapping[str, Any]) -> Table | None:
+    """Success over several runs of the test, pass@k and pass^k (ERL, figure 3 and appendix C).
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+    """
+    blocks = [block for block in summary["conditions"] if len(block["reliability"]["rates"]) > 1]
+    if not blocks:
+        return None
+    ks = [figure["k"] for figure in max((block["reliability"]["figures"] for block in blocks), key=len)]
+    columns = (
+        Column("condition", number=False),
+        Column("runs"),
+        Column("solved,\nmean ± error"),
+        *(Column(f"pass@{k}", spare=1 < k < ks[-1]) for k in ks if k > 1),
+        *(Column(f"pass^{k}", spare=1 < k < ks[-1]) for k in ks if k > 1),
+    )
+    lines = []
+    for block in blocks:
+        found = block["reliability"]
+        by_k = {figure["k"]: figure for figure in found["figures"]}
+        rates = [percent(by_k[k][name]) if k in by_k else UNKNOWN for name in ("pass@k", "pass^k") for k in ks if k > 1]
+        mean = f"{percent(found['mean'])} ± {100 * (found['error'] or 0.0):.1f}"
+        cells = (label(block["name"]), str(len(found["rates"])), mean, *rates)
+        lines.append(Line(cells, {"name": block["name"], **found}))
+    notes = (
+        "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs.",
+        "The other tables and the paired tests are of the first run.",
+    )
+    return Table("Over several runs", columns, tuple(lines), notes)
+
+
+def origins_table(summary: Mapping[str, Any]) -> Table | None:
+    """Heuristics from successes and from failures, and what each was worth by category (ERL, figure 2b).
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+    """
+    if not summary["origins"]:
+        return None
+    names = [name for name in summary["origins"][0]["conditions"] if name.startswith("erl")]
+    columns = (
+        Column("category", number=False),
+        Column("from\nsuccesses"),
+        Column("from\nfailures"),
+        *(Column(f"{label(name)},\npoints") for name in names),
+    )
+    lines = []
+    for one in summary["origins"][:MAX_CATEGORIES]:
+        points = [signed(one["conditions"][name]["points"]) for name in names]
+        counts = (str(one["lessons"]["success"]), str(one["lessons"]["failure"]))
+        lines.append(Line((one_line(one["category"], 40) or "all", *counts, *points), one))
+    judged = summary["judgements"]
+    said = f"The model judged {judged['right']} of {judged['n']} attempts rightly." if judged else ""
+    notes = (f"Points are against {label(summary['baseline'])}.", *([said] if said else []))
+    return Table("Heuristics by what they come from", columns, tuple(lines), notes)
 
 
 def categories_table(summary: Mapping[str, Any]) -> Table | None:

@@ -12,6 +12,7 @@ from typing import Literal
 from seasoned.agents.react import React
 from seasoned.benchmarks.base import Benchmark
 from seasoned.methods.autoguide import AutoGuide
+from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.given import Given, read_lessons
 from seasoned.methods.reflexion import Reflexion
@@ -19,6 +20,9 @@ from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
+
+MANY = 1000
+"""Heuristics considered where their tokens are what limits them."""
 
 Policy = Literal["act", "react", "choose"]
 
@@ -117,6 +121,17 @@ def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, seed=recipe.seeds[0])
 
 
+def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    return ERL(
+        llm,
+        about=benchmark.about,
+        k=MANY,
+        retrieve="embedding",
+        matched=_trajectories(recipe, benchmark, llm),
+        seed=recipe.seeds[0],
+    )
+
+
 def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     del benchmark, llm
     return Given(read_lessons(recipe.method.given))
@@ -135,6 +150,15 @@ ACTING = (
     Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, pool="autoguide", acts=True),
     Condition(
         "few-shot-trajectories", "own successes, in equal number", actor, _trajectories, True, 1, False, acts=True
+    ),
+    Condition(
+        "erl-matched",
+        "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
+        actor,
+        _matched,
+        True,
+        pool="erl",
+        acts=True,
     ),
     Condition(
         "expel-reflexion",

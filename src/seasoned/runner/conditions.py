@@ -28,6 +28,10 @@ PAPER_K = 5
 """Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
 
 
+ERL_KS = (1, 3, 5, 10, 20)
+"""How many heuristics the paper shows (ERL, table 3 and figure 4)."""
+
+
 def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
     """The dialogue agent that every variant of ExpNote uses, in training and in testing."""
     del training
@@ -130,13 +134,14 @@ def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[T
 def _erl(
     retrieve: Literal["embedding", "random", "all"] | None = None,
     outcomes: Literal["all", "success", "failure"] = "all",
+    k: int | None = None,
 ) -> MakeMethod:
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         chosen = recipe.erl
         return ERL(
             llm,
             about=benchmark.about or benchmark.instruction,
-            k=chosen.k,
+            k=k or chosen.k,
             retrieve=retrieve or chosen.retrieve,
             recall_first=chosen.recall_first,
             outcomes=outcomes,
@@ -181,6 +186,7 @@ CONDITIONS = {
         _heuristics("erl-all", "all heuristics", _erl("all")),
         _heuristics("erl-success", "heuristics from successes alone", _erl(outcomes="success")),
         _heuristics("erl-failure", "heuristics from failures alone", _erl(outcomes="failure")),
+        *(_heuristics(f"erl-k{k}", f"the {k} heuristics that a model ranks highest", _erl(k=k)) for k in ERL_KS),
         *ACTING,
     )
 }

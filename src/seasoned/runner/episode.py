@@ -115,7 +115,7 @@ def episode(
     return trajectory
 
 
-def meta(block: Block, condition: str, split: str, trained_on: int, trial: int = 0) -> dict[str, Any]:
+def meta(block: Block, condition: str, split: str, trained_on: int, trial: int = 0, repeat: int = 0) -> dict[str, Any]:
     """What is kept with a trajectory of a run."""
     return {
         "benchmark": block.benchmark.name,
@@ -125,4 +125,5 @@ def meta(block: Block, condition: str, split: str, trained_on: int, trial: int =
         "split": split,
         "trained_on": trained_on,
         "trial": trial,
+        "repeat": repeat,
     }

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 
+from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Agent, Embedder, Method
 from seasoned.runner.condition import Condition
@@ -20,7 +21,7 @@ from seasoned.runner.folds import check_no_leak
 from seasoned.runner.gather import guided_by_failures, is_open, training_scope, trial_key
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
-from seasoned.runner.redo import mark_learned, shared_key, unlearned
+from seasoned.runner.redo import mark_learned, shared_key, turn_label, unlearned
 from seasoned.types import Guidance, Task, Trajectory
 
 
@@ -51,12 +52,13 @@ def evaluate(plan: Plan, block: Block, entrants: Sequence[Entrant], session: Ses
     # Those of one agent take each task in turn: what their prompts share is still in the server's prefix cache.
     for agent in dict.fromkeys(entrant.condition.agent for entrant in entrants):
         group = [entrant for entrant in entrants if entrant.condition.agent is agent]
+        runs = [(entrant, turn) for entrant in group for turn in range(plan.repeats(block, entrant.trained_on))]
         for entrant in group:
-            watch.stage(entrant.label, len(block.test))
+            watch.stage(entrant.label, len(block.test) * plan.repeats(block, entrant.trained_on))
 
-        def one(task: Task, group: Sequence[Entrant] = group) -> None:
-            for entrant in group:
-                for trial, made in enumerate(_attempts(plan, block, entrant, task, session)):
+        def one(task: Task, runs: Sequence[tuple[Entrant, int]] = runs) -> None:
+            for entrant, turn in runs:
+                for trial, made in enumerate(_attempts(plan, block, entrant, task, session, turn)):
                     if trial:
                         watch.more(entrant.label)
                     watch.ended(entrant.label, made)
@@ -101,21 +103,25 @@ def _searches(condition: Condition) -> bool:
     return not condition.own_pool or (condition.method is not None and condition.acts is not False)
 
 
-def _attempts(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session) -> list[Trajectory]:
+def _attempts(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, turn: int) -> list[Trajectory]:
     """The attempts of a test episode: one, and where the condition tries again, one more after each failure."""
     retries = plan.recipe.method.trials if entrant.condition.retries else 0
     trials: list[Trajectory] = []
     while is_open(trials, retries):
-        trials.append(_attempt(plan, block, entrant, task, session, len(trials)))
+        with seed_shifted(turn):
+            trials.append(_attempt(plan, block, entrant, task, session, turn, len(trials)))
     return trials
 
 
-def _attempt(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, trial: int) -> Trajectory:
+def _attempt(
+    plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, turn: int, trial: int
+) -> Trajectory:
     """One test attempt; whatever is recalled for it is checked for leaks."""
     test_ids = frozenset(task.id for task in block.test)
     worked = frozenset(example.id for example in block.benchmark.trajectories)
-    scope = f"{session.run_id}/{block.name}/{entrant.label}/test"
-    key = f"{block.name}/{entrant.label}/{task.id}"
+    label = turn_label(entrant.label, turn)
+    scope = f"{session.run_id}/{block.name}/{label}/test"
+    key = f"{block.name}/{label}/{task.id}"
     shares = shared_key(block.name, task.id)
     alike = plan.recipe.llm.temperature == 0
 
@@ -141,7 +147,7 @@ def _attempt(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Se
             env,
             task,
             guided,
-            meta(block, entrant.condition.name, "test", entrant.trained_on, trial),
+            meta(block, entrant.condition.name, "test", entrant.trained_on, trial, turn),
             advise=recall,
             # The same request at temperature 0 has the same answer: asked for one condition, it is known for all.
             shares=trial_key(shares, trial) if alike else None,

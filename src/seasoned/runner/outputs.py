@@ -52,6 +52,7 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
         "model": model,
         "seeds": list(plan.recipe.seeds),
         "folds": plan.recipe.folds,
+        "repeats": plan.recipe.repeats,
         "conditions": [condition.name for condition in plan.conditions],
         "started": min([started, *(t.created for t in kept)]),
         "finished": max([t.created for t in kept], default=now()),
@@ -96,6 +97,7 @@ def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
         turns=len(trajectory.steps),
         lesson_ids=trajectory.lesson_ids,
         trial=meta.get("trial", 0),
+        repeat=meta.get("repeat", 0),
     )
 
 
@@ -138,8 +140,8 @@ def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
 
     def place(t: Trajectory) -> tuple[int, ...]:
         at = (t.meta["seed"], t.meta["fold"])
-        trial = t.meta.get("trial", 0)
-        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], trial
+        turns = (t.meta.get("repeat", 0), t.meta.get("trial", 0))
+        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], *turns
 
     return sorted(kept, key=place)
 

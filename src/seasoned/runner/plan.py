@@ -5,7 +5,9 @@ Always holds: a plan is made from the recipe alone and runs nothing; training an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 
 from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark, take
@@ -76,6 +78,16 @@ class Plan:
         """The name of a condition at a point of its curve: `expnote`, or `expnote@20` before the end."""
         return condition.name if trained_on in (0, len(block.train)) else f"{condition.name}@{trained_on}"
 
+    def repeats(self, block: Block, trained_on: int) -> int:
+        """How often each test task is run: earlier points of a curve once."""
+        return self.recipe.repeats if trained_on in (0, len(block.train)) else 1
+
+    def _test_runs(self, block: Block) -> Iterator[Condition]:
+        """A condition once for each of its runs over the test tasks of a block."""
+        for condition in self.conditions:
+            for trained_on in self.points(condition, block):
+                yield from repeat(condition, self.repeats(block, trained_on))
+
     def pool(self, condition: Condition, block: Block, trained_on: int) -> str:
         """Where a condition's lessons lie within the run; conditions that name the same pool share it."""
         label = self.label(condition, block, trained_on)
@@ -84,7 +96,7 @@ class Plan:
     @property
     def episodes(self) -> int:
         """Training and test episodes of all blocks; attempts after a failure are not in it."""
-        tests = sum(len(self.points(c, b)) * len(b.test) for c in self.conditions for b in self.blocks)
+        tests = sum(len(b.test) for b in self.blocks for _ in self._test_runs(b))
         return tests + (sum(len(b.train) for b in self.blocks) if self.trains else 0)
 
     @property
@@ -100,7 +112,7 @@ class Plan:
         return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0)
 
     def _calls_of_a_test(self, block: Block) -> int:
-        evaluated = [condition for condition in self.conditions for _ in self.points(condition, block)]
+        evaluated = list(self._test_runs(block))
         calls = sum(condition.calls for condition in evaluated)
         thinking = sum(condition.agent is dialogue for condition in evaluated)
         recipe, recalled = self.recipe, self.recipe.method.on or block.benchmark.retrieval.on
@@ -122,6 +134,11 @@ def make_plan(recipe: Recipe) -> Plan:
     conditions([recipe.baseline])
     if len(set(recipe.seeds)) < len(recipe.seeds):
         raise ConfigError(f"expected every seed once, but got {', '.join(map(str, recipe.seeds))}")
+    if recipe.repeats > 1 and recipe.llm.temperature == 0:
+        raise ConfigError(
+            "repeats above 1 need a temperature above 0, because at 0 every run of a task is the same: "
+            "set llm.temperature (ERL's figures are for 0.7) or leave repeats at 1"
+        )
     blocks: list[Block] = []
     for seed in recipe.seeds:
         benchmark = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=seed)

@@ -178,7 +178,8 @@ class Recipe(_Section):
 
     `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
     both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
-    counts to evaluate the first learning condition at. `workers` 0 means one a slot.
+    counts to evaluate the first learning condition at. `repeats` is how often each test task is run, each time with
+    another seed of the model. `workers` 0 means one a slot.
     """
 
     name: str
@@ -191,6 +192,7 @@ class Recipe(_Section):
     seeds: tuple[int, ...] = Field(default=(0,), min_length=1)
     folds: int = Field(default=0, ge=0)
     curve: tuple[int, ...] = ()
+    repeats: int = Field(default=1, ge=1)
     workers: int = Field(default=0, ge=0)
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()

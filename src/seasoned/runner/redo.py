@@ -7,6 +7,7 @@ its journalled replies together, so its model calls are really made; other episo
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
     _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
     if TRAINING in names:
         names |= {condition.name for condition in plan.conditions if condition.learns}
-    keys = [key for key in store.episodes(run_id) if key.split("/")[1].split("@")[0] in names]
+    keys = [key for key in store.episodes(run_id) if _condition_of(key) in names]
     if not keys:
         raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
     with store.transaction():
@@ -81,6 +82,16 @@ def unlearned(store: Store, scope: str) -> bool:
 def mark_learned(store: Store, scope: str) -> None:
     """Remember that a pool was learned to the end; a person may change it from now on."""
     store.journal_put(f"{scope}/learned", "done", Reply(text="learned"))
+
+
+def turn_label(label: str, turn: int) -> str:
+    """The label of a condition in one of several runs over the test tasks: `erl`, `erl~1`, `erl~2`."""
+    return f"{label}~{turn}" if turn else label
+
+
+def _condition_of(key: str) -> str:
+    """The condition that an episode's key belongs to, at whichever point of its curve and in whichever run."""
+    return re.split("[@~]", key.split("/")[1])[0]
 
 
 def shared_key(block: str, task_id: str) -> str:
