@@ -38,6 +38,7 @@ class ExperiencePool:
         embedder: Embedder | None = None,
         experience: str | None = None,
         read_only: bool = False,
+        tasks: frozenset[str] | None = None,
     ) -> None:
         """Look at one scope of a store; nothing is read before it is asked for.
 
@@ -48,10 +49,12 @@ class ExperiencePool:
             embedder: for the searches by meaning.
             experience: the scope whose trajectories it shows, where several pools of lessons stand on the same ones.
             read_only: refuse every write, as an evaluation must.
+            tasks: the tasks whose attempts may be shown as demonstrations; None for all.
         """
         self.store, self.scope, self.run_id = store, scope, run_id
         self.experience = experience or scope
         self.read_only = read_only
+        self.tasks = tasks
         self._embedder = embedder
         self._lock = threading.RLock()
         self._lessons = LessonsSeen()

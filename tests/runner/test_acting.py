@@ -170,3 +170,16 @@ def test_repeats_send_other_seeds(played, reader):
 
     played(conditions=["react"], baseline="react", repeats=3, llm={"temperature": 0.7}, model=Seen(reader, name="seen"))
     assert Counter(seeds) == {0: 3, 1: 3, 2: 3}
+
+
+def test_a_curve_shows_successes_at_its_own_tasks_alone(played, store):
+    directory = played(conditions=["react", "expel"], curve=[2], expel={"k": 12})
+    summary, _ = blocks(directory)
+    assert [(point["trained_on"], point["n"]) for point in summary["curve"]] == [(0, 3), (2, 3), (4, 3)]
+    made = lines(directory, "trajectories.jsonl")
+    order = list(dict.fromkeys(t["task_id"] for t in made if t["meta"]["split"] == "train"))
+    texts = {t["task_id"]: t["task"] for t in made}
+    early = [t for t in made if t["meta"]["condition"] == "expel" and t["meta"]["trained_on"] == 2]
+    shown = ["\n".join(message["content"] for message in t["messages"]) for t in early]
+    assert all(any(texts[task] in prompt for task in order[:2]) for prompt in shown)
+    assert not any(texts[task] in prompt for task in order[2:] for prompt in shown)

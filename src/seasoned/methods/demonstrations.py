@@ -96,7 +96,8 @@ class Demonstrations:
             limit = max(map(_size, self.manual))
         words = split_words(task.text)
         shortest: dict[str, tuple[int, Trajectory]] = {}
-        for size, success in (*_seen(pool).successes, *((_size(each), each) for each in self.manual)):
+        shown = [(n, each) for n, each in _seen(pool).successes if pool.tasks is None or each.task_id in pool.tasks]
+        for size, success in (*shown, *((_size(each), each) for each in self.manual)):
             own = success.task_id == task.id or split_words(success.task) == words
             if (own and not self.same_task) or (limit is not None and size > limit):
                 continue

@@ -93,7 +93,14 @@ def _enter(
         learner.learn([t for t in own if t.outcome.reason != "error"], pool)
         mark_learned(session.store, scope)
     pool = ExperiencePool(
-        session.store, scope, run_id=session.run_id, embedder=made, experience=experience, read_only=True
+        session.store,
+        scope,
+        run_id=session.run_id,
+        embedder=made,
+        experience=experience,
+        read_only=True,
+        # At an earlier point of the curve, successes at later tasks are not to be shown.
+        tasks=frozenset(first) if 0 < trained_on < len(block.train) else None,
     )
     return Entrant(condition, label, trained_on, agent, method, pool if method else None, own)
 

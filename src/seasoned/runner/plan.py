@@ -69,9 +69,7 @@ class Plan:
         if not condition.learns:
             return [0]
         first = next((c for c in self.conditions if c.learns and c.own_pool), None)
-        # Of attempts in several steps the successes are shown too, and those of later tasks must not be among them.
-        charted = condition is first and not self.acts
-        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if charted else []
+        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition is first else []
         return [*sorted(set(earlier)), len(block.train)]
 
     def label(self, condition: Condition, block: Block, trained_on: int) -> str:

@@ -1,0 +1,37 @@
+"""The day with a memory, in small: a scripted model that learns codes through its notes alone."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from seasoned.llm.scripted import ScriptedModel
+
+DAY = Path(__file__).parents[2] / "experiments" / "day.py"
+
+
+@pytest.fixture
+def day():
+    spec = importlib.util.spec_from_file_location("day", DAY)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    sys.modules.pop("day", None)
+
+
+def test_what_is_solved_rises_and_a_day_goes_on_where_it_was(day, apprentice, tmp_path, capsys):
+    model = ScriptedModel(apprentice, name="apprentice")
+    wanted = ["--store", str(tmp_path / "day.db"), "--plot", str(tmp_path / "day.svg")]
+    day.main([*wanted, "--attempts", "10"], llm=model)
+    assert json.loads(capsys.readouterr().out)["attempts"] == 10
+    calls = apprentice.calls
+    day.main([*wanted, "--attempts", "75"], llm=model)
+    said = json.loads(capsys.readouterr().out)
+    assert said["attempts"] == 75
+    first, _, last = said["solved_by_25"]
+    assert last > first
+    assert said["notes"] == 7
+    assert apprentice.calls - calls == 65 * 3
+    assert "Solved by blocks of 25 attempts" in (tmp_path / "day.svg").read_text(encoding="utf-8")
