@@ -73,33 +73,45 @@ def test_objects_of_the_sdk():
     assert chat.steps == [Step(action='look({"id": 17})', observation="shipped")]
 
 
-def test_the_old_way_to_call_and_results_without_an_id():
+def test_objects_within_objects():
+    function = SimpleNamespace(name="look", arguments={"id": 17, "deep": [{"a": [[["b"]]]}]})
+    item = SimpleNamespace(
+        role="assistant", content="I look.", tool_calls=(SimpleNamespace(id="c1", function=function),)
+    )
+    chat = read_chat([item, {"role": "tool", "tool_call_id": "c1", "content": [SimpleNamespace(text="shipped")]}])
+    assert chat.steps == [
+        Step(thought="I look.", action='look({"id": 17, "deep": [{"a": [[["b"]]]}]})', observation="shipped")
+    ]
+
+
+def test_what_other_makers_send():
     chat = read_chat(
         [
-            {"role": "assistant", "content": None, "function_call": {"name": "look", "arguments": {"id": 17}}},
-            {"role": "function", "name": "look", "content": "shipped"},
-            {"role": "tool", "content": "nobody asked"},
+            {"role": "user", "content": "Where is order 17?"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {"id": 17}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "shipped"}]},
+            {"role": "assistant", "content": "Thought: It is on its way.\nAction: tell"},
         ]
     )
-    assert chat.steps == [Step(action='look({"id": 17})', observation="shipped"), Step(observation="nobody asked")]
+    assert chat.steps == [
+        Step(action='look({"id": 17})', observation="shipped"),
+        Step(thought="It is on its way.", action="tell"),
+    ]
+    assert [m["role"] for m in chat.messages] == ["user", "assistant", "user", "assistant"]
+    assert chat.broken == 0
 
 
-def test_a_react_dialogue_in_plain_messages():
+def test_a_conversation_that_comes_piece_by_piece_may_begin_with_a_result():
     chat = read_chat(
-        [
-            {"role": "user", "content": "You are in a room."},
-            {"role": "assistant", "content": "> look"},
-            {"role": "user", "content": "A lamp."},
-            {"role": "assistant", "content": "> take lamp"},
-        ]
+        [{"role": "tool", "tool_call_id": "c1", "content": "shipped"}, {"role": "user", "content": "Well?"}]
     )
-    assert chat.steps == [Step(action="> look", observation="A lamp."), Step(action="> take lamp")]
+    assert chat.steps == [Step(observation="shipped")]
 
 
-def test_what_is_no_text_is_named_by_its_kind():
-    parts = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": "data:.."}}, 17]
-    chat = read_chat([{"role": "user", "content": parts}, {"role": "assistant", "content": None, "refusal": "No."}])
-    assert [m["content"] for m in chat.messages] == ["See\n[image_url]", "No."]
+def test_a_conversation_that_holds_itself_ends():
+    loop: dict = {"role": "user", "type": "text"}
+    loop["content"] = [loop]
+    assert len(read_chat([loop]).messages) == 1
 
 
 class Hostile:

@@ -69,7 +69,44 @@ def test_anthropic_blocks():
 
 
 def test_items_of_the_responses_api():
-    assert [s.action for s in steps_of(read_turns(RESPONSES))][1:] == ['look_up({"order": 17})', "It was shipped."]
+    assert steps_of(read_turns(RESPONSES)) == [
+        Step(thought="x", action='look_up({"order": 17})', observation="shipped"),
+        Step(action="It was shipped."),
+    ]
+
+
+def test_calls_in_items_of_their_own_find_their_answers():
+    names = ("a", "b")
+    calls = [{"type": "function_call", "name": name, "arguments": "{}", "call_id": name} for name in names]
+    summary = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Both."}], "content": None}
+    results = [{"type": "function_call_output", "call_id": name, "output": f"of {name}"} for name in names]
+    assert steps_of(read_turns([ASK, summary, *calls, *results])) == [
+        Step(thought="Both.", action="a({})", observation="of a"),
+        Step(action="b({})", observation="of b"),
+    ]
+
+
+def test_results_without_an_id_and_results_that_nobody_asked_for():
+    call = {"role": "assistant", "function_call": {"name": "look", "arguments": {"id": 17}}}
+    results = [{"role": "function", "name": "look", "content": said} for said in ("shipped", "unasked")]
+    looked = Step(action='look({"id": 17})', observation="shipped")
+    assert steps_of(read_turns([ASK, call, *results])) == [looked, Step(observation="unasked")]
+    reply = {"role": "assistant", "content": "> open"}
+    assert steps_of(read_turns([ASK, reply, *results])) == [Step(action="> open", observation="shipped\nunasked")]
+
+
+def test_a_call_waits_until_the_user_speaks():
+    call = {"id": "c1", "function": {"name": "look", "arguments": "{}"}}
+    begun = [ASK, {"role": "assistant", "tool_calls": [call]}, {"role": "assistant", "content": "Wait."}]
+    result = {"role": "tool", "tool_call_id": "c1", "content": "shipped"}
+    assert [s.observation for s in steps_of(read_turns([*begun, result]))] == ["shipped", ""]
+    assert [s.observation for s in steps_of(read_turns([*begun, ASK, result]))] == ["", f"{ASK['content']}\nshipped"]
+
+
+def test_a_tool_of_ones_own_form_and_a_refusal():
+    custom = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+    turns = read_turns([{"role": "assistant", "tool_calls": [custom]}, {"role": "assistant", "refusal": "No."}])
+    assert [s.action for s in steps_of(turns)] == ["sql(select 1)", "No."]
 
 
 def test_training_sets_and_old_function_calls():

@@ -106,7 +106,7 @@ class Attempt:
         return fresh
 
     def messages(self, messages: Iterable[object]) -> None:
-        """Record the conversation, as OpenAI's chat messages have it; see `memory.chat.read_chat`.
+        """Record the conversation, as chat messages have it; see `memory.chat.read_chat`.
 
         Called again with a longer list that begins as the last one did, it keeps the longer one; any other list is
         added. The steps are read from it unless `step` was used. What is no message is passed over, and counted in

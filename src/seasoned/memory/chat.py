@@ -1,157 +1,91 @@
 """Chat messages as agents send them, read as the messages and steps of a trajectory.
 
-OpenAI's chat messages (dictionaries or the SDK's objects, tool calls included) and the items of its responses. Always
-holds: nothing that a message holds makes this raise; what cannot be read is counted; the order is kept.
+They are read as those of a log are (`traces.conversation`), once somebody's objects are plain values. Always holds:
+nothing that a message holds makes this raise; what cannot be read is counted; the order is kept.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
+from seasoned.traces.conversation import Turn, read_message, steps_of
 from seasoned.types import Message, Step
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-_RESULTS = ("tool", "function")
+_DEEP = 8  # a message's content, its parts, what is in them
+_FIELDS = (
+    *("role", "type", "content", "text", "refusal", "tool_calls", "function_call", "function", "custom"),
+    *("id", "name", "arguments", "input", "call_id", "tool_call_id", "tool_use_id", "output"),
+)
+_ARGUMENTS = ("arguments", "input")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Chat:
-    """A conversation as it was read: `broken` counts what was neither a message nor a tool call."""
+    """A conversation as it was read: `broken` counts what was neither a message nor a call of a tool."""
 
-    messages: list[Message] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    broken: int = 0
+    messages: list[Message]
+    steps: list[Step]
+    broken: int
 
 
 def read_chat(raw: Iterable[object]) -> Chat:
     """Read messages in order.
 
-    A tool call is a step whose action is `name(arguments)` and whose observation is its result; what the assistant said
-    with it is the thought. An assistant's message without a tool call is a step of its own, and the next thing a user
-    says is its observation.
+    The steps are those of `traces.conversation.steps_of`. The messages say all that was said in texts: a call is
+    `name(arguments)` of the assistant, and its result is said by the user.
 
     Args:
-        raw: the messages.
+        raw: dictionaries or an SDK's objects.
     """
-    reader = _Reader()
-    for item in raw:
-        reader.take(item)
-    return reader.chat
+    read = [_read(item) for item in raw]
+    turns = [turn for found in read for turn in found or ()]
+    # What comes piece by piece may begin with the result of a call that came before.
+    results = (turn for turn in takewhile(lambda turn: turn.role != "assistant", turns) if turn.role == "tool")
+    steps = [*(Step(observation=turn.text) for turn in results), *steps_of(turns)]
+    return Chat([message for turn in turns for message in _messages(turn)], steps, read.count(None))
 
 
-class _Reader:
-    """One pass over one conversation; a class because its parts share where the results of calls belong."""
-
-    def __init__(self) -> None:
-        self.chat = Chat()
-        self.waiting: dict[str, int] = {}  # a call's id, and the place of its step
-        self.said: int | None = None  # the step that the next user's message answers
-
-    def take(self, item: object) -> None:
-        fields = _fields(item)
-        kind, role = _get(fields, "type"), _get(fields, "role")
-        if kind == "function_call":  # an item of OpenAI's responses
-            self._call(_text(_get(fields, "name")), _get(fields, "arguments"), _get(fields, "call_id"), "")
-        elif kind == "function_call_output":
-            self._result(_text(_get(fields, "output")), _get(fields, "call_id"))
-        elif role in _RESULTS:
-            self._result(_text(_get(fields, "content")), _get(fields, "tool_call_id"))
-        elif isinstance(role, str) and role in _ROLES:
-            self._message(_ROLES[role], fields)
-        elif kind != "reasoning":
-            self.chat.broken += 1
-
-    def _message(self, role: str, fields: object) -> None:
-        words = _text(_get(fields, "content")) or _text(_get(fields, "refusal"))
-        if role != "assistant":
-            self._say(role, words)
-            if role == "user" and self.said is not None:
-                self._observe(self.said, words)
-                self.said = None
-            return
-        calls = _get(fields, "tool_calls")
-        calls = list(calls) if isinstance(calls, list | tuple) else []
-        single = _get(fields, "function_call")
-        calls += [{"function": single}] if single else []
-        if not calls:
-            self._say(role, words)
-            if words:
-                self.chat.steps.append(Step(action=words))
-                self.said = len(self.chat.steps) - 1
-            return
-        if words:
-            self._say(role, words)
-        for place, call in enumerate(calls):
-            function = _get(call, "function") or _get(call, "custom")
-            given = _get(function, "arguments")
-            given = _get(function, "input") if given is None else given
-            self._call(_text(_get(function, "name")), given, _get(call, "id"), "" if place else words)
-
-    def _call(self, name: str, arguments: object, call_id: object, thought: str) -> None:
-        given = arguments if isinstance(arguments, str) else _json(arguments)
-        action = f"{name}({given})"
-        self._say("assistant", action)
-        self.chat.steps.append(Step(thought=thought, action=action))
-        self.waiting[_text(call_id) or f"#{len(self.chat.steps)}"] = len(self.chat.steps) - 1
-        self.said = None
-
-    def _result(self, words: str, call_id: object) -> None:
-        self._say("user", words)
-        known = _text(call_id)
-        if known not in self.waiting:
-            known = next(iter(self.waiting), "")
-        if known in self.waiting:
-            self._observe(self.waiting.pop(known), words)
-        else:
-            self.chat.steps.append(Step(observation=words))
-
-    def _observe(self, place: int, words: str) -> None:
-        step = self.chat.steps[place]
-        self.chat.steps[place] = step.model_copy(update={"observation": words})
-
-    def _say(self, role: str, words: str) -> None:
-        self.chat.messages.append({"role": role, "content": words})
-
-
-def _fields(item: object) -> object:
-    dump = None if isinstance(item, type) else _get(item, "model_dump")
+def _read(item: object) -> list[Turn] | None:
     try:
-        return dump() if callable(dump) else item
+        return read_message(_plain(item))
     except Exception:  # somebody else's object: whatever it may raise, it is not a message that can be read
         return None
 
 
-def _get(fields: object, name: str) -> Any:
-    try:
-        return fields.get(name) if isinstance(fields, Mapping) else getattr(fields, name, None)
-    except Exception:  # as above
-        return None
+def _messages(turn: Turn) -> Iterable[Message]:
+    said = [turn.text] if turn.text or turn.role == "tool" else []
+    role = "user" if turn.role == "tool" else turn.role
+    return [{"role": role, "content": text} for text in (*said, *(call.shown() for call in turn.calls))]
 
 
-def _text(value: object) -> str:
-    """The words of a content: a text, or the text parts of a list; what is no text is named by its kind."""
-    if isinstance(value, str):
+def _plain(value: object, depth: int = 0) -> Any:
+    """A value as JSON has it; of an object what a message may have, and None where that is no text at all."""
+    if value is None or isinstance(value, str | int | float):
         return value
+    if depth > _DEEP:
+        return _json(value)
     if isinstance(value, list | tuple):
-        return "\n".join(filter(None, map(_part, value)))
-    return "" if value is None else _json(value)
-
-
-def _part(part: object) -> str:
-    if isinstance(part, str):
-        return part
-    for name in ("text", "refusal"):
-        words = _get(part, name)
-        if isinstance(words, str):
-            return words
-    kind = _get(part, "type")
-    return f"[{kind}]" if isinstance(kind, str) else ""
+        return [_plain(item, depth + 1) for item in value]
+    dump = getattr(value, "model_dump", None)
+    if not isinstance(value, Mapping) and callable(dump) and not isinstance(value, type):
+        value = dump()
+    if not isinstance(value, Mapping):
+        value = {name: found for name in _FIELDS if (found := getattr(value, name, None)) is not None}
+        if not any(isinstance(found, str) for found in value.values()):
+            return None
+    return {
+        name: _json(found) if name in _ARGUMENTS and found is not None else _plain(found, depth + 1)
+        for name, found in value.items()
+    }
 
 
 def _json(value: object) -> str:
+    if isinstance(value, str):
+        return value
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Conversations, whoever wrote them down, and the steps that are in them.
+"""Conversations, whoever wrote them down, and the steps that are in them. `memory` reads live ones with it too.
 
 A message is read in any of the forms in use: OpenAI's chat and responses, Anthropic's content blocks, OpenTelemetry's
 parts, inspect-ai's, and the from/value pairs of training sets. Always holds: any JSON value gives turns or none, and
@@ -20,6 +20,7 @@ _ROLES = {"developer": "system", "human": "user", "ai": "assistant", "gpt": "ass
 _CALLS = ("tool_call", "tool_use", "function_call")
 _RESULTS = ("tool_call_response", "tool_result", "function_call_output")
 _REASONS = ("reasoning", "thinking", "thought")
+_CONTENTS = ("content", "parts", "value", "refusal")
 _WORDS = ("text", "content", "reasoning", "thinking", "refusal", "output", "value")
 _THOUGHT = re.compile(r"[ \t]{0,8}thought(?: \d{1,4})?:[ \t]{0,8}", re.IGNORECASE)
 _ACTION = re.compile(r"^[ \t]{0,8}action(?: \d{1,4})?:[ \t]{0,8}", re.IGNORECASE | re.MULTILINE)
@@ -53,7 +54,27 @@ class Turn:
 
 def read_turns(messages: Any) -> list[Turn]:
     """The turns of a list of messages; what is no message is passed over."""
-    return [turn for raw in messages for turn in _turns(raw)] if isinstance(messages, list) else []
+    return [turn for raw in messages for turn in read_message(raw) or ()] if isinstance(messages, list) else []
+
+
+def read_message(raw: Any) -> list[Turn] | None:
+    """The turns of one message: none where nothing is said in it, several where it holds results of tools as well.
+
+    Args:
+        raw: any JSON value.
+
+    Returns:
+        None where it is no message.
+    """
+    if not isinstance(raw, dict):
+        return None
+    if raw.get("type") in (*_CALLS, *_RESULTS, *_REASONS) and "role" not in raw:
+        return list(_turns(raw, "assistant", [raw]))
+    role = texts(raw.get("role", raw.get("from"))).strip().lower()
+    role = _ROLES.get(role, role)
+    if role not in ("system", "user", "assistant", "tool"):
+        return None
+    return list(_turns(raw, role, next((raw[name] for name in _CONTENTS if raw.get(name) not in (None, "", [])), None)))
 
 
 def is_message(value: Any) -> bool:
@@ -61,25 +82,14 @@ def is_message(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("role", value.get("from")), str)
 
 
-def _turns(raw: Any) -> Iterator[Turn]:
-    if not isinstance(raw, dict):
-        return
-    if raw.get("type") in (*_CALLS, *_RESULTS, *_REASONS) and "role" not in raw:
-        content: Any = [raw]
-        role = "assistant"
-    else:
-        role = texts(raw.get("role", raw.get("from"))).strip().lower()
-        content = next((raw[name] for name in ("content", "parts", "value") if raw.get(name) is not None), None)
-    role = _ROLES.get(role, role)
-    if role not in ("system", "user", "assistant", "tool"):
-        return
+def _turns(raw: Mapping[str, Any], role: str, content: Any) -> Iterator[Turn]:
     parts = _Parts()
     parts.take(content)
     for name in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(raw.get(name), str) and raw.get("type") not in _REASONS:
             parts.thoughts.append(raw[name])
     calls = [*parts.calls, *_calls(raw.get("tool_calls")), *_calls([raw.get("function_call")])]
-    text = "\n".join(part for part in parts.texts if part)
+    text, thought = ("\n".join(filter(None, said)) for said in (parts.texts, parts.thoughts))
     if role != "assistant":
         yield from parts.results
     if role == "tool":
@@ -87,8 +97,8 @@ def _turns(raw: Any) -> Iterator[Turn]:
         text = text or texts(failed.get("message") if isinstance(failed, dict) else failed)
         if text or not parts.results:
             yield Turn("tool", text, answers=texts(raw.get("tool_call_id")))
-    elif text or calls or parts.thoughts:
-        yield Turn(role, text, "\n".join(parts.thoughts), tuple(calls))
+    elif text or calls or thought:
+        yield Turn(role, text, thought, tuple(calls))
     if role == "assistant":  # tools that ran on the server's side answer within the same message
         yield from parts.results
 
@@ -120,7 +130,11 @@ class _Parts:
             inner.take(answer if isinstance(answer, list) else texts(answer), depth + 1)
             ids = (part.get(name) for name in ("tool_use_id", "tool_call_id", "call_id", "id"))
             self.results.append(Turn("tool", "\n".join(inner.texts), answers=texts(next(filter(None, ids), ""))))
-        elif kind in _REASONS or kind == "summary_text":
+        elif kind in _REASONS:
+            inner = _Parts()
+            inner.take(words or part.get("summary"), depth + 1)
+            self.thoughts += [*inner.texts, *inner.thoughts]
+        elif kind == "summary_text":
             self.thoughts.append(texts(words))
         elif kind in ("text", "input_text", "output_text", "refusal") and words is not None:
             self.texts.append(texts(words))
@@ -131,7 +145,7 @@ class _Parts:
 def _calls(raw: Any) -> Iterator[Call]:
     for call in raw if isinstance(raw, list) else []:
         if isinstance(call, dict):
-            inner = call["function"] if isinstance(call.get("function"), dict) else call
+            inner = next((call[name] for name in ("function", "custom") if isinstance(call.get(name), dict)), call)
             name = texts(inner.get("name") or call.get("function") or call.get("name"))
             given = next((inner[n] for n in ("arguments", "args", "input") if inner.get(n) is not None), "")
             if name:
@@ -173,28 +187,30 @@ def steps_of(turns: Iterable[Turn]) -> list[Step]:
     """The steps of a conversation.
 
     Each call of a tool is a step, with what the tool gave back as its observation; a reply without a call is a step,
-    observed is what the user said next. A reply in the form "Thought: .. Action: .." is taken apart.
+    observed is what the user said next. A reply in the form "Thought: .. Action: .." is taken apart, and a thought on
+    its own belongs to what the assistant does next. A result that no call asked for is what the last reply led to, or
+    else a step of its own.
     """
     made: list[list[str]] = []
-    waiting: list[tuple[str, int]] = []  # calls without an answer: id, place of the step
+    waiting: dict[str, int] = {}  # calls without an answer: their id, and the place of the step
+    replied = False
     for turn in turns:
         if turn.role == "assistant":
-            waiting = []
-            if turn.calls:
-                thought = "\n".join(part for part in (turn.thought, turn.text) if part.strip())
-                for place, call in enumerate(turn.calls):
-                    waiting.append((call.id, len(made)))
-                    made.append(["" if place else thought, call.shown(), ""])
-            else:
-                made.append([*_replied(turn), ""])
-        elif turn.role in ("tool", "user") and made:
-            place = len(made) - 1
-            if turn.role == "tool" and waiting:
-                found = next((item for item in waiting if turn.answers and item[0] == turn.answers), waiting[0])
-                waiting.remove(found)
-                place = found[1]
+            carried = made.pop()[0] if made and not any(made[-1][1:]) else ""
+            for place, call in enumerate(turn.calls, len(made)):
+                waiting[call.id if call.id and call.id not in waiting else f"#{place}"] = place
+            made += _done(turn, carried)
+            replied = not turn.calls
+        elif made and turn.role in ("tool", "user"):
+            place = -1
+            if turn.role == "user":
+                waiting = {}
+            elif waiting:
+                place = waiting.pop(turn.answers if turn.answers in waiting else next(iter(waiting)))
+            elif not replied:
+                made.append(["", "", ""])
             said = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
-            made[place][2] = "\n".join(part for part in (made[place][2], said) if part)
+            made[place][2] = "\n".join(filter(None, (made[place][2], said)))
     return [Step(thought=thought, action=action, observation=seen) for thought, action, seen in made]
 
 
@@ -204,9 +220,17 @@ def answer_of(turns: Sequence[Turn]) -> str:
     return last.text.strip() if last.role == "assistant" and not last.calls else ""
 
 
-def _replied(turn: Turn) -> tuple[str, str]:
+def _done(turn: Turn, carried: str) -> list[list[str]]:
+    """Thought, action and no observation yet of each step in a turn, after a thought from the turn before."""
+    if turn.calls:
+        thought = _lines(carried, turn.thought, turn.text)
+        return [["" if place else thought, call.shown(), ""] for place, call in enumerate(turn.calls)]
     text, thought = turn.text.strip(), ""
     label, begun = _ACTION.search(text), _THOUGHT.match(text)
     if label and (begun or label.start() == 0):
         thought, text = text[begun.end() if begun else 0 : label.start()].strip(), text[label.end() :].strip()
-    return "\n".join(part for part in (turn.thought, thought) if part.strip()), text
+    return [[_lines(carried, turn.thought, thought), text, ""]]
+
+
+def _lines(*parts: str) -> str:
+    return "\n".join(part for part in parts if part.strip())
