@@ -27,7 +27,8 @@ from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
 from seasoned.runner.conditions import dialogue
 from seasoned.runner.episode import Session, episode
-from seasoned.runner.recipe import Limits, Recipe, make_recipe
+from seasoned.runner.recipe import Recipe, make_recipe
+from seasoned.runner.settings import Limits
 from seasoned.store.sql import Store
 from seasoned.types import Guidance, Message, Task, Trajectory
 

@@ -8,7 +8,7 @@ from seasoned.errors import AuthError, BudgetExceeded, InfrastructureError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.episode import Session, episode, with_llm
-from seasoned.runner.recipe import Limits
+from seasoned.runner.settings import Limits
 from seasoned.types import Guidance
 
 META = {"benchmark": "emoji", "condition": "zero-shot", "seed": 0, "fold": 0, "split": "test", "trained_on": 0}

@@ -8,7 +8,7 @@ import pytest
 
 from seasoned.errors import AuthError, InfrastructureError, SeasonedError
 from seasoned.runner.models import open_llm
-from seasoned.runner.recipe import LLMSettings
+from seasoned.runner.settings import LLMSettings
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ class LateModel:
                         "Memory(.., llm='gpt-5-mini'), or llm='local' for the bundled one"
                     )
                 from seasoned.runner.models import open_llm
-                from seasoned.runner.recipe import LLMSettings
+                from seasoned.runner.settings import LLMSettings
 
                 self._opened = self._closing.enter_context(open_llm(LLMSettings(model=str(self._llm))))
             return self._opened

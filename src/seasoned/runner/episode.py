@@ -17,7 +17,7 @@ from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.journal import Journaled
 from seasoned.protocols import LLM, Advise, Agent, Environment
 from seasoned.runner.plan import Block
-from seasoned.runner.recipe import Limits
+from seasoned.runner.settings import Limits
 from seasoned.store.sql import Store
 from seasoned.types import Guidance, Outcome, Task, Trajectory
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from seasoned.runner.recipe import BUNDLED, LLMSettings
+from seasoned.runner.settings import BUNDLED, LLMSettings
 
 if TYPE_CHECKING:
     from seasoned.protocols import LLM

@@ -1,0 +1,167 @@
+"""The sections of a recipe: what can be set, its defaults and bounds.
+
+Always holds: a section is a value, and refuses keys that it does not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Section(BaseModel):
+    """A part of a recipe: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BenchmarkChoice(BaseModel):
+    """Which benchmark, and its own options (checked by the benchmark)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Everything but the name."""
+        return dict(self.model_extra or {})
+
+
+class LLMSettings(Section):
+    """Which model: "local" is the bundled one; any other name goes to an OpenAI-compatible server.
+
+    `path` is a GGUF file of the user's; `slots` and `context` (tokens a slot) are for the local server; `seed` and
+    `temperature` for every call.
+    """
+
+    model: str = "local"
+    base_url: str | None = None
+    path: str | None = None
+    slots: int = Field(default=4, ge=1, le=64)
+    context: int = Field(default=4096, ge=256)
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
+    seed: int = 0
+    timeout: float = Field(default=120.0, gt=0)
+    max_retries: int = Field(default=4, ge=0)
+
+
+class AgentSettings(Section):
+    """The agent: its style, and the caps of its replies in tokens (None: `Recipe.caps`).
+
+    `style` is the dialogue's; `shots` are the examples of few-shot. Where the agent acts in several steps, `policy` is
+    how, `examples` the worked trajectories it is shown, and `repeats` the identical actions in a row that end an
+    attempt (0: never).
+    """
+
+    style: Literal["guided", "free"] = "guided"
+    policy: Literal["act", "react", "choose"] = "react"
+    examples: int = Field(default=2, ge=0)
+    repeats: int = Field(default=3, ge=0)
+    action_tokens: int | None = Field(default=None, ge=1)
+    think_tokens: int | None = Field(default=None, ge=1)
+    answer_tokens: int | None = Field(default=None, ge=1)
+    note_tokens: int | None = Field(default=None, ge=1)
+    shots: int = Field(default=7, ge=0)
+
+
+class Caps(Section):
+    """The longest replies to THINK, ANSWER and NOTE, and the longest action, in tokens."""
+
+    think: int
+    answer: int
+    note: int
+    action: int
+
+
+BUNDLED = ("local", "qwen", "smol")
+SHORT = Caps(think=80, answer=24, note=120, action=32)
+ROOMY = Caps(think=2000, answer=2000, note=2000, action=2000)
+"""For models behind a server: some reason before they answer, and their reasoning counts."""
+
+
+class GatherSettings(Section):
+    """How training attempts are gathered where the agent acts (ExpeL algorithm 1; Reflexion algorithm 1).
+
+    A failed task is tried again up to `retries` times, each time with what `reflect` says: reflections, the last
+    attempt, both, or nothing. `order` is one task after the other, or all open tasks once a trial; by trials, it stops
+    after `patience` trials in a row that solved nothing more.
+    """
+
+    retries: int = Field(default=3, ge=0)
+    order: Literal["task-first", "trial-first"] = "task-first"
+    reflect: Literal["none", "last", "reflexion", "last+reflexion"] = "reflexion"
+    patience: int = Field(default=2, ge=1)
+
+
+class ExpeLSettings(Section):
+    """ExpeL (its table 4): `chunk` is L, `k` the demonstrations; the rest are its ablations.
+
+    `human` are insights written by a person, to be used instead of extracted ones.
+    """
+
+    chunk: int = Field(default=8, ge=1)
+    k: int = Field(default=2, ge=0)
+    max_insights: int = Field(default=10, ge=1)
+    cap: int | None = Field(default=None, ge=1)
+    retrieve_by: Literal[
+        "task", "thought", "action", "step", "reflection", "task-then-thought", "rotation", "random", "none"
+    ] = "task"
+    rerank: Literal["none", "length", "thought", "task"] = "none"
+    compare: bool = True
+    successes: bool = True
+    with_reflections: bool = False
+    human: tuple[str, ...] = ()
+    structured: bool = True
+
+
+class ERLSettings(Section):
+    """ERL (its appendix C): `k` heuristics of at most `guidance_tokens`, found by `retrieve`.
+
+    `recall_first` are those that a two-stage retrieval ranks; `judge` lets the model judge attempts of unknown outcome,
+    `blind` all of them; `first` learns from first attempts alone; `trajectories` are those of few-shot-trajectories.
+    """
+
+    k: int = Field(default=20, ge=1)
+    retrieve: Literal["llm", "two-stage", "embedding", "random", "all"] = "two-stage"
+    recall_first: int = Field(default=200, ge=1)
+    guidance_tokens: int = Field(default=2000, ge=1)
+    judge: bool = False
+    blind: bool = False
+    first: bool = True
+    trajectories: int = Field(default=3, ge=1)
+
+
+class AutoGuideSettings(Section):
+    """AutoGuide: at most `k` guidelines a turn, their context found by the model or by meaning, at `least` so alike."""
+
+    k: int = Field(default=3, ge=1)
+    by: Literal["llm", "embedding"] = "llm"
+    least: float = 0.5
+
+
+class MethodSettings(Section):
+    """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV.
+
+    `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3), and
+    `given` a file of lessons (JSON lines) for the condition of that name.
+    """
+
+    policy: Literal["last", "merge"] = "merge"
+    k: int | None = Field(default=None, ge=1)
+    share: float | None = Field(default=None, gt=0, le=1)
+    show: int = Field(default=4, ge=1)
+    on: Literal["question", "thought"] | None = None
+    facts: str = ""
+    trials: int = Field(default=3, ge=0)
+    given: str = ""
+
+
+class Limits(Section):
+    """Limits on tokens, US dollars, model calls and seconds; None is no limit."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    calls: int | None = None
+    seconds: float | None = None
