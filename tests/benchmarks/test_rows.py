@@ -103,14 +103,6 @@ def test_a_pickle_is_refused_and_never_run(
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(
-    "opening", [b"(dp0\nS'texts'\np1\n", b"(lp1\nS'a'\n", b"ccopy_reg\n_reconstructor\np0\n", b"}q\x01"]
-)
-def test_the_openings_of_old_pickles_are_known(tmp_path: Path, opening: bytes) -> None:
-    with pytest.raises(DataError, match="never unpickled"):
-        read_lines(put(tmp_path, opening))
-
-
 @pytest.mark.parametrize("reader", READERS)
 def test_a_place_that_is_no_readable_file(tmp_path: Path, reader: Callable[[Path], object]) -> None:
     with pytest.raises(DataError, match="there is no file"):

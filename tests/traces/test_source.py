@@ -9,8 +9,21 @@ from hypothesis import strategies as st
 
 from seasoned.errors import DataError
 from seasoned.traces import source
-from seasoned.traces.source import date, digest, json_values, lines, load, make, number, read_bytes, texts, verdict
-from seasoned.types import Outcome, Step
+from seasoned.traces.source import (
+    Found,
+    Problem,
+    date,
+    digest,
+    json_values,
+    lines,
+    load,
+    make,
+    number,
+    read_bytes,
+    texts,
+    verdict,
+)
+from seasoned.types import Outcome, Step, Trajectory
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -23,8 +36,6 @@ JSON = st.recursive(
     ("name", "raw", "why"),
     [
         ("a.pkl", b"x", "pickle"),
-        ("a.joblib", b"x", "pickle"),
-        ("a.txt", b"\x80\x04\x95rest", "pickle"),
         ("a.txt", b"\x1f\x8brest", "gzip: unpack it first"),
         ("a.txt", b"\x28\xb5\x2f\xfdrest", "zstd: unpack it first"),
         ("a.txt", b" \n ", "empty"),
@@ -36,17 +47,16 @@ def test_files_that_are_refused(tmp_path, name, raw, why):
         read_bytes(tmp_path / name)
 
 
-def test_files_that_are_not_there_or_too_large(tmp_path, monkeypatch):
-    with pytest.raises(DataError, match="there is no file"):
-        read_bytes(tmp_path / "none")
-    with pytest.raises(DataError, match="is a folder"):
-        read_bytes(tmp_path)
-    with pytest.raises(DataError, match="cannot be read"):
-        read_bytes(tmp_path / "a\0b")
-    (tmp_path / "big").write_bytes(b"x" * 11)
-    monkeypatch.setattr(source, "MAX_FILE_BYTES", 10)
-    with pytest.raises(DataError, match="11 bytes, more than the 10"):
-        read_bytes(tmp_path / "big")
+def test_what_is_read_at_a_place_is_an_attempt_or_a_problem():
+    def fail():
+        raise RecursionError
+
+    found = Found()
+    found.take("line 1", lambda name: Trajectory(task_id=name, task="a", id="one"), "t")
+    found.take("line 2", lambda: "no task in it")
+    found.take("line 3", fail)
+    assert [(t.id, t.task_id) for t in found.trajectories] == [("one", "t")]
+    assert found.problems == [Problem("line 2", "no task in it"), Problem("line 3", "nested too deeply")]
 
 
 def test_lines_that_cannot_be_read_are_named(monkeypatch):

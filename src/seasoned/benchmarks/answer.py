@@ -1,4 +1,4 @@
-"""The environment of benchmarks that take one answer: THINK, NOTE, RECALL and ANSWER in, a few words back.
+"""Benchmarks that take one answer, and their environment: THINK, NOTE, RECALL and ANSWER in, a few words back.
 
 Always holds: a task is scored at most once, by its first ANSWER; the right answer is named only after that, and only
 while training; whatever an action holds, a step gives Gymnasium's five values and raises nothing.
@@ -7,11 +7,13 @@ while training; whatever an action holds, a step gives Gymnasium's five values a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from seasoned.benchmarks.base import MAX_TURNS, Benchmark, Retrieval, prompts, split
 from seasoned.commands import Command, parse
 from seasoned.errors import ContractError
-from seasoned.types import Task
+from seasoned.types import Example, Task
 
 OK = "OK."
 RIGHT = "Right."
@@ -131,6 +133,50 @@ class AnswerEnvironment:
         if terminated:
             self._task = None
         return observation, 0.0, terminated, False, {} if observation == OK else {"invalid": True}
+
+
+def answering(
+    name: str,
+    tasks: Sequence[Task],
+    score: Score,
+    retrieval: Retrieval,
+    *,
+    seed: int,
+    share: float,
+    source: str,
+    example: Callable[[Example], Example] = lambda example: example,
+) -> Benchmark:
+    """A benchmark whose tasks are answered at once, with the words of `prompts/<name>.toml`.
+
+    Args:
+        name: The benchmark's name.
+        tasks: All of them; see `split`.
+        score: Scores an answer.
+        retrieval: How notes are found.
+        seed: Decides the pools.
+        share: Of the tasks for training.
+        source: Where the tasks came from.
+        example: Changes an example of the file before it is shown.
+
+    Raises:
+        ConfigError: `share` is not between 0 and 1.
+        DataError: There are fewer than two tasks.
+    """
+    train, test = split(tasks, name=name, seed=seed, share=share)
+    words = prompts(name)
+    return Benchmark(
+        name=name,
+        instruction=words.instruction,
+        train=train,
+        test=test,
+        examples=tuple(map(example, words.examples)),
+        retrieval=retrieval,
+        max_turns=MAX_TURNS,
+        think_hint=words.think_hint,
+        note_hint=words.note_hint,
+        make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
+        source=source,
+    )
 
 
 def _observe(commands: Sequence[Command]) -> str:

@@ -10,22 +10,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
-from seasoned.benchmarks.base import (
-    MAX_TURNS,
-    Benchmark,
-    Retrieval,
-    check_options,
-    find_data,
-    fresh_id,
-    named,
-    prompts,
-    split,
-)
+from seasoned.benchmarks.answer import Scored, answering
+from seasoned.benchmarks.base import Benchmark, Retrieval, check_options, find_data, fresh_id, named
 from seasoned.benchmarks.kinship import stories
 from seasoned.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.errors import ConfigError, DataError
@@ -67,19 +56,13 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         tasks = [_task(path, row) for path in paths for row in read_csv(path, ("story", "query", "target"))]
     else:
         tasks = _generated(set_to["hops"], set_to["cases"], seed)
-    train, test = split(tasks, name="clutrr", seed=seed, share=set_to["train_share"])
-    words = prompts("clutrr")
-    return Benchmark(
-        name="clutrr",
-        instruction=words.instruction,
-        train=train,
-        test=test,
-        examples=words.examples,
-        retrieval=Retrieval(k=3, share=1.0),
-        max_turns=MAX_TURNS,
-        think_hint=words.think_hint,
-        note_hint=words.note_hint,
-        make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
+    return answering(
+        "clutrr",
+        tasks,
+        score,
+        Retrieval(k=3, share=1.0),
+        seed=seed,
+        share=set_to["train_share"],
         source=named(paths) or f"generated stories of {' and '.join(str(h) for h in set_to['hops'])} hops",
     )
 

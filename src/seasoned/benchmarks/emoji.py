@@ -10,24 +10,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
-from seasoned.benchmarks.base import (
-    DATA,
-    MAX_TURNS,
-    Benchmark,
-    Retrieval,
-    check_options,
-    distinct,
-    find_data,
-    fresh_id,
-    named,
-    prompts,
-    split,
-)
+from seasoned.benchmarks.answer import Scored, answering
+from seasoned.benchmarks.base import DATA, Benchmark, Retrieval, check_options, distinct, find_data, fresh_id, named
 from seasoned.benchmarks.rows import read_jsonl
 from seasoned.errors import ConfigError, DataError
 from seasoned.types import Example, Task
@@ -80,20 +67,15 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     paths = find_data("emoji", set_to["data"], (".jsonl",))
     rows = distinct((row for path in paths or (OWN_TEXTS,) for row in _rows(path)), lambda row: row[1])
     tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
-    train, test = split(tasks, name="emoji", seed=seed, share=set_to["train_share"])
-    words = prompts("emoji")
-    return Benchmark(
-        name="emoji",
-        instruction=words.instruction,
-        train=train,
-        test=test,
-        examples=tuple(_with_symbols(e, set_to["symbols"]) for e in words.examples),
-        retrieval=Retrieval(k=1, share=1.0, on="thought"),
-        max_turns=MAX_TURNS,
-        think_hint=words.think_hint,
-        note_hint=words.note_hint,
-        make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
+    return answering(
+        "emoji",
+        tasks,
+        score,
+        Retrieval(k=1, share=1.0, on="thought"),
+        seed=seed,
+        share=set_to["train_share"],
         source=f"{named(paths) or 'own texts'}; symbols: {set_to['symbols']}",
+        example=lambda example: _with_symbols(example, set_to["symbols"]),
     )
 
 

@@ -10,23 +10,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
-from seasoned.benchmarks.base import (
-    DATA,
-    MAX_TURNS,
-    Benchmark,
-    Retrieval,
-    check_options,
-    find_data,
-    fresh_id,
-    named,
-    prompts,
-    split,
-)
+from seasoned.benchmarks.answer import Scored, answering
+from seasoned.benchmarks.base import DATA, Benchmark, Retrieval, check_options, find_data, fresh_id, named
 from seasoned.benchmarks.rows import read_csv, read_lines
 from seasoned.errors import ConfigError, DataError
 from seasoned.types import Task
@@ -64,21 +52,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         path = Path(set_to["words"] or OWN_WORDS).expanduser()
         tasks = _generated(_vocabulary(path), set_to["cases"], seed)
         source = f"generated from {set_to['words'] or 'own words'}"
-    train, test = split(tasks, name="lets", seed=seed, share=set_to["train_share"])
-    words = prompts("lets")
-    return Benchmark(
-        name="lets",
-        instruction=words.instruction,
-        train=train,
-        test=test,
-        examples=words.examples,
-        retrieval=Retrieval(k=3, share=0.01),
-        max_turns=MAX_TURNS,
-        think_hint=words.think_hint,
-        note_hint=words.note_hint,
-        make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
-        source=source,
-    )
+    share, retrieval = set_to["train_share"], Retrieval(k=3, share=0.01)
+    return answering("lets", tasks, score, retrieval, seed=seed, share=share, source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:

@@ -9,23 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
-from seasoned.benchmarks.base import (
-    DATA_VARIABLE,
-    MAX_TURNS,
-    Benchmark,
-    Retrieval,
-    check_options,
-    find_data,
-    fresh_id,
-    named,
-    prompts,
-    split,
-)
+from seasoned.benchmarks.answer import Scored, answering
+from seasoned.benchmarks.base import DATA_VARIABLE, Benchmark, Retrieval, check_options, find_data, fresh_id, named
 from seasoned.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.errors import DataError
 from seasoned.types import Task
@@ -69,19 +57,13 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     if not tasks:
         why = f"; the labels of {len(unread)} lines could not be read" if unread else ""
         raise DataError(f"{named(paths)}: no post has exactly one entity of type {', '.join(TYPES)}{why}")
-    train, test = split(tasks, name="mets", seed=seed, share=set_to["train_share"])
-    words = prompts("mets")
-    return Benchmark(
-        name="mets",
-        instruction=words.instruction,
-        train=train,
-        test=test,
-        examples=words.examples,
-        retrieval=Retrieval(k=3, share=1.0),
-        max_turns=MAX_TURNS,
-        think_hint=words.think_hint,
-        note_hint=words.note_hint,
-        make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
+    return answering(
+        "mets",
+        tasks,
+        score,
+        Retrieval(k=3, share=1.0),
+        seed=seed,
+        share=set_to["train_share"],
         source=named(paths) + (f"; {len(unread)} lines whose labels cannot be read left out" if unread else ""),
     )
 

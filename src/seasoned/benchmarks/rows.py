@@ -10,23 +10,17 @@ import ast
 import csv
 import io
 import json
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seasoned.errors import DataError
+from seasoned.files import read_file
 
-MAX_FILE_BYTES = 512 * 1024 * 1024
 MAX_FIELD = 100_000
 """Characters of one field (CSV) or one line (JSON lines) above which a file is refused."""
 
-_PICKLE_SUFFIXES = (".pickle", ".pkl")
-# A protocol byte; or an opening that Python 2's text protocol writes and no JSON, CSV or word list has.
-_PICKLE = re.compile(
-    rb"\x80[\x00-\x0f]|\([ldi]?p\d+\r?\n|\(i[\w.]+\r?\n|[\]}]q[\x00-\xff]|c[A-Za-z_][\w.]*\r?\n[A-Za-z_]\w*\r?\np\d+\r?\n"
-)
 _SHOWN = 3
 
 
@@ -165,32 +159,12 @@ def _check_texts(value: Any) -> None:
 
 def _text(path: Path) -> str:
     """The file's text, in one piece, with the refusals that all kinds of file share."""
-    if path.suffix.lower() in _PICKLE_SUFFIXES:
-        raise DataError(_no_pickle(path))
-    try:
-        if path.is_dir():
-            raise DataError(f"{path} is a folder, but a file was expected")
-        if (size := path.stat().st_size) > MAX_FILE_BYTES:
-            raise DataError(f"{path} has {size} bytes, more than the {MAX_FILE_BYTES} that are read")
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}") from None
-    except (OSError, ValueError) as e:
-        raise DataError(f"{path} cannot be read: {getattr(e, 'strerror', None) or e}") from e
-    if _PICKLE.match(raw):
-        raise DataError(_no_pickle(path))
+    raw = read_file(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         raise DataError(f"{path}, line {line}: not UTF-8 text (byte {e.start}): save the file as UTF-8") from e
-
-
-def _no_pickle(path: Path) -> str:
-    return (
-        f"{path} is a Python pickle. Data is never unpickled, as a pickle can run any code: "
-        "write the rows as JSON lines or CSV"
-    )
 
 
 def _list(names: Sequence[str]) -> str:

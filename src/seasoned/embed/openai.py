@@ -7,14 +7,12 @@ or a repr; rows are in the order of the texts, whatever order the server used.
 from __future__ import annotations
 
 import json
-import os
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from seasoned.embed import rows
-from seasoned.errors import AuthError, ConfigError, ContextLengthError, InfrastructureError, LLMError, RequestError
+from seasoned.endpoint import Endpoint, said_in
+from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, LLMError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,18 +59,14 @@ class OpenAIEmbedder:
                 "an embedder needs the name of a model, batch and dim of at least 1, and dim to shorten to"
             )
         self.name = f"{model}-{dim}" if shorten else model
-        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        self._where = _address(self._base_url)
-        self._model, self._api_key, self._batch = model, api_key, batch
-        self._timeout, self._max_retries = timeout, max_retries
+        self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries)
+        self._model, self._batch = model, batch
         self._extra: dict[str, Any] = {"dimensions": dim} if shorten else {}
-        self._client: openai.OpenAI | None = None
-        self._connecting = threading.Lock()
         known = dim or DIMENSIONS.get(model)
         self.dim = known or len(self._ask([_PROBE])[0])
 
     def __repr__(self) -> str:
-        return f"OpenAIEmbedder({self.name!r}, at {self._where})"
+        return f"OpenAIEmbedder({self.name!r}, at {self._endpoint.where})"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, float32 (n, dim); a text with no visible character gets the first axis and is not sent.
@@ -93,108 +87,47 @@ class OpenAIEmbedder:
         wrong = next((len(vector) for vector in found if len(vector) != self.dim), None)
         if wrong is not None:
             raise InfrastructureError(
-                f"{self._where} gave a vector of {wrong} numbers where {self.name} has {self.dim}: give the right dim"
+                f"{self._endpoint.where} gave a vector of {wrong} numbers where {self.name} has {self.dim}: give the "
+                "right dim"
             )
         return np.asarray(found, dtype=np.float32)
 
     def _ask(self, texts: list[str]) -> list[list[float]]:
         import openai
 
-        client = self._connected()
+        client = self._endpoint.client()
         try:
             raw = client.embeddings.with_raw_response.create(
                 model=self._model, input=texts, encoding_format="float", **self._extra
             )
             body = json.loads(raw.content)
         except openai.OpenAIError as error:
-            raise self._translated(error) from None  # the cause's text may hold what the server echoed
+            raise self._told(error) from None  # the cause's text may hold what the server echoed
         except (ValueError, RecursionError):
             body = None
         found = _read(body, len(texts))
         if found is None:
             raise InfrastructureError(
-                f"{self._where} answered with what are no {len(texts)} embeddings: check that {self._model!r} is an"
-                " embedding model and that the address is that of an OpenAI-compatible endpoint (it often ends in /v1)"
+                f"{self._endpoint.where} answered with what are no {len(texts)} embeddings: check that {self._model!r} "
+                "is an embedding model and that the address is that of an OpenAI-compatible endpoint (it often ends in "
+                "/v1)"
             )
         return found
 
-    def _connected(self) -> openai.OpenAI:
-        import openai
-
-        with self._connecting:
-            if self._client is None:
-                key = (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
-                if not key and self._base_url is None:
-                    raise AuthError(
-                        f"{self._where} needs an API key and there is none: export OPENAI_API_KEY=..., or name another"
-                        " server with base_url (or OPENAI_BASE_URL)"
-                    )
-                if not (key.isascii() and key.isprintable()):
-                    raise AuthError("the API key holds characters that no key has: copy it again into OPENAI_API_KEY")
-                loopback = (urlsplit(self._base_url or "").hostname or "") in ("localhost", "127.0.0.1", "::1")
-                self._client = openai.OpenAI(
-                    api_key=key or "no-key",
-                    base_url=self._base_url or "https://api.openai.com/v1",
-                    timeout=self._timeout,
-                    max_retries=self._max_retries,
-                    # A proxy that the environment names must not get what is meant for this machine.
-                    http_client=openai.DefaultHttpxClient(trust_env=not loopback),
-                )
-            return self._client
-
     def close(self) -> None:
         """Closes the connections; the next call opens new ones."""
-        with self._connecting:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        self._endpoint.close()
 
-    def _translated(self, error: openai.OpenAIError) -> LLMError:
+    def _told(self, error: openai.OpenAIError) -> LLMError:
         import openai
 
-        if isinstance(error, openai.APITimeoutError):
-            return InfrastructureError(
-                f"{self._where} did not answer within {self._timeout:g} s: check that it is running"
-            )
-        if isinstance(error, openai.APIConnectionError):
-            return InfrastructureError(
-                f"{self._where} cannot be reached or cut the connection: check the address and that it is running"
-            )
-        if not isinstance(error, openai.APIStatusError):
-            return InfrastructureError(f"the client for {self._where} failed: {self._safe(str(error))}")
-        said, status = self._safe(error.message), error.status_code
-        if status in (401, 403):
-            return AuthError(f"{self._where} refused the API key ({status}: {said}): check OPENAI_API_KEY")
-        if status in (400, 413, 422, 500) and any(
-            word in said.lower() for word in ("context", "too large", "too long")
-        ):
-            return ContextLengthError(f"a text is longer than {self._model} takes ({said}): shorten it")
-        if status >= 500 or status in (408, 409, 429):
-            return InfrastructureError(f"{self._where} failed with status {status}: {said}. Try again later")
-        hint = f": check the model's name {self._model!r} and the address" if status == 404 else ""
-        return RequestError(f"{self._where} refused the request with status {status}: {said}{hint}")
-
-    def _safe(self, text: str) -> str:
-        for key in (self._api_key, os.environ.get("OPENAI_API_KEY")):
-            if key and key.strip():
-                text = text.replace(key.strip(), "***")
-        clean = " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
-        return clean if len(clean) <= 500 else f"{clean[:500]}..."
-
-
-def _address(base_url: str | None) -> str:
-    """The address without a user name and password that may be in it."""
-    if base_url is None:
-        return "https://api.openai.com/v1"
-    try:
-        parts = urlsplit(base_url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        parts, host, port = urlsplit(""), "", None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ConfigError(f"base_url must be an address such as http://127.0.0.1:8080/v1, not {base_url!r}")
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
+        if isinstance(error, openai.APIStatusError) and error.status_code in (400, 413, 422, 500):
+            said = said_in(error)
+            if any(word in said.lower() for word in ("context", "too large", "too long")):
+                return ContextLengthError(
+                    f"a text is longer than {self._model} takes ({self._endpoint.safe(said)}): shorten it"
+                )
+        return self._endpoint.translated(error, self._model)
 
 
 def _read(body: Any, count: int) -> list[list[float]] | None:

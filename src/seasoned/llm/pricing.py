@@ -5,7 +5,7 @@ Always holds: an unknown price is None, never zero; nothing is fetched from the 
 
 from __future__ import annotations
 
-OPENAI_URL = "https://api.openai.com/v1"
+from seasoned.endpoint import OPENAI_URL
 
 
 def cost(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
@@ -64,37 +64,40 @@ def transfer(
         log.warning("there are no insights to adapt")
         return []
 
-    def messages(form: bool, limit: int) -> list[Message]:
-        system = render_prompt("seasoned.methods", "transfer_system.j2", structured=form, most=max_insights)
-        shown = render_prompt(
-            "seasoned.methods",
-            "transfer.j2",
-            source_about=clean(source_about, 1000),
-            target_about=clean(target_about, 1000),
-            insights=[clean(lesson.text) for lesson in active],
-            examples=[transcript(example, limit=TOKEN * limit // len(examples)) for example in examples],
-        )
-        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
-
-    def ask(limit: int) -> list[tuple[int, str]]:
-        if structured:
-            try:
-                schema = _schema(len(active), max_insights)
-                return _entries(llm.chat(messages(True, limit), schema=schema, max_tokens=max_tokens).parsed)
-            except ParseError as error:
-                log.info("asked for lines instead of JSON: %s", error)
-        return read_lines(llm.chat(messages(False, limit), max_tokens=max_tokens).text)
-
+    values = {
+        "source_about": clean(source_about, 1000),
+        "target_about": clean(target_about, 1000),
+        "insights": [clean(lesson.text) for lesson in active],
+    }
     for halving in range(_HALVINGS + 1):
+        shown = [transcript(example, limit=TOKEN * (room >> halving) // len(examples)) for example in examples]
         try:
-            adapted = _lessons(ask(room >> halving)[:max_insights], active)
+            found = _ask(llm, {**values, "examples": shown}, structured, max_insights, max_tokens)
             break
         except ContextLengthError:
             if halving == _HALVINGS or not examples:
                 raise
+    adapted = _lessons(found[:max_insights], active)
     if not adapted:
         log.warning("the model adapted none of the %d insights", len(active))
     return adapted
+
+
+def _ask(llm: LLM, values: Mapping[str, Any], structured: bool, most: int, max_tokens: int) -> list[tuple[int, str]]:
+    """What the model makes of the values: (number of an insight, text)."""
+
+    def messages(form: bool) -> list[Message]:
+        system = render_prompt("seasoned.methods", "transfer_system.j2", structured=form, most=most)
+        shown = render_prompt("seasoned.methods", "transfer.j2", **values)
+        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+
+    if structured:
+        try:
+            schema = _schema(len(values["insights"]), most)
+            return _entries(llm.chat(messages(True), schema=schema, max_tokens=max_tokens).parsed)
+        except ParseError as error:
+            log.info("asked for lines instead of JSON: %s", error)
+    return read_lines(llm.chat(messages(False), max_tokens=max_tokens).text)
 
 
 def read_lines(text: str) -> list[tuple[int, str]]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError, MissingExtraError
-from seasoned.report import drawing, plots, trial_plots
 from seasoned.report.episodes import views
+from seasoned.report.figures import FIGURES
 from seasoned.report.forms import Table
 from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
@@ -105,7 +105,7 @@ def render(
         main=main_table(summary),
         published=_published(summary),
         # Drawn here from figures and escaped names alone: the only text that the template takes as it is.
-        figures=[(title, Markup(_themed(svg)), caption) for title, svg, caption in figures],
+        figures=[(title, Markup(svg), caption) for title, svg, caption in figures],
         figures_missing=missing,
         trials=trials_table(summary),
         repeats=repeats_table(summary),
@@ -198,58 +198,11 @@ def _published(summary: Mapping[str, Any]) -> Table | None:
 
 def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], str]:
     """(title, SVG, caption) of each plot that has something to show, and why there are none."""
-    wanted: list[tuple[str, Callable[[Mapping[str, Any]], str], str]] = [
-        ("Accuracy", plots.accuracy_bars, "Whiskers are 95% Wilson intervals."),
-        ("Mean over seeds and folds", trial_plots.mean_bars, "Whiskers are standard errors."),
-        (
-            "Solved by trial",
-            trial_plots.solved_by_trial,
-            "R0 is the first attempt; a task is tried again until it is solved. Broken lines are training tasks.",
-        ),
-        (
-            "Over several runs",
-            trial_plots.reliability_lines,
-            "Full lines: at least one of k runs solves the task (pass@k); broken lines: all of them do (pass^k).",
-        ),
-        (
-            "By number of heuristics",
-            plots.heuristics_curve,
-            "The band is the 95% Wilson interval; k is how many heuristics are shown.",
-        ),
-        (
-            "Why tasks stayed unsolved",
-            trial_plots.failures_by_trial,
-            "How the last attempt at each unsolved task ended. Numbers are tasks.",
-        ),
-        (
-            "How tasks ended",
-            trial_plots.outcome_bars,
-            "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are tasks.",
-        ),
-        (
-            "Accuracy by number of training cases",
-            plots.learning_curve,
-            "The band is the 95% Wilson interval; with 0 training cases a method is the baseline.",
-        ),
-        (
-            f"What changed against {label(summary['baseline'])}",
-            plots.transitions_bars,
-            "Each task once: what it was under the baseline, and what it became. Numbers are tasks.",
-        ),
-        ("Tokens", plots.tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
-    ]
     try:
-        drawn = [(title, plot(summary), caption) for title, plot, caption in wanted]
+        drawn = [(figure.heading(summary), figure.svg(summary), figure.caption) for figure in FIGURES]
     except MissingExtraError as error:
         return [], f"There are no plots: {error}."
     return [one for one in drawn if one[1]], ""
-
-
-def _themed(svg: str) -> str:
-    """Colours that a dark page shows in another shade."""
-    for name, colour in (("pale", drawing.PALE), ("blue", drawing.BLUE)):
-        svg = svg.replace(f": {colour}", f": var(--{name}, {colour})")
-    return svg
 
 
 def _steps(run: Mapping[str, Any]) -> list[str]:

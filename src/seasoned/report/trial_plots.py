@@ -93,7 +93,7 @@ def reliability_lines(summary: Mapping[str, Any]) -> str:
 
     def draw(axes: Axes) -> None:
         for i, (name, figures) in enumerate(blocks):
-            look = {"color": _COLOURS[i % len(_COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+            look: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
             ks = [figure["k"] for figure in figures]
             axes.plot(ks, [100 * figure["pass@k"] for figure in figures], "-", label=short(name), **look)
             axes.plot(ks, [100 * figure["pass^k"] for figure in figures], "--", **look)

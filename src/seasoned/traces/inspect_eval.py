@@ -61,7 +61,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
                 if fault:
                     found.problems.append(Problem(place, fault))
                 else:
-                    _add(found, place, value, about, source, seen)
+                    found.take(place, _sample, value, about, {**source, "place": place}, seen)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, NotImplementedError) as error:
         raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it anew") from error
     if not found.trajectories and not found.problems:
@@ -84,7 +84,7 @@ def read_json(value: Any, source: Mapping[str, Any]) -> Found:
             found.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
             continue
         for count, sample in enumerate(samples, 1):
-            _add(found, f"sample {count}", sample, log, source, seen)
+            found.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen)
     return found
 
 
@@ -133,17 +133,6 @@ def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[
     packed = raw[begin : begin + entry.compress_size]
     unpack = zstandard.ZstdDecompressor(max_window_size=2**27)
     return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
-
-
-def _add(found: Found, place: str, sample: Any, about: Any, source: Mapping[str, Any], seen: Counter[str]) -> None:
-    try:
-        made = _sample(sample, about, {**source, "place": place}, seen)
-    except RecursionError:
-        made = "nested too deeply"
-    if isinstance(made, str):
-        found.problems.append(Problem(place, made))
-    else:
-        found.trajectories.append(made)
 
 
 def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from seasoned.traces.conversation import answer_of, chat, is_message, read_turns, steps_of, task_of
-from seasoned.traces.source import Found, Problem, date, digest, make, number, texts, verdict
+from seasoned.traces.source import Found, date, digest, make, number, texts, verdict
 from seasoned.types import Outcome, Step, Trajectory
 
 _LISTS = ("messages", "conversations", "conversation", "turns")
@@ -30,14 +30,7 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
     found = Found()
     seen: Counter[str] = Counter()
     for place, value in _joined(values):
-        try:
-            made = _one(value, {**source, "place": place}, seen)
-        except RecursionError:
-            made = "nested too deeply"
-        if isinstance(made, str):
-            found.problems.append(Problem(place, made))
-        else:
-            found.trajectories.append(made)
+        found.take(place, _one, value, {**source, "place": place}, seen)
     return found
 
 

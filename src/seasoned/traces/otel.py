@@ -74,11 +74,8 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
     for span in sorted(spans, key=lambda span: span.start):
         traces.setdefault(span.trace, []).append(span)
     for trace in places:
-        made = _attempt(traces[trace], {**source, "place": places[trace], "source_trace": trace})
-        if isinstance(made, str):
-            found.problems.append(Problem(f"{places[trace]}, trace {trace[:32]}", made))
-        else:
-            found.trajectories.append(made)
+        meta = {**source, "place": places[trace], "source_trace": trace}
+        found.take(f"{places[trace]}, trace {trace[:32]}", _attempt, traces[trace], meta)
     return found
 
 

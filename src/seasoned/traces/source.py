@@ -9,20 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError
+from seasoned.files import read_file
 from seasoned.types import Message, Outcome, Step, Trajectory, Usage, now
 
-MAX_FILE_BYTES = 512 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024
 """Bytes of one line above which it is a broken line."""
 
-_PICKLES = (".pickle", ".pkl", ".joblib", ".pt")
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _LOOKED_AT = 20  # lines that tell whether a file has one JSON value a line
 _GIVE_UP = 1000  # broken values in a file that has none
@@ -44,6 +43,17 @@ class Found:
     problems: list[Problem] = field(default_factory=list)
     repeated: int = 0
 
+    def take(self, place: str, read: Callable[..., Trajectory | str], *given: Any) -> None:
+        """Adds the attempt that `read(*given)` finds at a place, or the problem where it says why there is none."""
+        try:
+            made = read(*given)
+        except RecursionError:
+            made = "nested too deeply"
+        if isinstance(made, str):
+            self.problems.append(Problem(place, made))
+        else:
+            self.trajectories.append(made)
+
 
 def read_bytes(path: Path) -> bytes:
     """A file, whole.
@@ -51,20 +61,7 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         DataError: it is missing, a folder, unreadable, too large, a pickle, or packed by a program that is not zip.
     """
-    if path.suffix.lower() in _PICKLES:
-        raise DataError(_no_pickle(path))
-    try:
-        if path.is_dir():
-            raise DataError(f"{path} is a folder, but a file was expected: import its files one by one")
-        if (size := path.stat().st_size) > MAX_FILE_BYTES:
-            raise DataError(f"{path} has {size} bytes, more than the {MAX_FILE_BYTES} that are read: split it")
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if raw[:1] == b"\x80" and raw[1:2] <= b"\x0f":
-        raise DataError(_no_pickle(path))
+    raw = read_file(path)
     for magic, name in _PACKED.items():
         if raw.startswith(magic):
             raise DataError(f"{path} is packed with {name}: unpack it first")
@@ -268,7 +265,3 @@ def usage(counts: Sequence[Mapping[str, Any]], prompt: str, completion: str, *, 
     """
     asked, said = (int(sum(max(number(c.get(name)) or 0.0, 0.0) for c in counts)) for name in (prompt, completion))
     return Usage(prompt_tokens=asked, completion_tokens=said, calls=calls, cost=None)
-
-
-def _no_pickle(path: Path) -> str:
-    return f"{path} is a pickle. It is never unpickled, as a pickle can run any code: export its rows as JSON lines"

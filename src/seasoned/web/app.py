@@ -29,6 +29,38 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+def _start(_request: Request) -> Response:
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse("/lessons", 303)
+
+
+_PAGES: dict[str, Callable[[Request], Response]] = {
+    "/": _start,
+    "/lessons": lessons.lesson_list,
+    "/lesson": lessons.lesson_page,
+    "/lesson/add": changes.add_form,
+    "/lesson/edit": changes.edit_form,
+    "/attempts": attempts.attempt_list,
+    "/attempt": attempts.attempt_page,
+    "/runs": runs.run_list,
+    "/run": runs.run_page,
+    "/run/figures": runs.figures,
+    "/run/report": runs.report,
+    "/compare": runs.compare,
+    "/snapshots": snapshots.snapshot_list,
+    "/diff": snapshots.diff_page,
+}
+
+_WRITES: dict[str, Callable[[Request], Response]] = {
+    "/lesson/add": changes.add,
+    "/lesson/edit": changes.edit,
+    "/lesson/do": changes.do,
+    "/snapshots": snapshots.add_snapshot,
+    "/rollback": snapshots.rollback,
+}
+
+
 def make_app(
     store: Store, *, token: str, runs_folder: Path, embedder: Embedder | None = None, host: str = "127.0.0.1"
 ) -> App:
@@ -50,43 +82,16 @@ def make_app(
     try:
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
-        from starlette.responses import RedirectResponse
         from starlette.routing import Mount, Route
         from starlette.staticfiles import StaticFiles
     except ImportError as error:
         raise MissingExtraError("web", "starlette") from error
 
-    def start(_request: Request) -> Response:
-        return RedirectResponse("/lessons", 303)
-
-    pages: dict[str, Callable[[Request], Response]] = {
-        "/": start,
-        "/lessons": lessons.lesson_list,
-        "/lesson": lessons.lesson_page,
-        "/lesson/add": changes.add_form,
-        "/lesson/edit": changes.edit_form,
-        "/attempts": attempts.attempt_list,
-        "/attempt": attempts.attempt_page,
-        "/runs": runs.run_list,
-        "/run": runs.run_page,
-        "/run/figures": runs.figures,
-        "/run/report": runs.report,
-        "/compare": runs.compare,
-        "/snapshots": snapshots.snapshot_list,
-        "/diff": snapshots.diff_page,
-    }
-    writes: dict[str, Callable[[Request], Response]] = {
-        "/lesson/add": changes.add,
-        "/lesson/edit": changes.edit,
-        "/lesson/do": changes.do,
-        "/snapshots": snapshots.add_snapshot,
-        "/rollback": snapshots.rollback,
-    }
     static = StaticFiles(directory=str(resources.files("seasoned.web") / "static"))
     app = Starlette(
         routes=[
-            *(Route(path, page, methods=["GET"]) for path, page in pages.items()),
-            *(Route(path, page, methods=["POST"]) for path, page in writes.items()),
+            *(Route(path, page, methods=["GET"]) for path, page in _PAGES.items()),
+            *(Route(path, page, methods=["POST"]) for path, page in _WRITES.items()),
             Mount("/static", static),
         ],
         exception_handlers={SeasonedError: _sentence, HTTPException: _not_here, Exception: _broken},

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
-from seasoned.report import drawing, plots, trial_plots
+from seasoned.report.figures import FIGURES
 from seasoned.report.tables import comparison_table, lessons_table, main_table
 from seasoned.report.trial_tables import trials_table
 from seasoned.runner.outputs import SUMMARY, read_rows, read_summary
@@ -35,15 +35,6 @@ _MOST = 200  # runs that the list shows
 _WITH_PLOTS = POLICY.replace("style-src 'self'", "style-src 'self'; style-src-attr 'unsafe-inline'")
 _REPORT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
 _drawing = threading.Lock()  # matplotlib draws one thing at a time
-_PLOTS: tuple[tuple[str, Callable[[Mapping[str, Any]], str], str], ...] = (
-    ("Accuracy", plots.accuracy_bars, "Whiskers are 95% Wilson intervals."),
-    ("Mean over seeds and folds", trial_plots.mean_bars, "Whiskers are standard errors."),
-    ("Solved by trial", trial_plots.solved_by_trial, "R0 is the first attempt."),
-    ("Accuracy by number of training cases", plots.learning_curve, "The band is the 95% Wilson interval."),
-    ("What changed against the baseline", plots.transitions_bars, "Each task once. Numbers are tasks."),
-    ("How tasks ended", trial_plots.outcome_bars, "Numbers are tasks."),
-    ("Tokens", plots.tokens_bars, "Test episodes only."),
-)
 
 
 @dataclass(frozen=True)
@@ -210,16 +201,9 @@ class _Key:
 @lru_cache(maxsize=32)
 def _drawn(key: _Key) -> tuple[list[tuple[str, str, str]], str]:
     with _drawing:
-        svgs, wrong = _all_made(key.run, [plot for _, plot, _ in _PLOTS])
-    drawn = zip(_PLOTS, svgs, strict=True)
-    return [(title, _themed(svg), caption) for (title, _, caption), svg in drawn if svg], wrong
-
-
-def _themed(svg: str) -> str:
-    """Colours that a dark page shows in another shade."""
-    for name, colour in (("pale", drawing.PALE), ("blue", drawing.BLUE)):
-        svg = svg.replace(f": {colour}", f": var(--{name}, {colour})")
-    return svg
+        svgs, wrong = _all_made(key.run, [figure.svg for figure in FIGURES])
+    drawn = zip(FIGURES, svgs, strict=True)
+    return [(one.heading(key.run.summary or {}), svg, one.caption) for one, svg in drawn if svg], wrong
 
 
 def _lessons(summary: Mapping[str, Any]) -> Any:

@@ -125,7 +125,7 @@ def test_tasks_that_are_no_games(make, tmp_path):
         env.reset(task)
     with pytest.raises(ContractError):
         env.step("look")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="is a folder"):
         env.reset(Task(id="t", text="x"))
     with pytest.raises(ContractError):
         env.step("look")

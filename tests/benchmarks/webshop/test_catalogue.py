@@ -175,7 +175,7 @@ def test_a_file_without_an_object_is_refused(tmp_path, text):
 
 def test_files_that_cannot_be_read(tmp_path):
     path = tmp_path / "items_ins.json"
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="there is no file"):
         read_json(path, dict)
     path.write_bytes(b"\xff\xfe{}")
     with pytest.raises(DataError, match="not valid JSON in UTF-8"):

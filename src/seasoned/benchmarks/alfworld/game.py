@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasoned.errors import DataError
+from seasoned.files import read_file
 
 FILE = "game.tw-pddl"
 KINDS = {
@@ -141,11 +142,7 @@ def _text(raw: Mapping[str, object], key: str, path: Path) -> str:
 
 def _object(path: Path) -> dict[str, object]:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"{path} has more than {MAX_BYTES >> 20} MB: it is no game")
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror})") from error
+        raw = json.loads(read_file(path, MAX_BYTES, advice="it is no game").decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is no game: it should be one JSON object, but is broken ({error})") from error
     if not isinstance(raw, dict):

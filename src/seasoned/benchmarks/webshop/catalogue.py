@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seasoned.benchmarks.rows import MAX_FILE_BYTES
 from seasoned.errors import DataError
+from seasoned.files import read_file
 from seasoned.retrieve.render import clean
 
 NO_PRICE = 100.0
@@ -106,11 +106,7 @@ def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
     """
     wanted = "a JSON array" if kind is list else "a JSON object"
     try:
-        if (size := path.stat().st_size) > MAX_FILE_BYTES:
-            raise DataError(f"{path} has {size} bytes, more than the {MAX_FILE_BYTES} that are read: use the small set")
-        value = json.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as e:
-        raise DataError(f"{path} cannot be read: {e.strerror or e}") from e
+        value = json.loads(read_file(path, advice="use the small set").decode("utf-8-sig"))
     except (ValueError, RecursionError) as e:
         raise DataError(f"{path} should hold {wanted}, but is not valid JSON in UTF-8 ({e})") from e
     if not isinstance(value, kind):

@@ -1,0 +1,50 @@
+"""Somebody's file, read whole: what must not be read is refused in a sentence.
+
+Always holds: nothing is unpickled or run; a file that is too large is refused before it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from seasoned.errors import DataError
+
+MAX_FILE_BYTES = 512 * 1024 * 1024
+
+_NO_PICKLE = (
+    "{path} is a pickle. It is never unpickled, as a pickle can run any code: write the rows as JSON lines or CSV"
+)
+_PICKLES = (".pickle", ".pkl", ".joblib", ".pt")
+# A protocol byte; or an opening that Python 2's text protocol writes and no JSON, CSV, log or word list has.
+_PICKLE = re.compile(
+    rb"\x80[\x00-\x0f]|\([ldi]?p\d+\r?\n|\(i[\w.]+\r?\n|[\]}]q[\x00-\xff]|c[A-Za-z_][\w.]*\r?\n[A-Za-z_]\w*\r?\np\d+\r?\n"
+)
+
+
+def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") -> bytes:
+    """A file's bytes.
+
+    Args:
+        path: the file.
+        most: bytes above which it is refused.
+        advice: what to do then.
+
+    Raises:
+        DataError: it is missing, a folder, unreadable, too large, or a pickle.
+    """
+    if path.suffix.lower() in _PICKLES:
+        raise DataError(_NO_PICKLE.format(path=path))
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, but a file was expected: name its files one by one")
+        if (size := path.stat().st_size) > most:
+            raise DataError(f"{path} has {size} bytes, more than the {most} that are read: {advice}")
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if _PICKLE.match(raw):
+        raise DataError(_NO_PICKLE.format(path=path))
+    return raw

@@ -1,0 +1,79 @@
+"""The figures of a run, in the order in which its report and its page show them.
+
+Always holds: what a figure says is drawn from numbers and escaped names alone; one without anything to show is "".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.report import drawing, plots, trial_plots
+from seasoned.report.text import label
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of a summary; its caption says how to read it, and "{baseline}" in its title is the condition's name."""
+
+    title: str
+    plot: Callable[[Mapping[str, Any]], str]
+    caption: str
+
+    def heading(self, summary: Mapping[str, Any]) -> str:
+        """The title with the name of the baseline."""
+        return self.title.replace("{baseline}", label(str(summary.get("baseline") or "the baseline")))
+
+    def svg(self, summary: Mapping[str, Any]) -> str:
+        """The plot; it takes the colours of a dark page, where the page names them `--pale` and `--blue`.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        text = self.plot(summary)
+        for name, colour in (("pale", drawing.PALE), ("blue", drawing.BLUE)):
+            text = text.replace(f": {colour}", f": var(--{name}, {colour})")
+        return text
+
+
+FIGURES = (
+    Figure("Accuracy", plots.accuracy_bars, "Whiskers are 95% Wilson intervals."),
+    Figure("Mean over seeds and folds", trial_plots.mean_bars, "Whiskers are standard errors."),
+    Figure(
+        "Solved by trial",
+        trial_plots.solved_by_trial,
+        "R0 is the first attempt; a task is tried again until it is solved. Broken lines are training tasks.",
+    ),
+    Figure(
+        "Over several runs",
+        trial_plots.reliability_lines,
+        "Full lines: at least one of k runs solves the task (pass@k); broken lines: all of them do (pass^k).",
+    ),
+    Figure(
+        "By number of heuristics",
+        plots.heuristics_curve,
+        "The band is the 95% Wilson interval; k is how many heuristics are shown.",
+    ),
+    Figure(
+        "Why tasks stayed unsolved",
+        trial_plots.failures_by_trial,
+        "How the last attempt at each unsolved task ended. Numbers are tasks.",
+    ),
+    Figure(
+        "How tasks ended",
+        trial_plots.outcome_bars,
+        "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are tasks.",
+    ),
+    Figure(
+        "Accuracy by number of training cases",
+        plots.learning_curve,
+        "The band is the 95% Wilson interval; with 0 training cases a method is the baseline.",
+    ),
+    Figure(
+        "What changed against {baseline}",
+        plots.transitions_bars,
+        "Each task once: what it was under the baseline, and what it became. Numbers are tasks.",
+    ),
+    Figure("Tokens", plots.tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
+)
