@@ -15,7 +15,7 @@ from seasoned.errors import ConfigError, StoreError
 from seasoned.protocols import Embedder
 from seasoned.store.snapshot import LessonsSeen, TasksSeen, lessons_now, tasks_now
 from seasoned.store.sql import Store
-from seasoned.store.vectors import VectorCache, embed
+from seasoned.store.vectors import VectorCache, digest, embed
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
 
 if TYPE_CHECKING:
@@ -63,6 +63,12 @@ class ExperiencePool:
 
     def __repr__(self) -> str:
         return f"ExperiencePool({self.store!r}, {self.scope!r}{', read_only=True' if self.read_only else ''})"
+
+    def begin_with(self, other: ExperiencePool) -> None:
+        """Know the lessons that another pool of the same scope has read already; only what changed since is read."""
+        with other._lock:
+            seen = other._lessons
+        self._lessons = LessonsSeen(seen.change, seen.purges, seen.by_id)  # its rows and indexes are the other's own
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Store a trajectory; one that is there already is left as it is.
@@ -231,6 +237,35 @@ class ExperiencePool:
                 rows = state.rows[success] = vectors.rows([item.id for item in wanted])
             found = dict(vectors.search(query, k, rows))
         return [(trajectory, found[trajectory.id]) for trajectory in self.store.get_trajectories(list(found))]
+
+    def text_rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored.
+
+        Raises:
+            ConfigError, ContractError, StoreError: as `nearest_lessons`.
+        """
+        embedder = self._searchable()
+        marks = [digest(text) for text in texts]
+        with self._lock:
+            cache = self._cache("text", embedder)
+            cache.fill(list(dict(zip(marks, texts, strict=True)).items()))
+            return cache.rows(marks)
+
+    def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
+        """Which of these rows are nearest in meaning to a text: places in `rows`, best first, equals in their order.
+
+        Args:
+            text: what to look for.
+            rows: from `text_rows` of this pool.
+            k: at most so many; None for all.
+
+        Raises:
+            ConfigError, ContractError, StoreError: as `nearest_lessons`.
+        """
+        embedder = self._searchable()
+        query = embed(embedder, [text])[0]
+        with self._lock:
+            return self._cache("text", embedder).places(query, rows, k)
 
     def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
         """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim).

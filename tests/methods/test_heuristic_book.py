@@ -31,7 +31,7 @@ def test_a_text_is_embedded_once_and_equals_keep_their_order(tmp_path):
         lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(6)]
         book = open_book(lessons)
         for _ in range(2):
-            order = book.nearest(pool, "Heat the mug", lessons)
+            order = book.nearest(pool, "Heat the mug", {lesson.id: lesson for lesson in lessons})
             assert [lesson.key for lesson in order] == ["t0", "t2", "t4", "t1", "t3", "t5"]
         assert sorted(asked) == ["Buy shoes.", "Heat a mug.", "Heat the mug", "Heat the mug"]
 

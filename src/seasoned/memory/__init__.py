@@ -165,7 +165,10 @@ class Memory:
         """
 
         def work() -> Learned:
-            return learn_new(self.method, self._name, self._sides())
+            sides = self._sides()
+            for fresh, known in zip(sides, (self.pool, self.quarantine), strict=True):
+                fresh.begin_with(known)
+            return learn_new(self.method, self._name, sides)
 
         if not background:
             return work()

@@ -144,6 +144,8 @@ class ERL:
         """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""
         own = set() if self.same_task else attempts_at(task, pool)
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
+        if not own and outcome is None:
+            return book.firsts
         found: dict[str, Lesson] = {}
         for group in book.groups:
             fits = (
@@ -160,18 +162,18 @@ class ERL:
         self, task: Task, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
     ) -> tuple[list[Lesson], list[tuple[Lesson, Lesson]]]:
         """The heuristics that are recalled, best first, and pairs that the ranker calls contradictory."""
+        if self.retrieve == "embedding":
+            return book.nearest(pool, task.text, candidates, self.k), []
         lessons = list(candidates.values())
         if self.retrieve == "all":
             return lessons, []
         if self.retrieve == "random":
             drawn = random.Random(f"erl-{self.seed}-{task.id}").sample(lessons, min(self.k, len(lessons)))
             return drawn, []
-        if self.retrieve != "llm":
-            lessons = book.nearest(pool, task.text, lessons)
-        if self.retrieve == "embedding" or len(lessons) <= self.k:
-            return lessons[: self.k], []
         if self.retrieve == "two-stage":
-            lessons = lessons[: max(self.recall_first, self.k)]
+            lessons = book.nearest(pool, task.text, candidates, max(self.recall_first, self.k))
+        if len(lessons) <= self.k:
+            return lessons, []
         items = [_item(lesson) for lesson in lessons]
         ranking = rank(
             self.llm, task.text, items, self.k, about=self.about, room=self.rank_room, max_tokens=self.max_tokens
@@ -268,6 +270,6 @@ def _item(lesson: Lesson) -> str:
 
 def _nearest_or_newest(book: Book, pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
     try:
-        return book.nearest(pool, text, lessons)
+        return book.nearest(pool, text, {lesson.id: lesson for lesson in lessons})
     except ConfigError:  # the pool has no embedder
         return list(lessons)[::-1]

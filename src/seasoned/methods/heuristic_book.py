@@ -7,9 +7,9 @@ heuristic that is longer; those that contradict each other stand together and ar
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from seasoned.methods.heuristics import contradict
 from seasoned.methods.operations import same_words
@@ -17,8 +17,11 @@ from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN
 from seasoned.retrieve.words import KeyIndex, index_keys
-from seasoned.store.vectors import VectorCache, digest, embed
 from seasoned.types import Lesson
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
 
@@ -33,25 +36,22 @@ class Book:
 
     groups: list[list[Lesson]]
     index: KeyIndex
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    vectors: VectorCache | None = None
+    firsts: dict[str, Lesson]  # the first of each group, by its id; not to be changed
+    rows: NDArray[np.intp] | None = None  # of the tasks that these come from, in the pool whose book this is
 
-    def nearest(self, pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-        """The lessons by how near the tasks that they come from are to a text (paper appendix C.2), stably."""
-        embedder = pool._searchable()
+    def nearest(
+        self, pool: ExperiencePool, text: str, lessons: Mapping[str, Lesson], k: int | None = None
+    ) -> list[Lesson]:
+        """The k lessons (None: all) whose tasks are nearest to a text, best first, stably (paper appendix C.2)."""
         if not lessons:
             return []
-        wanted = embed(embedder, [text])[0]
-        origins = [origin(lesson) for lesson in lessons]
-        marks = [digest(origin) for origin in origins]
-        with self.lock:
-            if self.vectors is None:
-                self.vectors = VectorCache(pool.store, "text", embedder)
-            self.vectors.fill(list(dict(zip(marks, origins, strict=True)).items()))
-            distinct = list(dict.fromkeys(marks))
-            scores = dict(self.vectors.search(wanted, len(distinct), self.vectors.rows(distinct)))
-        order = sorted(range(len(lessons)), key=lambda place: -scores[marks[place]])
-        return [lessons[place] for place in order]
+        rows = self.rows if lessons is self.firsts else None
+        if rows is None:
+            rows = pool.text_rows([origin(lesson) for lesson in lessons.values()])
+            if lessons is self.firsts:
+                self.rows = rows
+        chosen = list(lessons.values())
+        return [chosen[place] for place in pool.nearest_texts(text, rows, k)]
 
     def rival(self, lesson: Lesson, candidates: Mapping[str, Lesson]) -> Lesson | None:
         """A candidate that contradicts a lesson, or None."""
@@ -68,7 +68,8 @@ def open_book(lessons: Sequence[Lesson]) -> Book:
     for lesson in lessons:
         said = same_words(lesson.key), same_words(str(lesson.data.get("action") or lesson.text))
         groups.setdefault(said, []).append(lesson)
-    return Book(list(groups.values()), index_keys([group[0] for group in groups.values()]))
+    firsts = [group[0] for group in groups.values()]
+    return Book(list(groups.values()), index_keys(firsts), {lesson.id: lesson for lesson in firsts})
 
 
 def origin(lesson: Lesson) -> str:

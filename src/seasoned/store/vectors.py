@@ -228,6 +228,17 @@ class VectorCache:
         places, scores = top_k(self._matrix[: len(self._place)], query, k, rows)
         return [(self._ids[place], score) for place, score in zip(places.tolist(), scores.tolist(), strict=True)]
 
+    def places(self, query: NDArray[np.float32], rows: NDArray[np.intp], k: int | None = None) -> list[int]:
+        """Places in `rows`, where a row may stand several times, by score; equals in their order."""
+        import numpy as np
+
+        scores = (self._matrix[: len(self._place)] @ query)[rows]
+        if k is None or k >= len(rows):
+            return list(np.argsort(-scores, kind="stable").tolist())
+        picked = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+        best: list[int] = picked[np.argsort(-scores[picked], kind="stable")][:k].tolist()
+        return best
+
     def _keep(self, ids: Sequence[str], vectors: NDArray[np.float32], texts: dict[str, str]) -> None:
         import numpy as np
 
