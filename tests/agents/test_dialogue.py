@@ -59,6 +59,19 @@ def test_notes_stand_with_the_case_or_after_the_thought(lets):
     assert made.guidance == notes.text
 
 
+@pytest.mark.parametrize("where", ["case", "thought"])
+def test_what_was_recalled_is_not_there_when_a_note_is_asked_for(emoji, where):
+    task, notes = emoji.train[0], Guidance(text="Notes from earlier cases:\n- k1: sullen")
+    model = ScriptedModel(["glad", task.data["answer"], ["k1: glad"]])
+    made = agent(model, emoji, notes=where).run(task, emoji.make_env(True), notes, lambda progress: notes)
+    asked = [str(request["messages"]) for request in model.requests]
+    assert ["sullen" in each for each in asked] == [where == "case", True, False]
+    # The record has what the model was told, and what it wrote.
+    assert "sullen" in str(made.messages)
+    assert made.messages[-1] == {"role": "assistant", "content": '["k1: glad"]'}
+    assert made.messages[-2]["content"].endswith("NOTE")
+
+
 def test_a_reply_that_is_no_list_of_notes_is_no_note_and_no_error(emoji):
     task = emoji.train[0]
     model = ScriptedModel(["glad", task.data["answer"], "only words", "and words again"])

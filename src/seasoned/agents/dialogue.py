@@ -84,6 +84,7 @@ class Dialogue:
         return _joined(messages)
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
+        told = len(recorder.messages)
         recorder.say("user", f"{question}\nTHINK")
         thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
         recorder.act(f"THINK[{clean(thought)}]", thought)
@@ -95,13 +96,31 @@ class Dialogue:
         judged = recorder.act(f"ANSWER[{answer}]")
         if recorder.over:
             return
+        shown = recorder.messages
+        recorder.messages = self._unaided(shown, told, notes, recorder.guidance.text)
         recorder.say("user", f"{judged}\nNOTE")
-        for note in self._notes(recorder):
+        written, asked = self._notes(recorder), recorder.messages[len(shown) :]
+        recorder.messages = [*shown, *asked]
+        for note in written:
             key, _, value = note.partition(":")
             if not recorder.over and key.strip() and value.strip():
                 recorder.act(f"NOTE[{clean(key)}]: {clean(value)}")
         if not recorder.over:
             recorder.act("END")
+
+    def _unaided(self, messages: Sequence[Message], told: int, *recalled: str) -> list[Message]:
+        """The conversation as it would be had nothing been recalled.
+
+        A note is to say what this case taught: with older notes before its eyes, a small model writes those again.
+        """
+        kept = list(messages)
+        for place in range(told, len(kept)):
+            if kept[place]["role"] == "user":
+                text = kept[place]["content"]
+                for notes in filter(None, recalled):
+                    text = text.replace(notes, NO_NOTES)
+                kept[place] = {"role": "user", "content": text}
+        return kept
 
     def _notes(self, recorder: Recorder) -> list[str]:
         """The notes the model writes; none where its reply is no list of them."""
