@@ -1,7 +1,9 @@
 """A chat server that answers at once, as a program of its own so that it shares no interpreter lock with its client.
 
 It prints its port and serves until its standard input ends. Always holds: it listens on loopback alone; a request for
-one of several values gets the first of them, any other request the same short text.
+one of several values gets the first of them, any other request the same short text. Once a PUT has brought a message,
+that is the answer to everything, with the number of the request for each NUMBER in it, and a GET takes out the requests
+that came since the last one.
 """
 
 from __future__ import annotations
@@ -10,7 +12,12 @@ import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
+
+_told: list[str] = []
+_asked: list[Any] = []
+_numbers = count()
 
 
 class Chat(BaseHTTPRequestHandler):
@@ -22,12 +29,31 @@ class Chat(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = _first_choice(asked.get("response_format")) or "joy, relief"
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        asked = json.loads(self._body())
+        message = {"role": "assistant", "content": _first_choice(asked.get("response_format")) or "joy, relief"}
+        if _told:
+            _asked.append(asked)
+            message = json.loads(_told[-1].replace("NUMBER", str(next(_numbers))))
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
         used = {"prompt_tokens": 700, "completion_tokens": 5, "total_tokens": 705}
         answer = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-        body = json.dumps({**answer, "usage": used}).encode()
+        self._send({**answer, "usage": used})
+
+    def do_PUT(self) -> None:
+        """Keep the message that is the answer from now on."""
+        _told.append(self._body().decode())
+        self._send({})
+
+    def do_GET(self) -> None:
+        """Hand over the requests since the last time."""
+        taken, _asked[:] = list(_asked), []
+        self._send(taken)
+
+    def _body(self) -> bytes:
+        return self.rfile.read(int(self.headers["Content-Length"]))
+
+    def _send(self, answer: Any) -> None:
+        body = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -63,9 +63,12 @@ def _among(size: int, target: float, sizes: Sizes) -> list[Figure]:
         near = seconds(search, sizes.repeats, inner=5)
         recalled = seconds(lambda: memory.recall(asked[next(turn) % 20]), sizes.repeats, inner=5)
         attempted = seconds(lambda: _attempt(memory), sizes.repeats, inner=5)
+        with Memory(memory.store, method="erl", embedder=_embedder()) as usual:
+            chosen = seconds(lambda: usual.recall(asked[next(turn) % 20]), sizes.repeats)
     return [
         Figure(f"memory: top-{_NEAREST} of {size:,} lessons by meaning", near, target=target),
         Figure(f"Memory.recall among {size:,} lessons, framed", recalled, target=5e-2),
+        Figure(f"Memory.recall of erl among {size:,} heuristics, framed", chosen, target=5e-2),
         Figure(f"memory: an attempt of two steps, recall among {size:,} lessons included", attempted),
     ]
 

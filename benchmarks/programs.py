@@ -50,11 +50,16 @@ def install(wanted: bool) -> list[Figure]:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [str(Path(folder, "bin", "python")), "-m", "pip", "--disable-pip-version-check", "--no-input"]
         subprocess.run([*pip, "install", "--quiet", str(ROOT)], check=True)
-        site = next(Path(folder, "lib").glob("python*/site-packages"))
-        packages = [p for p in site.glob("*.dist-info") if p.name.split("-")[0] not in _TOOLS]
-        files = [p for p in site.rglob("*") if p.is_file() and p.relative_to(site).parts[0].split("-")[0] not in _TOOLS]
-        megabytes = sum(p.stat().st_blocks * 512 for p in files) / 1e6
+        megabytes, packages = weight(Path(folder))
     return [
         Figure(size, (megabytes,), unit="MB", target=170),
-        Figure(count, (float(len(packages)),), unit="packages", target=32),
+        Figure(count, (float(packages),), unit="packages", target=32),
     ]
+
+
+def weight(environment: Path) -> tuple[float, int]:
+    """Megabytes on the disk and packages of an environment, pip's own tools left out."""
+    site = next((environment / "lib").glob("python*/site-packages"))
+    packages = [p for p in site.glob("*.dist-info") if p.name.split("-")[0] not in _TOOLS]
+    files = [p for p in site.rglob("*") if p.is_file() and p.relative_to(site).parts[0].split("-")[0] not in _TOOLS]
+    return sum(p.stat().st_blocks * 512 for p in files) / 1e6, len(packages)

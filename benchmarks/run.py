@@ -18,6 +18,7 @@ from typing import Any
 
 import calls
 import memories
+import pages
 import parts
 import programs
 from rich.console import Console
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "recall": lambda: parts.recall(sizes),
         "memory": lambda: memories.figures(sizes),
         "processes": lambda: memories.processes(sizes),
+        "pages": lambda: pages.figures(sizes),
     }
     if asked.only and asked.only not in groups:
         print(f"there is no group {asked.only!r}; there are {', '.join(groups)}", file=sys.stderr)
@@ -100,7 +102,7 @@ def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="tiny sizes, to see that it works; the figures mean nothing"
     )
     parser.add_argument("--install", action="store_true", help="also install the core anew (uses the network)")
-    parser.add_argument("--only", help="one group, such as start, calls, recall, memory or processes")
+    parser.add_argument("--only", help="one group, such as start, calls, recall, memory, processes or pages")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the results go (default: %(default)s)")
     return parser.parse_args(arguments)
 

@@ -30,7 +30,7 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
     assert written["machine"]["cores"] >= 1
     figures = {figure["what"]: figure for figure in written["figures"]}
     shown = capsys.readouterr().out
-    assert len(figures) == len(written["figures"]) == 31
+    assert len(figures) == len(written["figures"]) == 47
     for what, figure in figures.items():
         assert what in shown
         if figure["missing"]:
@@ -67,3 +67,54 @@ def test_the_best_of_a_difference_is_the_difference_of_the_bests(bench):
     figure = sys.modules["timing"].above("x", (2.0, 9.0, 3.0), (5.0, 6.0, 4.0))
     assert figure.samples == (3.0, -3.0, 1.0)
     assert (figure.median, figure.best) == (1.0, 2.0)
+
+
+@pytest.fixture
+def beside(bench, monkeypatch):
+    """The program that sets Seasoned beside other products."""
+    spec = importlib.util.spec_from_file_location("bench_beside", FOLDER / "beside.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "bench_beside", module)  # where its dataclass looks for its types
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_seasoned_does_the_work_that_the_others_are_measured_by(beside, tmp_path, capsys):
+    out = tmp_path / "beside.json"
+    assert beside.main(["--here", "--quick", "--sizes", "40", "--out", str(out)]) == 0
+    written = json.loads(out.read_text(encoding="utf-8"))
+    assert list(written["measured"]) == ["Seasoned"]
+    cell = written["measured"]["Seasoned"]["40"]
+    assert (cell["size"], cell["of_ten"], cell["calls"]) == (40, 10.0, 1)
+    assert cell["tokens"] > 100
+    assert "look the order" in cell["after"][0]
+    for name in ("search", "recall", "add", "again", "learn", "raw", "jobs"):
+        assert len(cell[name]) >= 2
+        assert min(cell[name]) > 0
+    lines = {line[0]: line[1] for line in written["table"]}
+    assert lines["installed: size, packages"] == "not measured"
+    assert lines["top-10 of 40"].endswith("s")
+    assert "Beside other memory products" in capsys.readouterr().out
+
+
+def test_a_peer_that_fails_says_so_in_its_cells(beside, tmp_path, capsys):
+    broken = beside.Peer("Broken", "nothing", "nothing", "nothing")
+    job = {"texts": str(tmp_path / "none"), "vectors": "", "queries": [], "fresh": 0, "repeats": 1, "url": ""}
+    job["folder"] = str(tmp_path)
+    cell = beside._work(Path(sys.executable), broken, {**job, "size": 20, "more": False}, 10.0)
+    assert "FileNotFoundError" in cell["failed"]
+    lines = sys.modules["side_rows"].rows({"Broken": {"20": cell}}, [20])
+    assert {line[1] for line in lines[2:]} == {f"failed: {cell['failed']}"}
+    assert capsys.readouterr().err
+
+
+def test_beside_needs_to_be_told_where_its_environments_go(beside, capsys):
+    assert beside.main([]) == 2
+    assert "--envs" in capsys.readouterr().err
+
+
+def test_a_cell_says_what_was_found_or_why_there_is_nothing(beside):
+    rows = sys.modules["side_rows"]
+    cell = {"search": [0.002], "of_ten": 8.0, "size": 20, "wanted": 40, "why": {"jobs": "it runs no jobs"}}
+    assert rows._searched(cell) == "2 ms (8.0 of the ten) (only 20: no time for more)"
+    assert rows._part(cell, "jobs") == "it runs no jobs"

@@ -1,0 +1,245 @@
+"""The work that each library does, in its own environment: python work.py SIDE JOB.json RESULT.json.
+
+SIDE is one of the files `with_*.py` here. Always holds: every side gets the same texts, vectors, queries and replies,
+in the same order, and what one side does in its own way stands in its file; numbers are seconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import resource
+import sys
+import time
+import urllib.request
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+NEAREST = 10
+BATCH = 1000
+LESSON = ("refunding an order", "look the order NUMBER up first, and refuse what was shipped more than 30 days ago")
+"""What the model replies, in the form that a side wants: a trigger and an action."""
+
+
+@dataclass
+class Job:
+    """What is to be done: how many lessons, with what, where, and for how many seconds at most."""
+
+    size: int
+    texts: str
+    vectors: str
+    queries: list[str]
+    fresh: int
+    repeats: int
+    folder: str
+    url: str
+    more: bool
+    budget: float
+
+
+class Given:
+    """The precomputed vectors, by text. A text without one gets a unit vector of its own."""
+
+    def __init__(self, texts: list[str], matrix: Any) -> None:
+        self.dim = int(matrix.shape[1])
+        self._matrix, self._place = matrix, {text: i for i, text in enumerate(texts)}
+
+    def row(self, text: str) -> Any:
+        place = self._place.get(text)
+        if place is not None:
+            return self._matrix[place]
+        made = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(self.dim).astype(np.float32)
+        return made / np.linalg.norm(made)
+
+    def rows(self, texts: list[str]) -> Any:
+        return np.stack([self.row(text) for text in texts])
+
+    def lists(self, texts: list[str]) -> list[list[float]]:
+        return [self.row(text).tolist() for text in texts]
+
+
+@dataclass
+class Side:
+    """What a library can do here; None where it cannot, with the reason in `why`.
+
+    `search` gives the texts of the ten nearest, best first; `recall` makes a text for a prompt. `learn` takes one
+    attempt as chat messages and keeps what it taught; `reply` is the message that its model answers with. `jobs` calls
+    a function 64 times on 16 threads.
+    """
+
+    store: str
+    fill: Callable[[list[str]], object]
+    search: Callable[[str], list[str]]
+    recall: Callable[[str], object] | None = None
+    add: Callable[[str], object] | None = None
+    filled: Callable[[], object] = lambda: None
+    learn: Callable[[list[dict[str, str]]], object] | None = None
+    reply: dict[str, Any] = field(default_factory=dict)
+    jobs: Callable[[Callable[[int], None]], object] | None = None
+    close: Callable[[], object] = lambda: None
+    why: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+def main() -> None:
+    """Do the job of a file and write what came of it."""
+    side_name, _, option = sys.argv[1].partition(":")
+    job = Job(**json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
+    texts = json.loads(Path(job.texts).read_text(encoding="utf-8"))[: job.size + job.fresh]
+    vectors = np.load(job.vectors, mmap_mode="r")  # those of the queries stand last
+    given = Given([*texts, *job.queries], np.concatenate([vectors[: len(texts)], vectors[-len(job.queries) :]]))
+    before = _megabytes()
+    side: Side = importlib.import_module(f"with_{side_name}").open_side(job, given, option)
+    result: dict[str, Any] = {"store": side.store, "notes": side.notes}
+    result |= _filled(side, texts[: job.size], job.budget)
+    result |= _searched(side, job)
+    result |= _added(side, iter(texts[job.size : job.size + job.fresh]), job)
+    result |= {"memory_given": before, "memory": _megabytes(), "python": sys.version.split()[0]}
+    result |= _learned(side, job)
+    if job.more:
+        result |= _jobs(side)
+    side.close()
+    result["why"] = side.why
+    Path(sys.argv[3]).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _filled(side: Side, texts: list[str], budget: float) -> dict[str, Any]:
+    began, done = time.perf_counter(), 0
+    while done < len(texts) and time.perf_counter() - began < budget:
+        side.fill(texts[done : done + BATCH])
+        done += min(BATCH, len(texts) - done)
+    side.filled()
+    return {"size": done, "fill": (time.perf_counter() - began) / done}
+
+
+def _searched(side: Side, job: Job) -> dict[str, Any]:
+    began = time.perf_counter()
+    side.search(job.queries[0])
+    taken, found = [], []
+    for query in job.queries:
+        if taken and time.perf_counter() - began > job.budget / 10:
+            break
+        start = time.perf_counter()
+        nearest = side.search(query)
+        taken.append(time.perf_counter() - start)
+        found.append(nearest)
+    return {"search": taken, "found": found, "recall": _recalled(side, job)}
+
+
+def _recalled(side: Side, job: Job) -> list[float]:
+    if side.recall is None:
+        return []
+    side.recall(job.queries[0])
+    taken: list[float] = []
+    while len(taken) < len(job.queries) and sum(taken) < job.budget / 10:
+        start = time.perf_counter()
+        side.recall(job.queries[len(taken)])
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+def _added(side: Side, fresh: Any, job: Job) -> dict[str, Any]:
+    if side.add is None:
+        return {"add": [], "again": []}
+    alone, again = [], []
+    began = time.perf_counter()
+    for number, text in enumerate(fresh):
+        if alone and again and time.perf_counter() - began > job.budget / 10:
+            break
+        start = time.perf_counter()
+        side.add(text)
+        if number % 2:
+            alone.append(time.perf_counter() - start)
+        else:  # what was just added is searched for
+            found = side.search(text)
+            again.append(time.perf_counter() - start)
+            assert found[0] == text, (found[0], text)
+    return {"add": alone, "again": again}
+
+
+def _learned(side: Side, job: Job) -> dict[str, Any]:
+    """One attempt each time; the requests that this made are then made again by the raw client, for comparison."""
+    if side.learn is None:
+        return {"learn": []}
+    import openai
+
+    raw = openai.OpenAI(base_url=job.url, api_key="none", max_retries=0)
+    _ask(job.url, json.dumps(side.reply).encode())
+    whole, bare, calls, characters = [], [], 0, 0
+    began = time.perf_counter()
+    for number in range(job.repeats + 2):
+        if whole and time.perf_counter() - began > job.budget / 10:
+            break
+        messages = attempt(number)
+        _ask(job.url)
+        start = time.perf_counter()
+        side.learn(messages)
+        between = time.perf_counter()
+        requests = _ask(job.url)
+        start_raw = time.perf_counter()
+        for request in requests:
+            raw.chat.completions.create(**request)
+        ended = time.perf_counter()
+        if number >= 2:
+            whole.append(between - start)
+            bare.append(ended - start_raw)
+            calls, characters = len(requests), sum(map(_characters, requests))
+    found = side.search(attempt(0)[0]["content"])
+    return {"learn": whole, "raw": bare, "calls": calls, "tokens": characters / 4, "after": found[:2]}
+
+
+def _jobs(side: Side) -> dict[str, Any]:
+    if side.jobs is None:
+        return {"jobs": []}
+    taken = []
+    for _ in range(3):
+        start = time.perf_counter()
+        side.jobs(lambda _number: time.sleep(0.1))
+        taken.append(time.perf_counter() - start)
+    return {"jobs": taken[1:]}
+
+
+def attempt(number: int) -> list[dict[str, str]]:
+    """A failed attempt as chat messages."""
+    order = 1000 + number
+    return [
+        {"role": "user", "content": f"A customer wants order {order} refunded. Decide, and say why."},
+        {"role": "assistant", "content": f"I look at the customer's message first. Action: read_message({order})"},
+        {"role": "user", "content": f"Order {order} came late and the box was open. I want my money back."},
+        {"role": "assistant", "content": f"That sounds fair, so I refund at once. Action: refund({order})"},
+        {"role": "user", "content": "The refund was refused: the order was shipped 41 days ago; the limit is 30 days."},
+        {"role": "assistant", "content": f"Order {order} cannot be refunded; I told the customer the wrong thing."},
+        {"role": "user", "content": "The attempt failed: the order should have been looked up before any promise."},
+    ]
+
+
+def _characters(request: dict[str, Any]) -> int:
+    said = sum(len(str(message.get("content") or "")) for message in request["messages"])
+    calls = [message["tool_calls"] for message in request["messages"] if message.get("tool_calls")]
+    forms = [request[name] for name in ("tools", "response_format") if request.get(name)]
+    return said + sum(len(json.dumps(each)) for each in (*calls, *forms))
+
+
+def _ask(url: str, told: bytes | None = None) -> Any:
+    request = urllib.request.Request(url, data=told, method="PUT" if told else "GET")
+    with urllib.request.urlopen(request) as answer:
+        return json.loads(answer.read())
+
+
+def _megabytes() -> float:
+    """The most memory that this process has had."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # ru_maxrss begins with what the parent had when it started this process
+        return int(status.read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 1e6
+
+
+if __name__ == "__main__":
+    sys.modules["work"] = sys.modules["__main__"]
+    main()
