@@ -1,5 +1,6 @@
 """Every example runs as a user would run it: as a program, in an empty folder, with warnings as errors."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -8,10 +9,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+MONDAY = ["monday:  refunded", "learned: I refunded before I knew", "tuesday: refused"]
 SAYS = {
     "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
     "remember.py": ["monday:    False", "tuesday:   True", "- Before any refund, look the order up."],
     "own_benchmark.py": ["ExpNote solved 8 of 8, 8 more than without notes (0; exact McNemar p = 0.008)"],
+    "with_function.py": [*MONDAY, "- I refunded before I knew"],
+    "with_langgraph.py": MONDAY,
+    "with_openai.py": MONDAY,
+    "with_openai_agents.py": MONDAY,
+    "with_pydantic_ai.py": MONDAY,
+    "with_smolagents.py": MONDAY,
+}
+NEEDS = {
+    "with_langgraph.py": "langgraph",
+    "with_openai_agents.py": "agents",
+    "with_pydantic_ai.py": "pydantic_ai",
+    "with_smolagents.py": "smolagents",
 }
 
 
@@ -31,6 +45,8 @@ def test_every_example_is_run_here():
 
 @pytest.mark.parametrize("name", sorted(SAYS))
 def test_example_says_what_it_should(name, tmp_path):
+    if name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
+        pytest.skip(f"{NEEDS[name]} is not installed")
     said = run(name, tmp_path)
     for words in SAYS[name]:
         assert words in said
