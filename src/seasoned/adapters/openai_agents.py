@@ -1,0 +1,124 @@
+"""The OpenAI Agents SDK's runner, remembering: guidance for all agents of a run, and the record of the run.
+
+Always holds: agents and run configs that are given stay as they were; guidance comes after an agent's instructions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from seasoned.adapters.running import Check, Run, Where, asked, checked, led
+from seasoned.errors import ConfigError, MissingExtraError
+from seasoned.memory import Memory
+
+if TYPE_CHECKING:
+    from agents import Agent, RunResult
+
+
+def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> RememberingRunner:
+    """A runner to use in place of the SDK's: `remembering(memory).run_sync(agent, "refund order 17")`.
+
+    Args:
+        where: a memory, or an attempt that the runs belong to.
+        check: told the task and the final output, says whether it was solved.
+        agent: who tries, for the record; the name of the first agent of a run where it is empty.
+
+    Raises:
+        ConfigError: when one of these is none.
+        MissingExtraError: when the SDK is not installed.
+    """
+    checked(where, check)
+    try:
+        import agents  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("openai-agents", "openai-agents") from error
+    return RememberingRunner(where, check, agent)
+
+
+class RememberingRunner:
+    """Stands for `agents.Runner`; a class because that is one. Made by `remembering`."""
+
+    def __init__(self, where: Where, check: Check | None, agent: str) -> None:
+        self._where, self._check, self._agent = where, check, agent
+
+    async def run(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
+        """As `Runner.run`, with its options."""
+        from agents import AgentsException, Runner
+
+        run = await asyncio.to_thread(self._begin, starting_agent, input)
+        with run:
+            try:
+                result = await Runner.run(starting_agent, input, **_told(options, run.guidance))
+            except AgentsException as error:
+                _broken_off(run, error)
+                raise
+            await asyncio.to_thread(_end, run, result)
+        return result
+
+    def run_sync(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
+        """As `Runner.run_sync`, with its options."""
+        from agents import AgentsException, Runner
+
+        with self._begin(starting_agent, input) as run:
+            try:
+                result = Runner.run_sync(starting_agent, input, **_told(options, run.guidance))
+            except AgentsException as error:
+                _broken_off(run, error)
+                raise
+            _end(run, result)
+        return result
+
+    def run_streamed(self, *args: Any, **options: Any) -> Any:
+        """Not there.
+
+        Raises:
+            ConfigError: always; says what to do.
+        """
+        raise ConfigError(
+            "a runner that remembers does not stream; use the SDK's, put the guidance into the agent's instructions, "
+            "and record the run when it has ended: attempt.messages(result.to_input_list())"
+        )
+
+    def _begin(self, starting_agent: Agent[Any], given: Any) -> Run:
+        if isinstance(self._where, Memory) and not isinstance(given, str | list):
+            raise ConfigError(
+                f"the task of a run is read from its input, a text or a list, and this is a {type(given).__name__}; "
+                "to go on with a run, begin an attempt and give that: remembering(attempt)"
+            )
+        task = given if isinstance(given, str) else asked(given) if isinstance(given, list) else ""
+        return Run(self._where, task, check=self._check, agent=self._agent or starting_agent.name)
+
+
+def _told(options: dict[str, Any], guidance: str) -> dict[str, Any]:
+    """The options of a run, with the guidance put after the instructions at each call of a model."""
+    if not guidance:
+        return options
+    from agents.run import CallModelData, ModelInputData, RunConfig
+
+    config: Any = options.get("run_config") or RunConfig()
+    config = RunConfig(**config) if isinstance(config, dict) else config
+    was = config.call_model_input_filter
+
+    async def lead(data: CallModelData[Any]) -> ModelInputData:
+        model: Any = was(data) if was else data.model_data
+        model = await model if inspect.isawaitable(model) else model
+        return ModelInputData(input=model.input, instructions=led(model.instructions or "", guidance))
+
+    return {**options, "run_config": replace(config, call_model_input_filter=lead)}
+
+
+def _end(run: Run, result: RunResult) -> None:
+    run.attempt.messages(result.to_input_list())
+    if not result.interruptions:  # else it waits for a person
+        run.ended(result.final_output)
+
+
+def _broken_off(run: Run, error: Any) -> None:
+    """Record what was done before a run broke off, such as by too many turns."""
+    done = error.run_data
+    if done is not None:
+        given = [{"role": "user", "content": done.input}] if isinstance(done.input, str) else done.input
+        run.attempt.messages([*given, *(item.to_input_item() for item in done.new_items)])

@@ -1,0 +1,114 @@
+"""A capability for PydanticAI's agents that remembers: guidance as instructions, and the record of each run.
+
+Always holds: one capability serves many runs at a time; an agent's own instructions stay; a run that is streamed or
+iterated over is recorded like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from seasoned.adapters.running import Check, Run, Where, checked
+from seasoned.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from pydantic_ai.capabilities import AbstractCapability
+
+
+def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> AbstractCapability[Any]:
+    """A capability: `Agent(model, capabilities=[remembering(memory)])`, or that of one run.
+
+    Args:
+        where: a memory, or an attempt that the runs belong to.
+        check: told the task and the output, says whether it was solved.
+        agent: who tries, for the record; the agent's name where it is empty.
+
+    Raises:
+        ConfigError: when one of these is none.
+        MissingExtraError: when PydanticAI is not installed.
+    """
+    checked(where, check)
+    try:
+        from pydantic_ai import DeferredToolRequests
+        from pydantic_ai.capabilities import AbstractCapability
+    except ImportError as error:
+        raise MissingExtraError("pydantic-ai", "pydantic-ai-slim") from error
+
+    class Remembering(AbstractCapability[Any]):
+        def __init__(self) -> None:
+            self.guidance = ""
+            self.said: Sequence[Any] = ()
+
+        async def for_run(self, ctx: Any) -> Remembering:
+            return Remembering()
+
+        def get_instructions(self) -> Any:
+            return lambda ctx: self.guidance or None
+
+        async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+            self.said = ctx.messages  # of a run that breaks off, this alone knows what was said
+            return request_context
+
+        async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
+            who = agent or getattr(ctx.agent, "name", None) or ""
+            run = await asyncio.to_thread(Run, where, _task(ctx), check=check, agent=who)
+            self.guidance = run.guidance
+            known = len(ctx.messages)
+            with run:
+                try:
+                    result = await handler()
+                except BaseException:
+                    run.attempt.messages(chat(self.said[known:]))
+                    raise
+                await asyncio.to_thread(end, run, result)
+            return result
+
+    def end(run: Run, result: Any) -> None:
+        run.attempt.messages(chat(result.new_messages()))
+        if not isinstance(result.output, DeferredToolRequests):  # else it waits for a person
+            run.ended(result.output)
+
+    return Remembering()
+
+
+def chat(messages: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """PydanticAI's messages as OpenAI's chat messages."""
+    for message in messages:
+        calls = []
+        for part in message.parts:
+            kind = part.part_kind
+            if kind == "system-prompt":
+                yield {"role": "system", "content": part.content}
+            elif kind == "user-prompt":
+                yield {"role": "user", "content": _words(part.content)}
+            elif kind == "tool-return":
+                yield {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
+            elif kind == "retry-feedback":
+                yield {"role": "user", "content": part.model_response()}
+            elif kind == "tool-call":
+                function = {"name": part.tool_name, "arguments": part.args_as_json_str()}
+                calls.append({"id": part.tool_call_id, "function": function})
+        said = "\n".join(part.content for part in message.parts if part.part_kind == "text")
+        if said or calls:
+            yield {"role": "assistant", "content": said, "tool_calls": calls}
+
+
+def _task(ctx: Any) -> str:
+    if ctx.prompt is not None:
+        return _words(ctx.prompt)
+    asked = [each["content"] for each in chat(ctx.messages) if each["role"] == "user"]
+    return asked[-1] if asked else ""
+
+
+def _words(content: str | Sequence[Any]) -> str:
+    """A prompt's text; pictures and files are named by their kind."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part if isinstance(part, str) else _part(part) for part in content)
+
+
+def _part(part: Any) -> str:
+    words = getattr(part, "content", None)
+    return words if isinstance(words, str) else f"[{getattr(part, 'kind', type(part).__name__)}]"

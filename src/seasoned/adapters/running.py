@@ -1,0 +1,101 @@
+"""One run of somebody's agent, as all adapters see it.
+
+Always holds: a run in an attempt that was given leaves it open; a run in a memory has an attempt of its own, which is
+kept as unknown where the run breaks off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self, SupportsFloat, TypeAlias
+
+from seasoned.errors import ConfigError, ContractError
+from seasoned.memory import Attempt, Memory
+from seasoned.memory.chat import read_chat
+
+Where: TypeAlias = Memory | Attempt
+"""A memory, whose runs are attempts of their own, or an attempt that they belong to."""
+
+Check: TypeAlias = Callable[[str, Any], bool | SupportsFloat | None]
+"""Told the task and the answer, says whether it was solved: True, False, a reward, or None where nobody knows."""
+
+
+class Run:
+    """One run: `guidance` goes into its system prompt, what was done goes into `attempt`, and `ended` ends it.
+
+    Used in a `with` block around all that may fail.
+    """
+
+    def __init__(self, where: Where, task: str, *, check: Check | None = None, agent: str = "") -> None:
+        """Begin a run; with a memory, this recalls for the task.
+
+        Args:
+            where: what `remembering` was given, as `checked` passed it.
+            task: what the agent was asked; of no account where an attempt was given.
+            check: says how it ended.
+            agent: who tries, for the record.
+        """
+        self.own = isinstance(where, Memory)
+        self.attempt = where.attempt(task, agent=agent) if isinstance(where, Memory) else where
+        self.guidance = self.attempt.guidance.text
+        self._check = check
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.own:
+            self.attempt.__exit__(kind, error, at)
+
+    def ended(self, answer: Any) -> None:
+        """The agent answered: finish an attempt of the run's own, unless that was done already."""
+        if self.own:
+            success = self._check(self.attempt.task.text, answer) if self._check else None
+            with suppress(ContractError):  # whoever finished it knew better
+                self.attempt.finish(success, answer="" if answer is None else shown(answer))
+
+
+def checked(where: object, check: object) -> None:
+    """See that `remembering` was given what it needs.
+
+    Raises:
+        ConfigError: when it was given neither a memory nor an attempt, or a check for an attempt, or a check that
+            cannot be called.
+    """
+    if not isinstance(where, Memory | Attempt):
+        raise ConfigError(
+            f"remembering(..) begins with a seasoned.Memory or an attempt of one, and was given {where!r}"
+        )
+    if check is not None and isinstance(where, Attempt):
+        raise ConfigError(
+            "a check is for the attempts that a memory begins by itself; finish this one: finish(success)"
+        )
+    if check is not None and not callable(check):
+        raise ConfigError(f"check is a function of the task and the answer, and was {check!r}")
+
+
+def asked(messages: Iterable[object]) -> str:
+    """What the user said last in a conversation, or where no user said anything, the last thing that was said."""
+    last = ""
+    for message in reversed(list(messages)):
+        chat = read_chat([message])
+        words = chat.messages[-1]["content"] if chat.messages else ""
+        if words and chat.messages[-1]["role"] == "user" and not chat.steps:  # a tool's result is a step
+            return words
+        last = last or words
+    return last
+
+
+def led(instructions: str, guidance: str) -> str:
+    """Instructions with guidance after them; constant text first, so that a server's prefix cache serves it."""
+    return "\n\n".join(filter(None, (instructions, guidance)))
+
+
+def shown(value: object, how: Callable[[object], str] = str) -> str:
+    """A value as text, or its type's name where it cannot say what it is: then the run goes on all the same."""
+    try:
+        return how(value)
+    except Exception:  # somebody's object: anything may come
+        return f"<{type(value).__name__}>"

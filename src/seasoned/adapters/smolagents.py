@@ -1,0 +1,94 @@
+"""An agent of smolagents that remembers: guidance at the end of its system prompt, and the record of its steps.
+
+Always holds: the agent that was given keeps its own `run` and prompt; it and the one that remembers share memory and
+tools, so they take turns.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from seasoned.adapters.running import Check, Run, Where, checked, led
+from seasoned.errors import ConfigError, MissingExtraError
+
+if TYPE_CHECKING:
+    from smolagents import MultiStepAgent
+
+    Agent = TypeVar("Agent", bound=MultiStepAgent)
+else:
+    Agent = TypeVar("Agent")
+
+
+def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Agent:
+    """A copy of an agent whose `run` remembers, streaming too; also as the managed agent of another.
+
+    Args:
+        where: a memory, or an attempt that the runs belong to.
+        agent: a `CodeAgent`, a `ToolCallingAgent`, or another of their kind.
+        check: told the task and the final answer, says whether it was solved.
+
+    Raises:
+        ConfigError: when one of these is none.
+        MissingExtraError: when smolagents is not installed.
+    """
+    checked(where, check)
+    try:
+        from smolagents import MultiStepAgent, RunResult
+    except ImportError as error:
+        raise MissingExtraError("smolagents", "smolagents") from error
+    if not isinstance(agent, MultiStepAgent):
+        raise ConfigError(f"the agent should be one of smolagents, and is a {type(agent).__name__}")
+    copied: Any = copy.copy(agent)
+    name = agent.name or type(agent).__name__
+    guidance = ""
+
+    def initialize_system_prompt() -> str:
+        return led(type(agent).initialize_system_prompt(copied), guidance)
+
+    def begin(task: str, reset: bool) -> tuple[Run, int]:
+        nonlocal guidance
+        run = Run(where, task, check=check, agent=name)
+        guidance = run.guidance
+        return run, 0 if reset else len(copied.memory.steps)
+
+    def streamed(task: str, reset: bool, options: dict[str, Any]) -> Iterator[Any]:
+        run, known = begin(task, reset)
+        last = None
+        with run:
+            try:
+                for last in type(agent).run(copied, task, stream=True, reset=reset, **options):
+                    yield last
+            finally:
+                _record(run, copied, known)
+            run.ended(getattr(last, "output", None))
+
+    def remembered(task: str, stream: bool = False, reset: bool = True, **options: Any) -> Any:
+        if stream:
+            return streamed(task, reset, options)
+        run, known = begin(task, reset)
+        with run:
+            try:
+                result = type(agent).run(copied, task, reset=reset, **options)
+            finally:
+                _record(run, copied, known)
+            run.ended(result.output if isinstance(result, RunResult) else result)
+        return result
+
+    copied.initialize_system_prompt, copied.run = initialize_system_prompt, remembered
+    return copied  # type: ignore[no-any-return]
+
+
+def _record(run: Run, agent: Any, known: int) -> None:
+    """Record the steps of a run: what the model said, its code or tool calls, and what came of them."""
+    tag = (getattr(agent, "code_block_tags", None) or ("",))[0]
+    for step in agent.memory.steps[known:]:
+        if not hasattr(step, "observations"):  # the task, or a plan
+            continue
+        said = step.model_output if isinstance(step.model_output, str) else ""
+        calls = [f"{call.name}({call.arguments})" for call in step.tool_calls or ()]
+        code = getattr(step, "code_action", None)
+        thought = said.partition(tag)[0] if code and tag else said
+        seen = filter(None, (step.observations, str(step.error) if step.error else ""))
+        run.attempt.step(thought=thought.strip(), action=code or "\n".join(calls), observation="\n".join(seen))

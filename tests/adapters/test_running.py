@@ -1,0 +1,73 @@
+"""What all adapters share."""
+
+import pytest
+
+from seasoned.adapters.running import Run, asked, checked, led
+from seasoned.errors import ConfigError
+
+
+def test_a_run_in_a_memory_is_an_attempt_of_its_own(taught, kept, rule):
+    with Run(taught, "refund 17", check=lambda task, answer: (task, answer) == ("refund 17", 42), agent="a") as run:
+        assert rule in run.guidance
+        run.ended(42)
+    [found] = kept()
+    assert (found.task, found.agent, found.outcome.success, found.outcome.answer) == ("refund 17", "a", True, "42")
+
+
+def test_a_run_in_an_attempt_leaves_it_open(memory, kept):
+    with memory.attempt("refund 17") as attempt:
+        with Run(attempt, "something else") as run:
+            run.ended("done")
+        assert kept() == []
+        attempt.finish(success=0.5)
+    assert [(t.task, t.outcome.success) for t in kept()] == [("refund 17", False)]
+
+
+def test_an_outcome_is_unknown_where_nobody_says(memory, kept):
+    with Run(memory, "a") as run:
+        run.ended(None)
+    with pytest.raises(KeyError), Run(memory, "b"):
+        raise KeyError
+    assert [t.outcome.success for t in kept()] == [None, None]
+    assert [t.outcome.detail for t in kept()] == ["", "ended by KeyError"]
+
+
+def test_what_was_finished_inside_stays(memory, kept):
+    with Run(memory, "a", check=lambda task, answer: False) as run:
+        run.attempt.finish(success=True)
+        run.ended("x")
+    assert [t.outcome.success for t in kept()] == [True]
+
+
+def test_a_check_that_fails_goes_on_and_the_attempt_is_kept(memory, kept):
+    with pytest.raises(ZeroDivisionError), Run(memory, "a", check=lambda task, answer: 1 / 0) as run:
+        run.ended("x")
+    assert [t.outcome.detail for t in kept()] == ["ended by ZeroDivisionError"]
+
+
+def test_what_is_no_memory_is_refused(memory):
+    with pytest.raises(ConfigError, match=r"seasoned\.Memory"):
+        checked("memory.db", None)
+    with pytest.raises(ConfigError, match="function of the task"):
+        checked(memory, True)
+    with memory.attempt("a") as attempt, pytest.raises(ConfigError, match="finish this one"):
+        checked(attempt, lambda task, answer: True)
+
+
+def test_the_task_is_what_the_user_said_last():
+    said = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "yes"},
+        {"role": "user", "content": [{"type": "text", "text": "second"}]},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": "third"},
+    ]
+    assert asked(said) == "second"
+    assert asked([{"role": "system", "content": "only this"}]) == "only this"
+    assert asked([]) == asked([object()]) == ""
+
+
+def test_guidance_comes_after_instructions():
+    assert led("Be kind.", "Look first.") == "Be kind.\n\nLook first."
+    assert led("", "Look first.") == "Look first."
+    assert led("Be kind.", "") == "Be kind."
