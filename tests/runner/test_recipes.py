@@ -1,15 +1,18 @@
 """Every recipe in experiments/ runs from end to end, in small, with a model that is no help at all."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from seasoned.benchmarks.install import interpreter
+from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.recipe import load_recipe
 
 ROOT = Path(__file__).parents[2]
-WITHOUT_ENGINE = sorted(p.stem for p in (ROOT / "experiments").glob("*.toml") if "alfworld" not in p.stem)
+RECIPES = sorted(path.stem for path in (ROOT / "experiments").glob("*.toml"))
 SMALL = ("limit=2", "workers=1", "curve=[]", "embedder=hashing")
 ACTS = ("hotpotqa", "fever", "webshop")
 HEURISTIC = {"analysis": "I did not look.", "trigger": "a name is unknown", "action": "look it up first"}
@@ -25,10 +28,36 @@ def parrot(messages):
     return "Thought: hm.\nAction: look[around]"
 
 
-@pytest.mark.parametrize("name", [name for name in WITHOUT_ENGINE if name != "mets"])
+@pytest.mark.parametrize("name", [name for name in RECIPES if "alfworld" not in name and name != "mets"])
 def test_a_recipe_runs(name, go):
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", SMALL)
-    directory = go(recipe, llm=ScriptedModel(parrot, name="parrot"))
+    check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory):
+    """Settings that name a few new games and the Python that has the engine."""
+    python = os.environ.get("SEASONED_ALFWORLD_PYTHON", "")
+    try:
+        python = python or str(interpreter("alfworld"))
+    except ConfigError as error:
+        pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
+    from seasoned.benchmarks.alfworld.games import generate
+
+    folder = tmp_path_factory.mktemp("games")
+    generate(3, 11, folder, python=python)
+    return [f"benchmark.data={folder}", f"benchmark.python={python}", "benchmark.max_steps=3", "gather.retries=1"]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", [name for name in RECIPES if "alfworld" in name])
+def test_a_recipe_of_alfworld_runs(name, go, games):
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *games, "train=1", "test=2"])
+    check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
+
+
+def check(recipe, directory):
+    """The run judged every condition as often as the recipe wants, and what was learned was recalled."""
     summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
     assert [block["name"] for block in summary["conditions"]] == [
         recipe.baseline,
