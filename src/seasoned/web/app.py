@@ -7,8 +7,9 @@ server listens on this machine alone unless it is told otherwise.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from seasoned.web.show import show
 from seasoned.web.site import Site
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -94,11 +96,20 @@ def make_app(
             *(Route(path, page, methods=["POST"]) for path, page in _WRITES.items()),
             Mount("/static", static),
         ],
+        lifespan=_warmed,
         exception_handlers={SeasonedError: _sentence, HTTPException: _not_here, Exception: _broken},
     )
     app.state.site = Site(store, runs_folder, embedder)
     away = host not in LOOPBACK
     return guarded(app, token, [host] if away else [], anywhere=away)
+
+
+@asynccontextmanager
+async def _warmed(app: Starlette) -> AsyncIterator[None]:
+    """The first search by meaning reads all vectors (seconds for 100,000), so it is made before anybody asks."""
+    if app.state.site.embedder is not None:
+        threading.Thread(target=app.state.site.warm, name="seasoned-warming", daemon=True).start()
+    yield
 
 
 def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> None:

@@ -7,11 +7,12 @@ lesson or attempt is changed here.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Embedder
 from seasoned.store.pages import LessonLine
@@ -44,6 +45,11 @@ class Site:
             found += [(score, LessonLine(0, name, lesson)) for lesson, score in pool.nearest_lessons(text, PAGE, kind)]
         found.sort(key=lambda one: -one[0])
         return [line for _, line in found[:PAGE]]
+
+    def warm(self) -> None:
+        """Make a first search by meaning; where it fails, the first one that a person makes says why."""
+        with suppress(SeasonedError):
+            self.nearest("anything", None)
 
 
 def site_of(request: Request) -> Site:
