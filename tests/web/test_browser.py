@@ -87,6 +87,7 @@ def look(browser, name, tmp_path):
     """Keep a picture, and see to it that nothing jumped, stuck out or was refused."""
     jumps = browser.execute_script("return window.jumps")
     assert jumps < 0.02, f"{name} jumped: {jumps}"
+    until(lambda: browser.execute_script("return document.readyState") == "complete")
     wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
     assert wide[0] <= wide[1], f"{name} is wider than the window: {wide}"
     unlabelled = browser.execute_script(
