@@ -252,12 +252,7 @@ class ExperiencePool:
             return cache.rows(marks)
 
     def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
-        """Which of these rows are nearest in meaning to a text: places in `rows`, best first, equals in their order.
-
-        Args:
-            text: what to look for.
-            rows: from `text_rows` of this pool.
-            k: at most so many; None for all.
+        """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first.
 
         Raises:
             ConfigError, ContractError, StoreError: as `nearest_lessons`.
