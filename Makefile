@@ -33,8 +33,8 @@ demo: $(VENV)/.demo  ## install what the demo needs, then watch an agent learn (
 install: $(VENV)/.dev  ## install everything for working on Seasoned into .venv
 	@echo "Seasoned is installed: $(VENV)/bin/seasoned --help"
 
-test: $(VENV)/.dev  ## run all tests
-	@$(PY) -m pytest $(ARGS)
+test: $(VENV)/.dev  ## run all tests, on up to four cores
+	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents
 	$(VENV)/bin/ruff check

@@ -1,8 +1,10 @@
 """A day with a memory: cases arrive one by one, and each is recorded, learned from, and recalled for the next.
 
-Run it: python experiments/day.py [--attempts 200] [--seed 0] [--data FILE.jsonl] [--store day.db] [--plot day.svg]
-EMOJI with private codes, the bundled model, `Memory` with ExpNote. No case comes twice, so the part that is solved can
-rise through the notes alone. Interrupted, it goes on where it was.
+Run it: python experiments/day.py [--attempts 200] [--seed 0] [--symbols 4] [--data FILE.jsonl] [--store day.db]
+[--plot day.svg]
+EMOJI with private codes, several for each feeling, the bundled model, `Memory` with ExpNote. No case comes twice, so
+the part that is solved can rise through the notes alone; beside it, the same agent tries every case with a memory that
+never learns. Interrupted, it goes on where it was.
 """
 
 import argparse
@@ -12,55 +14,63 @@ import sys
 from contextlib import closing, nullcontext
 from pathlib import Path
 
+from scipy.stats import mannwhitneyu
+
 from seasoned import Memory
 from seasoned.benchmarks import load_benchmark
-from seasoned.report.drawing import BLUE, rates_axis, svg
+from seasoned.report.drawing import BLUE, GREY, rates_axis, svg
 from seasoned.report.stats import wilson
 from seasoned.runner.conditions import dialogue
 from seasoned.runner.models import open_llm
 from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import make_recipe
+from seasoned.store.sql import Store
 
 BLOCK = 25
+WITH, WITHOUT = "default", "without"
+"""The namespaces of the memory that learns, and of the one that never does."""
 
 
 def main(arguments=None, llm=None):
-    """Live the day, print how it went, draw the curve."""
+    """Live the day, print how it went, draw the curves."""
     asked = parsed(arguments)
-    options = {"symbols": "codes", **({"data": asked.data} if asked.data else {})}
+    options = {"symbols": "codes", "symbols_per_emotion": asked.symbols, **({"data": asked.data} if asked.data else {})}
     benchmark = load_benchmark("emoji", options, seed=asked.seed)
     recipe = make_recipe({"name": "day", "benchmark": {"name": "emoji", **options}, "llm": {"slots": 1}})
     tasks = [*benchmark.train, *benchmark.test]
     random.Random(asked.seed).shuffle(tasks)
     found = benchmark.retrieval
-    told = {"k": found.k, "share": found.share, "on": found.on}
+    told = {"method": "expnote", "embedder": None, "k": found.k, "share": found.share, "on": found.on}
     with (
         nullcontext(llm) if llm else open_llm(recipe.llm) as model,
-        Memory(asked.store, method="expnote", embedder=None, **told) as memory,
+        closing(Store(asked.store)) as store,
+        Memory(store, namespace=WITH, **told) as memory,
+        Memory(store, namespace=WITHOUT, **told) as without,
     ):
-        live(memory, dialogue(recipe, benchmark, model, ()), benchmark, tasks[: asked.attempts])
-        made = memory.pool.trajectories()
+        live(memory, without, dialogue(recipe, benchmark, model, ()), benchmark, tasks[: asked.attempts])
+        solved, alone = ([bool(each.outcome.success) for each in m.pool.trajectories()] for m in (memory, without))
         notes = len(memory.lessons("note"))
-    solved = [bool(each.outcome.success) for each in made]
-    asked.plot.write_text(draw(solved), encoding="utf-8")
-    blocks = [sum(part) for part in in_blocks(solved)]
-    said = {"attempts": len(solved), "solved": sum(solved), f"solved_by_{BLOCK}": blocks, "notes": notes}
+    asked.plot.write_text(draw(solved, alone), encoding="utf-8")
+    said = {"notes": notes, **told_of(solved), "without": told_of(alone)}
     print(json.dumps({**said, "plot": str(asked.plot)}))
 
 
-def live(memory, agent, benchmark, tasks):
-    """Make the attempts that the memory does not hold yet, one after the other, learning after each."""
+def live(memory, without, agent, benchmark, tasks):
+    """Make the attempts that the memories do not hold yet, one after the other, learning after each."""
     done = {each.task_id for each in memory.pool.trajectories()}
+    plainly = {each.task_id for each in without.pool.trajectories()}
     left = [task for task in tasks if task.id not in done]
     with Watch(len(left)) as watch:
         watch.stage("day", len(left))
         for task in left:
+            if task.id not in plainly:
+                attempted(without, agent, benchmark, task, notes=False)
             watch.ended("day", attempted(memory, agent, benchmark, task))
             memory.learn()
 
 
-def attempted(memory, agent, benchmark, task):
-    """One attempt: guidance before it and on the way, every step recorded, the outcome."""
+def attempted(memory, agent, benchmark, task, notes=True):
+    """One attempt: guidance before it and on the way, every step recorded; with `notes` it is told and noted."""
     recorded = 0
     with memory.attempt(task, agent=agent.name) as attempt:
 
@@ -74,11 +84,23 @@ def attempted(memory, agent, benchmark, task):
             record(progress)
             return attempt.advise()
 
-        with closing(benchmark.make_env(True)) as env:
+        with closing(benchmark.make_env(notes)) as env:
             made = agent.run(task, env, attempt.guidance, advise)
         record(made)
         attempt.finish(success=made.outcome.success, answer=made.outcome.answer)
     return made
+
+
+def told_of(solved):
+    """How many were solved, in all and block by block, and whether the solved ones come later.
+
+    The p is of Mann and Whitney's one-sided test on the places of the solved attempts against those of the others: it
+    asks for a rise without a cut anywhere.
+    """
+    places = [[place for place, right in enumerate(solved) if right is wanted] for wanted in (True, False)]
+    rise = float(mannwhitneyu(*places, alternative="greater").pvalue) if all(places) else None
+    blocks = [sum(part) for part in in_blocks(solved)]
+    return {"attempts": len(solved), "solved": sum(solved), f"solved_by_{BLOCK}": blocks, "p_of_a_rise": rise}
 
 
 def in_blocks(solved):
@@ -86,25 +108,28 @@ def in_blocks(solved):
     return [solved[start : start + BLOCK] for start in range(0, len(solved), BLOCK)]
 
 
-def draw(solved):
-    """The part solved of each block of attempts with its Wilson interval, as SVG."""
-    parts = in_blocks(solved)
-    ends = [min(BLOCK * (i + 1), len(solved)) for i in range(len(parts))]
-    rates = [100 * sum(part) / len(part) for part in parts]
-    low, high = zip(*(wilson(sum(part), len(part)) for part in parts), strict=True)
+def draw(solved, alone):
+    """The part solved of each block of attempts with its Wilson interval, with and without learning, as SVG."""
 
     def plot(axes):
-        axes.fill_between(ends, [100 * x for x in low], [100 * x for x in high], color=BLUE, alpha=0.16, linewidth=0)
-        axes.plot(ends, rates, color=BLUE, marker="o", linewidth=2)
-        for end, rate in zip(ends, rates, strict=True):
-            axes.annotate(f"{rate:.0f}", (end, rate), (0, 8), textcoords="offset points", ha="center")
+        for name, attempts, colour in (("learning", solved, BLUE), ("without", alone, GREY)):
+            parts = in_blocks(attempts)
+            ends = [min(BLOCK * (i + 1), len(attempts)) for i in range(len(parts))]
+            rates = [100 * sum(part) / len(part) for part in parts]
+            low, high = zip(*(wilson(sum(part), len(part)) for part in parts), strict=True)
+            bounds = [[100 * x for x in side] for side in (low, high)]
+            axes.fill_between(ends, *bounds, color=colour, alpha=0.16, linewidth=0)
+            axes.plot(ends, rates, color=colour, marker="o", linewidth=2, label=name)
+            for end, rate in zip(ends, rates, strict=True):
+                axes.annotate(f"{rate:.0f}", (end, rate), (0, 8), textcoords="offset points", ha="center")
+            axes.set_xticks(ends)
         axes.axhline(25, color="#888888", linestyle=":", linewidth=1)
-        axes.set_xticks(ends)
         axes.set_xlabel("attempts so far")
         axes.set_ylabel(f"solved, % of the last {BLOCK}")
         rates_axis(axes, horizontal=False)
 
-    words = f"Solved by blocks of {BLOCK} attempts: {', '.join(f'{rate:.0f} %' for rate in rates)}; chance is 25 %."
+    said = [", ".join(f"{100 * sum(part) / len(part):.0f} %" for part in in_blocks(each)) for each in (solved, alone)]
+    words = f"Solved by blocks of {BLOCK} attempts: {said[0]}; without learning {said[1]}; chance is 25 %."
     return svg("day", words, 3.2, plot)
 
 
@@ -113,6 +138,7 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attempts", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--symbols", type=int, default=4, help="codes for each feeling: how much there is to learn")
     parser.add_argument("--data", default="")
     parser.add_argument("--store", type=Path, default=Path("day.db"))
     parser.add_argument("--plot", type=Path, default=Path("day.svg"))

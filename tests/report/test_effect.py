@@ -47,6 +47,9 @@ def test_the_baselines_own_recalls_do_not_count(make_row, training):
 def test_pools_are_counted_per_seed(training):
     lessons = [_lesson("a", "tra00"), _lesson("b", "tra01"), _lesson("c", "tra10", "tra11"), _lesson("d", "lost")]
     assert pool_sizes(lessons, training) == {"expnote": 1.5}
+    shared = [lesson.model_copy(update={"data": {"shared_by": ["expnote", "expnote-case"]}}) for lesson in lessons]
+    assert pool_sizes(shared, training) == {"expnote": 1.5}
+    assert pool_sizes(shared, training, sharing=True) == {"expnote": 1.5, "expnote-case": 1.5}
 
 
 def test_efficiency_of_variants_that_share_the_training(training):

@@ -23,10 +23,11 @@ def benchmark():
 def attempt(store, benchmark):
     store.add_run("r", "n", "p", {})
 
-    def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, shares=None, session=None):
+    def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, shares=None, session=None, aside=None):
         session = session or Session(store, "r", llm, limits or Limits(), done or {})
         agent, task = Direct(llm=llm, instruction="Answer."), benchmark.test[0]
-        return episode(session, key, "pool", agent, benchmark.make_env(False), task, Guidance, META, shares=shares)
+        env, told = benchmark.make_env(False), {"shares": shares, "aside": aside}
+        return episode(session, key, "pool", agent, env, task, Guidance, META, **told)
 
     return make
 
@@ -72,6 +73,22 @@ def test_episodes_that_share_their_journal_ask_once_and_others_again(attempt, be
     assert len(model.requests) == 1
     attempt(model, key="s0f0/c/1")
     assert len(model.requests) == 2
+
+
+def test_what_recall_asked_is_paid_for_by_the_episode(attempt, benchmark, store):
+    model = ScriptedModel(["[]", *right(benchmark)])
+    session = Session(store, "r", model, Limits(), {})
+    aside = Metered(model)
+    alone = session.journaled("s0f0/zero-shot/1/recall", aside).chat([{"role": "user", "content": "rank these"}])
+    made = attempt(model, session=session, aside=aside)
+    assert made.usage.calls == 2
+    assert made.meta["aside"] == alone.usage.tokens > 0
+    assert attempt(
+        model, key="other", session=Session(store, "r", ScriptedModel(right(benchmark)), Limits(), {})
+    ).meta == {
+        **META,
+        "invalid": 0,
+    }
 
 
 def test_an_episodes_limit_is_an_outcome_and_the_runs_is_raised(attempt, benchmark, store):

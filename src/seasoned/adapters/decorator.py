@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar, cast
 
 from seasoned.adapters.running import Check, Run, Where, checked, shown
@@ -43,58 +44,76 @@ def remembering(
     checked(where, check)
 
     def remember(function: Callable[P, R]) -> Callable[P, R]:
-        called = getattr(function, "__name__", type(function).__name__)
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigError(f"{called} is a generator; record it yourself: with memory.attempt(..) as attempt")
-        signature = inspect.signature(function)
-
-        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, str, dict[str, Any]]:
-            given = signature.bind_partial(*args, **kwargs).arguments
-            seen = {name: value for name, value in given.items() if name not in (*_GIVEN, "self", "cls")}
-            call = _call(called, seen)
-            only = next(iter(seen.values())) if len(seen) == 1 else None
-            text = task(*args, **kwargs) if task else only if isinstance(only, str) and only else call
-            run = Run(where, text, check=check, agent=agent or called)
-            extra = {name: value for name, value in zip(_GIVEN, (run.guidance, run.attempt)) if name not in given}
-            kwargs |= {name: value for name, value in extra.items() if name in signature.parameters}
-            return run, "" if "attempt" in signature.parameters else call, kwargs
-
-        def end(run: Run, call: str, result: object) -> None:
-            if call:
-                run.attempt.step(action=call, observation=shown(result))
-            run.ended(result)
-
-        def failed(run: Run, call: str, error: Exception) -> None:
-            if call:
-                run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
+        calls = _Calls(function, where, check, task, agent)
 
         @functools.wraps(function)
         def remembered(*args: Any, **kwargs: Any) -> Any:
-            run, call, full = begin(args, kwargs)
+            run, call, full = calls.begin(args, kwargs)
             with run:
-                try:
+                with _failing(run, call):
                     result = cast(Any, function)(*args, **full)
-                except Exception as error:
-                    failed(run, call, error)
-                    raise
-                end(run, call, result)
+                _end(run, call, result)
             return result
 
         @functools.wraps(function)
         async def remembered_later(*args: Any, **kwargs: Any) -> Any:
-            run, call, full = await asyncio.to_thread(begin, args, kwargs)
+            run, call, full = await asyncio.to_thread(calls.begin, args, kwargs)
             with run:
-                try:
+                with _failing(run, call):
                     result = await cast(Any, function)(*args, **full)
-                except Exception as error:
-                    failed(run, call, error)
-                    raise
-                await asyncio.to_thread(end, run, call, result)
+                await asyncio.to_thread(_end, run, call, result)
             return result
 
         return cast(Callable[P, R], remembered_later if inspect.iscoroutinefunction(function) else remembered)
 
     return remember
+
+
+class _Calls:
+    """How the calls of a function become attempts."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        where: Where,
+        check: Check | None,
+        task: Callable[..., str] | None,
+        agent: str,
+    ) -> None:
+        self.name = getattr(function, "__name__", type(function).__name__)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ConfigError(f"{self.name} is a generator; record it yourself: with memory.attempt(..) as attempt")
+        self.signature = inspect.signature(function)
+        self.where, self.check, self.task, self.agent = where, check, task, agent or self.name
+
+    def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, str, dict[str, Any]]:
+        """The attempt of a call, the step that the call is ("" where the function records its own), its arguments."""
+        given = self.signature.bind_partial(*args, **kwargs).arguments
+        seen = {name: value for name, value in given.items() if name not in (*_GIVEN, "self", "cls")}
+        call = _call(self.name, seen)
+        only = next(iter(seen.values())) if len(seen) == 1 else None
+        text = self.task(*args, **kwargs) if self.task else only if isinstance(only, str) and only else call
+        run = Run(self.where, text, check=self.check, agent=self.agent)
+        extra = {name: value for name, value in zip(_GIVEN, (run.guidance, run.attempt)) if name not in given}
+        wanted = {name: value for name, value in extra.items() if name in self.signature.parameters}
+        return run, "" if "attempt" in self.signature.parameters else call, kwargs | wanted
+
+
+@contextmanager
+def _failing(run: Run, call: str) -> Iterator[None]:
+    """Around the function: an error of it is what its step brought."""
+    try:
+        yield
+    except Exception as error:
+        if call:
+            run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
+        raise
+
+
+def _end(run: Run, call: str, result: object) -> None:
+    if call:
+        run.attempt.step(action=call, observation=shown(result))
+    run.ended(result)
 
 
 def _call(name: str, given: Mapping[str, object]) -> str:

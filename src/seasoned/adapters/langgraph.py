@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked
@@ -44,58 +45,73 @@ def remembering(
     """
     checked(where, check)
     try:
-        from langchain_core.messages import RemoveMessage, SystemMessage
         from langchain_core.runnables import RunnableConfig, RunnableLambda
         from langgraph.pregel import Pregel
     except ImportError as error:
         raise MissingExtraError("langgraph", "langgraph") from error
     if not isinstance(graph, Pregel):
         raise ConfigError(f"the graph should be a compiled one of LangGraph, and is a {type(graph).__name__}")
-    name = agent or graph.name or ""
-
-    def begin(given: Any, held: Any) -> tuple[Run, Any, str]:
-        messages = _given(given, key)
-        if not messages and isinstance(where, Memory):
-            raise ConfigError(
-                f"the task of a run is read from its input, which has no {key!r}; to go on with a run that was "
-                "interrupted, begin an attempt and give that: remembering(attempt, graph)"
-            )
-        run = Run(where, asked(_plain(messages)), check=check, agent=name)
-        if not messages:
-            return run, given, ""
-        lead: list[BaseMessage] = [SystemMessage(run.guidance, id=ID)] if run.guidance else []
-        run.attempt.messages(_plain(_led(messages, lead)))
-        if not lead and held and _place(_messages(held.values, key), ID) is not None:
-            lead = [RemoveMessage(id=ID)]
-        return run, {**given, key: _led(messages, lead)}, messages[0].id or ""
-
-    def end(run: Run, result: Any, first: str) -> None:
-        said = _messages(result, key)
-        at = _place(said, first) or 0
-        earlier = _place(said[:at], ID)  # in a thread, guidance stays where it first was
-        new = _plain(said[at:] if earlier is None else _led(said[at:], [said[earlier]]))
-        run.attempt.messages(new)
-        if not (isinstance(result, dict) and "__interrupt__" in result):  # else it waits for a person
-            run.ended(str(new[-1].get("content") or "") if new else "")
-
+    runs = _Runs(where, check, agent or graph.name or "", key)
     threads = not isinstance(graph.checkpointer, bool | None)
 
     def invoke(given: Any, config: RunnableConfig, **options: Any) -> Any:
-        run, full, first = begin(given, graph.get_state(config) if threads else None)
+        run, full, first = runs.begin(given, graph.get_state(config) if threads else None)
         with run:
             result = graph.invoke(full, config, **options)
-            end(run, result, first)
+            runs.end(run, result, first)
         return result
 
     async def invoke_later(given: Any, config: RunnableConfig, **options: Any) -> Any:
         held = await graph.aget_state(config) if threads else None
-        run, full, first = await asyncio.to_thread(begin, given, held)
+        run, full, first = await asyncio.to_thread(runs.begin, given, held)
         with run:
             result = await graph.ainvoke(full, config, **options)
-            await asyncio.to_thread(end, run, result, first)
+            await asyncio.to_thread(runs.end, run, result, first)
         return result
 
-    return RunnableLambda(invoke, invoke_later, name=name or None)
+    return RunnableLambda(invoke, invoke_later, name=runs.name or None)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """How the runs of a graph become attempts."""
+
+    where: Where
+    check: Check | None
+    name: str
+    key: str
+
+    def begin(self, given: Any, held: Any) -> tuple[Run, Any, str]:
+        """The attempt of a run, its input with guidance, and the id of the first message that is the user's own.
+
+        `held` is the state of the thread that the run goes on with, if any.
+        """
+        from langchain_core.messages import RemoveMessage, SystemMessage
+
+        messages = _given(given, self.key)
+        if not messages and isinstance(self.where, Memory):
+            raise ConfigError(
+                f"the task of a run is read from its input, which has no {self.key!r}; to go on with a run that was "
+                "interrupted, begin an attempt and give that: remembering(attempt, graph)"
+            )
+        run = Run(self.where, asked(_plain(messages)), check=self.check, agent=self.name)
+        if not messages:
+            return run, given, ""
+        lead: list[BaseMessage] = [SystemMessage(run.guidance, id=ID)] if run.guidance else []
+        run.attempt.messages(_plain(_led(messages, lead)))
+        if not lead and held and _place(_messages(held.values, self.key), ID) is not None:
+            lead = [RemoveMessage(id=ID)]
+        return run, {**given, self.key: _led(messages, lead)}, messages[0].id or ""
+
+    def end(self, run: Run, result: Any, first: str) -> None:
+        """Record what was said since the input began, and finish the attempt unless the graph waits for a person."""
+        said = _messages(result, self.key)
+        at = _place(said, first) or 0
+        earlier = _place(said[:at], ID)  # in a thread, guidance stays where it first was
+        new = _plain(said[at:] if earlier is None else _led(said[at:], [said[earlier]]))
+        run.attempt.messages(new)
+        if not (isinstance(result, dict) and "__interrupt__" in result):
+            run.ended(str(new[-1].get("content") or "") if new else "")
 
 
 def _given(given: Any, key: str) -> list[BaseMessage]:

@@ -77,19 +77,21 @@ def _effect(
     }
 
 
-def pool_sizes(lessons: Sequence[Lesson], training: Sequence[Row]) -> dict[str, float]:
+def pool_sizes(lessons: Sequence[Lesson], training: Sequence[Row], *, sharing: bool = False) -> dict[str, float]:
     """Lessons per pool (one condition, seed and fold), the mean over the pools of each condition that learned.
 
-    Where conditions share their training, `data["condition"]` of a lesson says which of them learned it.
+    Where conditions share their training, `data["condition"]` of a lesson says which of them learned it. With
+    `sharing`, a pool counts for every condition in its `data["shared_by"]` as well.
     """
     homes = _homes(training)
     owned: dict[str, set[str]] = {}
     pools: dict[str, set[tuple[int, int]]] = {}
     for lesson in _alive(lessons):
         for home in (homes[source] for source in lesson.sources if source in homes):
-            name = lesson.data.get("condition") or home.condition
-            owned.setdefault(name, set()).add(lesson.id)
-            pools.setdefault(name, set()).add((home.seed, home.fold))
+            learner = lesson.data.get("condition") or home.condition
+            for name in {learner, *(lesson.data.get("shared_by", ()) if sharing else ())}:
+                owned.setdefault(name, set()).add(lesson.id)
+                pools.setdefault(name, set()).add((home.seed, home.fold))
     return {name: len(ids) / len(pools[name]) for name, ids in owned.items()}
 
 

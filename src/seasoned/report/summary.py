@@ -79,7 +79,7 @@ def build(
     tested, attempts = final(rows), final_attempts(rows)
     training = [row for row in latest(rows) if row.split == "train"]
     names = _order(tested, run, baseline)
-    pools = effect.pool_sizes(lessons, training)
+    pools = effect.pool_sizes(lessons, training, sharing=True)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
     conditions = [

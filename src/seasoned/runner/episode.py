@@ -44,12 +44,15 @@ class Session:
     errors_in_a_row: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def journaled(self, key: str) -> LLM:
-        """The model for one episode: its replies are kept under the episode's key, its own limits hold."""
+    def journaled(self, key: str, aside: Metered | None = None) -> LLM:
+        """The model for one episode: its replies are kept under the episode's key, its own limits hold.
+
+        `aside` counts its calls too: of those that recall and reflect, which no agent sees.
+        """
         kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}")
-        if all(value is None for value in self.limits.model_dump().values()):
+        if aside is None and all(value is None for value in self.limits.model_dump().values()):
             return kept
-        return Metered(kept, Budget(**self.limits.model_dump()), scope="episode")
+        return Metered(kept, Budget(**self.limits.model_dump()), scope="episode", parent=aside)
 
     def count(self, trajectory: Trajectory) -> None:
         """Notice servers that are gone.
@@ -85,6 +88,7 @@ def episode(
     about: dict[str, Any],
     advise: Advise | None = None,
     shares: str | None = None,
+    aside: Metered | None = None,
 ) -> Trajectory:
     """Make one attempt, or return the one that was already made under this key.
 
@@ -99,6 +103,8 @@ def episode(
         advise: recalls again on the way, for agents that ask.
         shares: episodes with the same value share their journal: an identical request is made once. For
             temperature 0 only.
+        aside: has counted the calls that recalled and reflected; the episode's usage has them too, and its meta says
+            under "aside" how many tokens they were.
         about: kept with the trajectory; see `meta`.
     """
     if key in session.done:
@@ -109,7 +115,11 @@ def episode(
     except InfrastructureError as error:
         failed = Outcome(reason="error", detail=str(error))
         made = Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=failed)
-    trajectory = made.model_copy(update={"meta": {**made.meta, **about}, "benchmark": about.get("benchmark", "")})
+    meant = {**made.meta, **about}
+    if aside is not None and aside.usage.tokens:
+        meant["aside"] = aside.usage.tokens
+        made = made.model_copy(update={"usage": made.usage + aside.usage})
+    trajectory = made.model_copy(update={"meta": meant, "benchmark": about.get("benchmark", "")})
     session.store.save_episode(session.run_id, key, scope, trajectory)
     session.count(trajectory)
     return trajectory

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 
+from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Agent, Embedder, Method
@@ -131,18 +132,20 @@ def _attempt(
     key = f"{block.name}/{label}/{task.id}"
     shares = shared_key(block.name, task.id)
     alike = plan.recipe.llm.temperature == 0
+    aside = Metered(session.llm)
 
     def recall(progress: Trajectory | None = None) -> Guidance:
         if entrant.method is None or entrant.pool is None:
             return Guidance()
-        method = with_llm(entrant.method, session.journaled(shares if alike else f"{key}/recall"))
+        method = with_llm(entrant.method, session.journaled(shares if alike else f"{key}/recall", aside))
         guidance: Guidance = method.recall(task, entrant.pool, progress)
         check_no_leak(guidance, entrant.training, test_ids, worked)
         return guidance
 
     def guided() -> Guidance:
         strategy = entrant.condition.retries
-        own = guided_by_failures(plan, block, session, task, trial, scope, shares if alike else key, strategy)
+        named = shares if alike else key
+        own = guided_by_failures(plan, block, session, task, trial, scope, named, aside, strategy)
         return joined(recall(), own)
 
     with closing(block.benchmark.make_env(False)) as env:
@@ -158,6 +161,7 @@ def _attempt(
             advise=recall,
             # The same request at temperature 0 has the same answer: asked for one condition, it is known for all.
             shares=trial_key(shares, trial) if alike else None,
+            aside=aside,
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 
+from seasoned.llm.budget import Metered
 from seasoned.pool import ExperiencePool
 from seasoned.runner.acting import actor, reflexion
 from seasoned.runner.conditions import dialogue
@@ -65,7 +66,15 @@ def trial_key(key: str, trial: int) -> str:
 
 
 def guided_by_failures(
-    plan: Plan, block: Block, session: Session, task: Task, trial: int, scope: str, key: str, strategy: str = ""
+    plan: Plan,
+    block: Block,
+    session: Session,
+    task: Task,
+    trial: int,
+    scope: str,
+    key: str,
+    aside: Metered,
+    strategy: str = "",
 ) -> Guidance:
     """What an agent is told before it tries a task again: reflections on its own failures, or what the strategy says.
 
@@ -77,12 +86,13 @@ def guided_by_failures(
         trial: 0 for the first attempt, which is told nothing.
         scope: the pool that holds the earlier attempts at this task.
         key: names the journal of the calls that reflect.
+        aside: counts them.
         strategy: of Reflexion; "" takes the recipe's.
     """
     if trial == 0:
         return Guidance()
     method = reflexion(plan.recipe, block.benchmark, session.llm, strategy)
-    method = with_llm(method, session.journaled(f"{key}/reflect{trial}"))
+    method = with_llm(method, session.journaled(f"{key}/reflect{trial}", aside))
     pool = ExperiencePool(session.store, scope, run_id=session.run_id)
     method.learn(pool.trajectories(task_id=task.id)[-1:], pool)
     guidance: Guidance = method.recall(task, pool)
@@ -94,6 +104,7 @@ def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Tas
     scope = training_scope(session, block)
     key = f"{block.name}/{TRAINING}/{task.id}"
     make = actor if plan.acts else dialogue
+    aside = Metered(session.llm)
     if trial:
         watch.more(TRAINING)
     with closing(benchmark.make_env(True)) as env:
@@ -104,8 +115,9 @@ def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Tas
             make(recipe, benchmark, session.llm, block.train),
             env,
             task,
-            lambda: guided_by_failures(plan, block, session, task, trial, scope, key),
+            lambda: guided_by_failures(plan, block, session, task, trial, scope, key, aside),
             meta(block, TRAINING, "train", 0, trial),
+            aside=aside,
         )
     watch.ended(TRAINING, made)
     return made

@@ -148,10 +148,14 @@ def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
 
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
     for block in plan.blocks:
-        pools = {plan.pool(c, block, len(block.train)): c for c in reversed(plan.conditions) if c.learns and c.own_pool}
-        for pool, condition in reversed(pools.items()):
+        pools: dict[str, list[str]] = {}
+        for condition in plan.conditions:
+            if condition.learns and condition.own_pool:
+                pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
+        for pool, names in pools.items():
             where: Mapping[str, Any] = {
-                "condition": condition.name,
+                "condition": names[0],
+                **({"shared_by": names} if len(names) > 1 else {}),
                 "seed": block.seed,
                 "fold": block.fold,
                 "training": TRAINING,

@@ -30,7 +30,7 @@ def test_the_task_and_what_is_held_stand_in_one_line():
     assert [book.line(known) for known, book in (play(PLAYED[:n]) for n in (0, 2, 3, 5))] == [
         "Task: put a hot mug in desk. You hold: nothing. Seen of it: nothing yet.",
         "Task: put a hot mug in desk. You hold: nothing. Seen of it: mug 1 at shelf 1.",
-        "Task: put a hot mug in desk. You hold: mug 1.",
+        "Task: put a hot mug in desk. You hold: mug 1 (not hot yet).",
         "Task: put a hot mug in desk. You hold: mug 1 (hot).",
     ]
 
@@ -51,6 +51,16 @@ def test_no_place_is_offered_twice_until_what_is_held_changes():
     assert "go to desk 1" in book.choices(choices(known))
 
 
+def test_with_focus_only_what_the_task_names_is_taken():
+    known, _ = play(PLAYED[:2])
+    plain, focused = (open_notebook(ROOM, focus).choices(choices(known)) for focus in (False, True))
+    assert [c for c in plain if c.startswith("take")] == ["take mug 1 from shelf 1", "take pen 1 from shelf 1"]
+    assert [c for c in focused if c.startswith("take")] == ["take mug 1 from shelf 1"]
+    assert [c for c in plain if c.startswith("go")] == [c for c in focused if c.startswith("go")]
+    assert open_notebook(ROOM, True).choices(["take pen 1 from shelf 1"]) == ["take pen 1 from shelf 1"]
+    assert open_notebook(ROOM, True).after(known).focus
+
+
 def test_something_is_always_offered():
     assert open_notebook(ROOM).after(begin(ROOM)).choices(["go to desk 1"]) == ["go to desk 1"]
     _, book = play(PLAYED[:1])
@@ -61,7 +71,7 @@ def test_worked_attempts_are_shown_as_the_agent_sees_its_own():
     steps = tuple(Step(action=action, observation=said) for action, said in PLAYED)
     shown = noted(Trajectory(task_id="w", task=ROOM, steps=steps)).steps
     assert shown[2].observation == (
-        "You pick up the mug 1 from the shelf 1.\nTask: put a hot mug in desk. You hold: mug 1."
+        "You pick up the mug 1 from the shelf 1.\nTask: put a hot mug in desk. You hold: mug 1 (not hot yet)."
     )
 
 

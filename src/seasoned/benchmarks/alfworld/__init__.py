@@ -39,6 +39,7 @@ OPTIONS = {
     "train_share": 0.5,
     "max_steps": 20,
     "notebook": False,
+    "focus": False,
     "timeout": 120.0,
 }
 OWN_VARIABLE = "ALFWORLD_DATA"
@@ -56,7 +57,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
             `python` (the interpreter of an environment that has the engine; else the one that `bench install` made),
             `train_split` and `test_split` (names of folders; a place without either is cut in two, `train_share` of
             each category for training), `max_steps` (H), `notebook` (each observation ends with the task and what is
-            held, and no place is offered twice until that changes), `timeout` (seconds of one answer of the engine).
+            held, and no place is offered twice until that changes), `focus` (the notebook leaves out taking what the
+            task does not name), `timeout` (seconds of one answer of the engine).
         seed: Decides the order, and what is for training where the place has no such folders.
 
     Raises:
@@ -66,6 +68,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     set_to = check_options("alfworld", options, OPTIONS)
     if set_to["max_steps"] < 1 or set_to["timeout"] <= 0:
         raise ConfigError("benchmark.max_steps and benchmark.timeout should be above 0")
+    if set_to["focus"] and not set_to["notebook"]:
+        raise ConfigError("benchmark.focus is the notebook's: set benchmark.notebook = true as well")
     python = set_to["python"] or str(interpreter("alfworld"))
     root = find_root(set_to["data"])
     tasks, left_out = _tasks(root, (set_to["train_split"], set_to["test_split"]))
@@ -74,7 +78,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     def make_env(reveal: bool) -> Environment:
         del reveal
-        return AlfworldEnvironment(engine, set_to["max_steps"], set_to["notebook"])
+        return AlfworldEnvironment(engine, set_to["max_steps"], set_to["notebook"], set_to["focus"])
 
     return acting(
         "alfworld",

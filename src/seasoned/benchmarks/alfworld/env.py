@@ -35,16 +35,17 @@ _THOUGHT = re.compile(r"(?:think|thought)\s*[:\[]", re.IGNORECASE)
 class AlfworldEnvironment:
     """One game at a time. It holds a worker from `reset` to the end of the episode or `close`."""
 
-    def __init__(self, workers: Workers, max_steps: int, notebook: bool = False) -> None:
+    def __init__(self, workers: Workers, max_steps: int, notebook: bool = False, focus: bool = False) -> None:
         """Makes an environment that waits for `reset`.
 
         Args:
             workers: where the engine runs.
             max_steps: commands after which the episode is cut off, and thoughts as well.
             notebook: whether a notebook is kept for the agent; see `notebook`.
+            focus: whether the notebook leaves out taking what the task does not name.
         """
         self._workers, self._max_steps = workers, max_steps
-        self._keeps, self._book = notebook, Notebook()
+        self._keeps, self._focus, self._book = notebook, focus, Notebook()
         self._worker: Worker | None = None
         self._game: Path | None = None
         self._moves = ""
@@ -71,7 +72,7 @@ class AlfworldEnvironment:
         except SeasonedError:
             self.close()
             raise
-        self._known, self._book = begin(observation), open_notebook(observation)
+        self._known, self._book = begin(observation), open_notebook(observation, self._focus)
         return observation, self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:

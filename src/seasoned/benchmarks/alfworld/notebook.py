@@ -1,29 +1,34 @@
 """A notebook beside an ALFWorld game, for models that lose the thread: what is asked, what is held, where one has been.
 
 Written from the observations alone. Always holds: a line of it repeats what was read and says nothing new; a place
-is left out of the choices only while going there again would show what was seen already.
+is left out of the choices only while going there again would show what was seen already, and a thing only with `focus`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seasoned.benchmarks.alfworld.choices import Known, after, begin
 from seasoned.types import Trajectory
 
 _GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
 _STATES = {"heat": "hot", "cool": "cold", "clean": "clean"}
+_WANTED = {"hot": "heat", "heat": "heat", "cold": "cool", "cool": "cool", "clean": "clean"}
 _AT_MOST = 4
 """Things seen that a line names; more of them only cost tokens."""
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """The task, and the places looked at since what is held last changed."""
+    """The task, and the places looked at since what is held last changed.
+
+    With `focus`, nothing is taken whose name does not stand in the task.
+    """
 
     goal: str = ""
+    focus: bool = False
     hand: tuple[str, frozenset[tuple[str, str]]] = ("", frozenset())
     visited: frozenset[str] = frozenset()
 
@@ -31,18 +36,26 @@ class Notebook:
         """The notebook once this is known."""
         hand = (known.held, known.treated)
         visited = self.visited if hand == self.hand else frozenset()
-        return Notebook(self.goal, hand, visited | ({known.at} - {""}))
+        return replace(self, hand=hand, visited=visited | ({known.at} - {""}))
 
     def choices(self, commands: Sequence[str]) -> list[str]:
-        """The commands without going where one has been; all of them where nothing else is left."""
+        """The commands without going where one has been and, with `focus`, without taking what the task does not name.
+
+        All of them where nothing else is left.
+        """
         fresh = [c for c in commands if not (c.startswith("go to ") and c.removeprefix("go to ") in self.visited)]
+        if self.focus:
+            asked = self._asked()
+            fresh = [c for c in fresh if not c.startswith("take ") or _kind(c.removeprefix("take ")) in asked]
         return fresh or list(commands)
 
     def line(self, known: Known) -> str:
         """What is asked, what is held, and which things were seen whose name stands in the task, in one line."""
-        asked = set(re.findall(r"[a-z]+", self.goal.lower()))
-        states = sorted(_STATES[how] for how, thing in known.treated if thing == known.held and how in _STATES)
-        held = f"{known.held} ({', '.join(states)})" if states else known.held or "nothing"
+        asked = self._asked()
+        done = {how for how, thing in known.treated if thing == known.held and how in _STATES}
+        due = {how for word, how in _WANTED.items() if word in asked} - done
+        states = [*sorted(_STATES[how] for how in done), *sorted(f"not {_STATES[how]} yet" for how in due)]
+        held = f"{known.held} ({', '.join(states)})" if states and known.held else known.held or "nothing"
         stray = bool(known.held) and _kind(known.held) not in asked
         if stray:
             held = f"{known.held}, which the task does not name"
@@ -51,15 +64,18 @@ class Notebook:
             return f"Task: {self.goal} You hold: {held}."
         return f"Task: {self.goal} You hold: {held}. Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
 
+    def _asked(self) -> frozenset[str]:
+        return frozenset(re.findall(r"[a-z]+", self.goal.lower()))
+
 
 def _kind(name: str) -> str:
     return name.split(" ", 1)[0]
 
 
-def open_notebook(observation: str) -> Notebook:
+def open_notebook(observation: str, focus: bool = False) -> Notebook:
     """The notebook of a game that begins with this observation."""
     found = _GOAL.search(observation)
-    return Notebook(goal=f"{found['goal'].strip().rstrip('.')}." if found else "")
+    return Notebook(goal=f"{found['goal'].strip().rstrip('.')}." if found else "", focus=focus)
 
 
 def noted(trajectory: Trajectory) -> Trajectory:
