@@ -175,6 +175,7 @@ def test_worked_cases_are_short_and_consistent(name: str) -> None:
     words = prompts(name)
     assert 3 <= len(words.examples) <= 5
     assert words.think_hint
+    assert words.heuristic is None or all(words.heuristic)
     assert words.note_hint
     assert any(e.wrong for e in words.examples)
     assert any(e.recalled for e in words.examples)

@@ -116,6 +116,29 @@ def test_the_prompts_own_example_is_no_heuristic():
     assert read_heuristic({"trigger": "a letter came", "action": GOOD[1].upper()})[0] is None
 
 
+def test_what_comes_again_can_be_shown():
+    model = ScriptedModel([REPLY])
+    write_heuristic(model, attempt(False, "answered"), example=("somebody is glad", "answer q5"))
+    system = model.requests[0]["messages"][0]["content"]
+    assert "somebody is glad" in system
+    assert GOOD[0] not in system
+    assert (
+        read_heuristic({"trigger": "glad", "action": "Answer q5."}, example=("somebody is glad", "answer q5"))[0]
+        is None
+    )
+    assert read_heuristic({"trigger": "glad", "action": "Answer q5."})[0] is not None
+
+
+@pytest.mark.parametrize(
+    "trigger", ["the answer was wrong", "When the attempt failed", "your first guess was not right", "the task failed"]
+)
+def test_nobody_knows_beforehand_how_an_attempt_ends(trigger):
+    draft, problem = read_heuristic({"trigger": trigger, "action": "look at the label first"})
+    assert draft is None
+    assert "nobody knows before" in problem
+    assert read_heuristic({"trigger": "the label is wrong", "action": "look at the lid"})[0] is not None
+
+
 def test_a_verdict_is_needed_where_it_was_asked_for():
     said = {"trigger": "it is dark", "action": "light a lamp"}
     assert read_heuristic(said, judges=True)[0] is None

@@ -176,6 +176,7 @@ def answering(
         note_hint=words.note_hint,
         make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
         source=source,
+        heuristic=words.heuristic,
     )
 
 

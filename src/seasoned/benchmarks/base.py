@@ -51,7 +51,8 @@ class Benchmark:
     `train` and `test` are whole, disjoint pools in a seeded order: a run takes the first tasks of each (`take`).
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
     `source` says where the tasks came from. `think_hint` and `note_hint` are one sentence each: what to think of, and
-    what is worth noting under which key.
+    what is worth noting under which key. `heuristic`, where there is one, is what a worked case teaches, as a trigger
+    and an action: it shows what comes again in these tasks.
 
     `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
     category; `reflections` are failed attempts with what one should have made of them; `about` describes the family of
@@ -73,6 +74,7 @@ class Benchmark:
     trajectories: tuple[Trajectory, ...] = ()
     reflections: tuple[tuple[Trajectory, str], ...] = ()
     about: str = ""
+    heuristic: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Prompts:
     think_hint: str
     note_hint: str
     examples: tuple[Example, ...]
+    heuristic: tuple[str, str] | None
 
 
 def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
@@ -233,4 +236,5 @@ def prompts(benchmark: str) -> Prompts:
     instruction, think_hint, note_hint = (
         " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")
     )
-    return Prompts(instruction, think_hint, note_hint, examples)
+    trigger, action = raw.get("heuristic", ("", ""))
+    return Prompts(instruction, think_hint, note_hint, examples, (trigger, action) if trigger else None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     paths = find_data("emoji", set_to["data"], (".jsonl",))
     rows = distinct((row for path in paths or (OWN_TEXTS,) for row in _rows(path)), lambda row: row[1])
     tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
-    return answering(
+    benchmark = answering(
         "emoji",
         tasks,
         score,
@@ -77,6 +78,10 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         source=f"{named(paths) or 'own texts'}; symbols: {set_to['symbols']}",
         example=lambda example: _with_symbols(example, set_to["symbols"]),
     )
+    if set_to["symbols"] == "codes" or benchmark.heuristic is None:
+        return benchmark
+    trigger, action = benchmark.heuristic
+    return replace(benchmark, heuristic=(trigger, _shown(action)))
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -150,12 +155,16 @@ def _task(given: object, text: str, emotion: str, *, symbols: Mapping[str, tuple
     )
 
 
+def _shown(text: str) -> str:
+    """A text of the prompts with emoji instead of the codes of the worked cases."""
+    return _CODE.sub(lambda m: EXAMPLE_SYMBOLS.get(m.group(), m.group()), text)
+
+
 def _with_symbols(example: Example, kind: str) -> Example:
     if kind == "codes":
         return example
 
-    def shown(text: str) -> str:
-        return _CODE.sub(lambda m: EXAMPLE_SYMBOLS.get(m.group(), m.group()), text)
+    shown = _shown
 
     def pairs(notes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         return tuple((shown(key), shown(text)) for key, text in notes)

@@ -38,6 +38,7 @@ class ERL:
     Args:
         llm: writes the heuristics, and ranks them where `retrieve` says so.
         about: what kind of tasks these are.
+        example: a trigger and an action as they should be; see `write_heuristic`.
         k: heuristics that are recalled.
         retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
             `embedding`: those from the tasks nearest to the new one; `random`: drawn by the seed and the task; `all`.
@@ -62,6 +63,7 @@ class ERL:
 
     llm: LLM
     about: str = ""
+    example: tuple[str, str] | None = None
     k: int = 20
     retrieve: Retrieve = "llm"
     recall_first: int = 200
@@ -108,7 +110,13 @@ class ERL:
                 continue
             known.add(trajectory.id)
             draft = write_heuristic(
-                self.llm, trajectory, judges=judges, about=self.about, max_tokens=self.max_tokens, room=self.room
+                self.llm,
+                trajectory,
+                judges=judges,
+                about=self.about,
+                example=self.example,
+                max_tokens=self.max_tokens,
+                room=self.room,
             )
             if draft is not None:
                 pool.add(_lesson(draft, trajectory), why="learned from one attempt")

@@ -40,6 +40,12 @@ _NAMES = {
 _LINE = re.compile(r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I)
 _WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
+_OUTCOME = re.compile(
+    r"\b(?:answer|attempt|guess|reply|response|choice|task|case) (?:is|was|were|has been|turned out) (?:not )?"
+    r"(?:wrong|right|incorrect|correct|failed|unsuccessful|successful|solved)\b"
+    r"|\b(?:attempt|task) (?:failed|succeeded)\b",
+    re.IGNORECASE,
+)
 _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
 _IDLE = frozenset(
     {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
@@ -88,7 +94,14 @@ class Draft:
 
 
 def write_heuristic(
-    llm: LLM, trajectory: Trajectory, *, judges: bool = False, about: str = "", max_tokens: int = 300, room: int = 2400
+    llm: LLM,
+    trajectory: Trajectory,
+    *,
+    judges: bool = False,
+    about: str = "",
+    example: tuple[str, str] | None = None,
+    max_tokens: int = 300,
+    room: int = 2400,
 ) -> Draft | None:
     """Let the model say what one attempt teaches (ERL section 2, figure 8).
 
@@ -98,6 +111,7 @@ def write_heuristic(
         judges: whether the model has to tell itself how the attempt ended (appendix C.2); it is then shown nothing
             that was said to an answer.
         about: what kind of tasks these are.
+        example: a trigger and an action as they should be, where something of one task comes again in others.
         max_tokens: of the reply.
         room: tokens that the attempt may take; halved up to three times where the prompt is too long for the model.
 
@@ -107,9 +121,8 @@ def write_heuristic(
     Raises:
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
-    system = render_prompt(
-        "seasoned.methods", "erl_system.j2", about=clean(about, 1000), judges=judges, good=GOOD, bad=BAD
-    )
+    told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
+    system = render_prompt("seasoned.methods", "erl_system.j2", **told)
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [
             {"role": "system", "content": system},
@@ -123,7 +136,7 @@ def write_heuristic(
         except ParseError as error:
             log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
             reply = str(getattr(error.reply, "text", ""))
-        draft, problem = read_heuristic(reply, judges=judges)
+        draft, problem = read_heuristic(reply, judges=judges, example=example)
         if problem:
             log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
         return draft
@@ -142,7 +155,9 @@ def heuristic_schema(judges: bool = False) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def read_heuristic(reply: Any, *, judges: bool = False) -> tuple[Draft | None, str]:
+def read_heuristic(
+    reply: Any, *, judges: bool = False, example: tuple[str, str] | None = None
+) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
 
     A trigger that is missing is taken from an action of the form "When X, do Y".
@@ -150,6 +165,7 @@ def read_heuristic(reply: Any, *, judges: bool = False) -> tuple[Draft | None, s
     Args:
         reply: what the model wrote.
         judges: whether a verdict belongs to it.
+        example: what the prompt showed.
 
     Returns:
         The heuristic or None, and a sentence on what was amiss or "".
@@ -164,8 +180,10 @@ def read_heuristic(reply: Any, *, judges: bool = False) -> tuple[Draft | None, s
             return None, f"it has no {lacks}, so it is dropped: {clean(str(reply), 120)!r}"
         trigger, action = whole[1].strip(), whole[2].strip()
         problem = "trigger and action stood in one, and were parted"
-    if same_words(action) in (same_words(GOOD[1]), same_words(BAD[1])):
+    if same_words(action) in {same_words(shown[1]) for shown in (GOOD, BAD, example or GOOD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
+    if _OUTCOME.search(trigger):
+        return None, f"its trigger is how the attempt ended, which nobody knows before: {trigger!r}, so it is dropped"
     verdict = _verdict(fields.get("succeeded"))
     if judges and verdict is None:
         return None, f"it does not tell whether the attempt succeeded, so it is dropped: {clean(str(reply), 120)!r}"

@@ -141,6 +141,7 @@ def _erl(
         return ERL(
             llm,
             about=benchmark.about or benchmark.instruction,
+            example=benchmark.heuristic,
             k=k or chosen.k,
             retrieve=retrieve or chosen.retrieve,
             recall_first=chosen.recall_first,

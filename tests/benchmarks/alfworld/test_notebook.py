@@ -61,6 +61,25 @@ def test_with_focus_only_what_the_task_names_is_taken():
     assert open_notebook(ROOM, True).after(known).focus
 
 
+def test_with_focus_nothing_beside_the_task_is_done_and_the_line_says_what_can_be():
+    lid = [*PLAYED[:3], ("go to microwave 1", "The microwave 1 is open. In it, you see a cup 1.")]
+    known, _ = play(lid)
+    assert "move mug 1 to microwave 1" in open_notebook(ROOM).choices(choices(known))
+    focused = open_notebook(ROOM, True).after(known)
+    assert not [c for c in focused.choices(choices(known)) if c.startswith("move")]
+    assert focused.line(known).endswith("You hold: mug 1 (not hot yet). Here: heat mug 1 with microwave 1.")
+    cold = open_notebook(ROOM.replace("hot", "cool"), True).after(known)
+    assert not [c for c in cold.choices(choices(known)) if c.startswith("heat")]
+
+
+def test_with_focus_a_thing_stays_where_it_belongs_once_it_is_ready():
+    put = ("move mug 1 to desk 1", "You move the mug 1 to the desk 1.")
+    for steps, taken in (([*PLAYED[:3], ("go to desk 1", "On the desk 1, you see nothing.")], True), (PLAYED, False)):
+        known, _ = play([*steps, ("go to desk 1", "On the desk 1, you see nothing."), put])
+        focused = open_notebook(ROOM, True).after(known)
+        assert ("take mug 1 from desk 1" in focused.choices(choices(known))) is taken
+
+
 def test_something_is_always_offered():
     assert open_notebook(ROOM).after(begin(ROOM)).choices(["go to desk 1"]) == ["go to desk 1"]
     _, book = play(PLAYED[:1])

@@ -82,7 +82,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     return acting(
         "alfworld",
-        worked(set_to["notebook"]),
+        worked(set_to["notebook"], set_to["focus"]),
         pools=pools,
         max_turns=set_to["max_steps"],
         make_env=make_env,

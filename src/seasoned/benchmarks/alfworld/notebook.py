@@ -1,7 +1,8 @@
 """A notebook beside an ALFWorld game, for models that lose the thread: what is asked, what is held, where one has been.
 
 Written from the observations alone. Always holds: a line of it repeats what was read and says nothing new; a place
-is left out of the choices only while going there again would show what was seen already, and a thing only with `focus`.
+is left out of the choices only while going there again would show what was seen already, and other commands only with
+`focus`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from seasoned.benchmarks.alfworld.choices import Known, after, begin
+from seasoned.benchmarks.alfworld.choices import Known, after, begin, choices
 from seasoned.types import Trajectory
 
 _GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
 _STATES = {"heat": "hot", "cool": "cold", "clean": "clean"}
 _WANTED = {"hot": "heat", "heat": "heat", "cold": "cool", "cool": "cool", "clean": "clean"}
+_ELSEWHERE = ("go to ", "close ", "examine ")
 _AT_MOST = 4
 """Things seen that a line names; more of them only cost tokens."""
 
@@ -24,7 +26,8 @@ _AT_MOST = 4
 class Notebook:
     """The task, and the places looked at since what is held last changed.
 
-    With `focus`, nothing is taken whose name does not stand in the task.
+    With `focus`, nothing is taken that the task does not name or that is where it belongs, put down where the task does
+    not say, or heated, cooled or cleaned unless it says so; and what is left to be done here stands in the line.
     """
 
     goal: str = ""
@@ -39,33 +42,48 @@ class Notebook:
         return replace(self, hand=hand, visited=visited | ({known.at} - {""}))
 
     def choices(self, commands: Sequence[str]) -> list[str]:
-        """The commands without going where one has been and, with `focus`, without taking what the task does not name.
+        """The commands without going where one has been and, with `focus`, without those beside the task.
 
         All of them where nothing else is left.
         """
         fresh = [c for c in commands if not (c.startswith("go to ") and c.removeprefix("go to ") in self.visited)]
         if self.focus:
-            asked = self._asked()
-            fresh = [c for c in fresh if not c.startswith("take ") or _kind(c.removeprefix("take ")) in asked]
+            fresh = [command for command in fresh if self._fits(command)]
         return fresh or list(commands)
 
     def line(self, known: Known) -> str:
         """What is asked, what is held, and which things were seen whose name stands in the task, in one line."""
         asked = self._asked()
         done = {how for how, thing in known.treated if thing == known.held and how in _STATES}
-        due = {how for word, how in _WANTED.items() if word in asked} - done
+        due = self._due() - done
         states = [*sorted(_STATES[how] for how in done), *sorted(f"not {_STATES[how]} yet" for how in due)]
         held = f"{known.held} ({', '.join(states)})" if states and known.held else known.held or "nothing"
         stray = bool(known.held) and _kind(known.held) not in asked
         if stray:
             held = f"{known.held}, which the task does not name"
         seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if _kind(t) in asked]
-        if not seen and known.held and not stray:
-            return f"Task: {self.goal} You hold: {held}."
-        return f"Task: {self.goal} You hold: {held}. Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
+        said = f"Task: {self.goal} You hold: {held}."
+        if seen or not known.held or stray:
+            said += f" Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
+        here = [c for c in self.choices(choices(known)) if not c.startswith(_ELSEWHERE)] if self.focus else []
+        return f"{said} Here: {', '.join(here[:_AT_MOST])}." if here else said
 
     def _asked(self) -> frozenset[str]:
         return frozenset(re.findall(r"[a-z]+", self.goal.lower()))
+
+    def _due(self) -> frozenset[str]:
+        """What the task wants done to a thing before it is put down."""
+        return frozenset(how for word, how in _WANTED.items() if word in self._asked())
+
+    def _fits(self, command: str) -> bool:
+        asked, (verb, _, rest) = self._asked(), command.partition(" ")
+        if verb == "take":
+            thing, _, place = rest.partition(" from ")
+            ready = self._due() <= {how for how, treated in self.hand[1] if treated == thing}
+            return _kind(thing) in asked and not (ready and _kind(place) in asked)
+        if verb == "move":
+            return _kind(rest.rpartition(" to ")[2]) in asked
+        return verb not in _STATES or verb in self._due()
 
 
 def _kind(name: str) -> str:
@@ -78,10 +96,11 @@ def open_notebook(observation: str, focus: bool = False) -> Notebook:
     return Notebook(goal=f"{found['goal'].strip().rstrip('.')}." if found else "", focus=focus)
 
 
-def noted(trajectory: Trajectory) -> Trajectory:
+def noted(trajectory: Trajectory, focus: bool = False) -> Trajectory:
     """A worked trajectory with the line under each of its observations, as an agent with a notebook sees it."""
-    book, known, steps = open_notebook(trajectory.task), begin(trajectory.task), []
+    book, known, steps = open_notebook(trajectory.task, focus), begin(trajectory.task), []
     for step in trajectory.steps:
         known = after(known, step.action, step.observation)
+        book = book.after(known)
         steps.append(step.model_copy(update={"observation": f"{step.observation}\n{book.line(known)}"}))
     return trajectory.model_copy(update={"steps": tuple(steps)})

@@ -20,7 +20,7 @@ _WRITTEN = "2025-01-01T00:00:00.000+00:00"
 
 
 @cache
-def worked(notebook: bool) -> Worked:
+def worked(notebook: bool, focus: bool = False) -> Worked:
     """The words of the prompts; with `notebook`, the worked attempts show what an agent with a notebook sees."""
     raw = tomllib.loads((PROMPTS / "alfworld.toml").read_text(encoding="utf-8"))
     won = tuple(_trajectory(one, f"{n}-{one['category']}") for n, one in enumerate(raw["trajectory"], 1))
@@ -28,7 +28,7 @@ def worked(notebook: bool) -> Worked:
     return Worked(
         instruction=raw["instruction"].strip(),
         about=" ".join(raw["about"].split()),
-        trajectories=tuple(map(noted, won)) if notebook else won,
+        trajectories=tuple(noted(one, focus) for one in won) if notebook else won,
         reflections=tuple((trajectory, " ".join(text.split())) for trajectory, text in failed),
     )
 
