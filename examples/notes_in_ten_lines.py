@@ -16,7 +16,7 @@ def score(text, data):
 # The replies, in the order they are asked for: to the first case, to the verdict on its answer, to the second case.
 model = ScriptedModel(["ANSWER[water it]", "NOTE[basil]: too wet\nEND", "ANSWER[let it dry]"])
 agent = Dialogue(llm=model, instruction="Say what the plant needs: water it, or let it dry.", style="free")
-pool = ExperiencePool(Store("notes.db"), "greenhouse")
+pool = ExperiencePool(Store("ten_lines.db"), "greenhouse")
 method = ExpNote()
 
 first = Task(id="1", text="The basil has yellow leaves.", data={"answer": "let it dry"})

@@ -32,7 +32,8 @@ def attempt(memory, task):
 
 
 model = ScriptedModel(["I refunded before I knew the state of the order. Next time, look the order up first."])
-with Memory("memory.db", method="reflexion", llm=model, embedder="hashing") as memory:
+with Memory("remember.db", method="reflexion", llm=model, embedder="hashing") as memory:
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
     print("monday:   ", attempt(memory, "refund order 17"))
     learned = memory.learn()
     print("learned:  ", learned.lessons[0].text)

@@ -9,7 +9,8 @@ from seasoned.adapters.decorator import remembering
 ORDERS = {"17": "shipped", "18": "open"}
 REFLECTION = "I refunded before I knew the state of the order. Next time, look the order up first."
 
-with Memory("memory.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory:
+with Memory("with_function.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory:
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
 
     @remembering(memory, check=lambda task, answer: answer == "refused")
     def clerk(task, guidance="", attempt=None):

@@ -45,15 +45,15 @@ def run(client, task):
         messages += [message, {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "shipped"}]
 
 
-server = HTTPServer(("127.0.0.1", 0), Clerk)
-threading.Thread(target=server.serve_forever, daemon=True).start()
 with (
-    Memory("memory.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory,
+    HTTPServer(("127.0.0.1", 0), Clerk) as server,
+    Memory("with_openai.db", method="reflexion", llm=ScriptedModel([REFLECTION]), embedder="hashing") as memory,
     openai.OpenAI(api_key="none", base_url=f"http://127.0.0.1:{server.server_port}/v1") as plain,
 ):
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    memory.forget(everything=True)  # so that the example can be run again; leave this out in an agent of yours
     client = remembering(memory, plain, check=lambda task, answer: answer == "refused")
     print("monday: ", run(client, "refund order 17"))
     print("learned:", memory.learn().lessons[0].text)
     print("tuesday:", run(client, "refund order 17"))
-server.shutdown()
-server.server_close()
+    server.shutdown()

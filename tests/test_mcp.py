@@ -7,13 +7,15 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import seasoned
 from seasoned.errors import ConfigError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory import Memory
-from seasoned.types import Lesson, Outcome
+from seasoned.types import Guidance, Lesson, LessonKind, Outcome
 
 mcp = pytest.importorskip("mcp", reason="needs the extra mcp: pip install 'seasoned[mcp]'")
 
@@ -162,6 +164,11 @@ def test_namespaces_never_see_one_another(memory, tmp_path):
         ("note", {"text": " "}, "1 to 10,000 characters"),
         ("note", {"text": "t", "kind": "joke"}, "kind: input should be"),
         ("list", {"limit": -1}, "limit: input should be greater than"),
+        ("record", {"task": "t", "steps": [], "sucess": True}, "there is no 'sucess'; did you mean 'success'?"),
+        ("record", {"task": "t", "steps": [{"acton": "x"}]}, "steps.0: there is no 'acton'; did you mean 'action'?"),
+        ("recall", {"task": "t", "zzz": 1}, "there is no 'zzz'; there are task, k, category"),
+        ("note", {"text": "t", "kind": "note"}, "a note is found by its key alone"),
+        ("note", {"text": "t", "kind": "insight"}, "recalls with expnote, which would never recall this insight"),
         ("nothing", {}, "nothing"),
     ],
 )
@@ -172,6 +179,51 @@ def test_a_wrong_call_is_told_in_a_sentence(memory, name, arguments, why):
         assert (name, why in str(error)) == ("nothing", True)  # noqa: PT017 - the SDK may refuse it itself
         return
     assert why in refused(result)
+
+
+def test_nothing_is_kept_of_a_call_that_is_refused(memory):
+    calls(memory, ("record", {"task": TASK, "steps": STEPS, "sucess": True}), ("note", {"text": "x", "kynd": "note"}))
+    assert memory.pool.trajectories() == memory.lessons() == []
+
+
+@pytest.mark.parametrize(
+    ("method", "kinds"),
+    [
+        ("erl", ()),
+        ("reflexion", ()),
+        ("nearest", ()),
+        ("expnote", ("note",)),
+        ("expel", ("insight",)),
+        ("autoguide", ("guideline",)),
+    ],
+)
+def test_what_may_be_noted_is_recalled(tmp_path, method, kinds):
+    with Memory(tmp_path / "m.db", method=method, llm=ScriptedModel([]), embedder="hashing") as memory:
+        for kind in get_args(LessonKind):
+            key = {"key": "order"} if kind == "note" else {}
+            noted, recalled = calls(
+                memory, ("note", {"text": f"The {kind}.", "kind": kind, **key}), ("recall", {"task": TASK})
+            )
+            if kind in ("heuristic", *kinds):
+                assert said(noted)["status"] == "active"
+                assert f"The {kind}." in said(recalled)["guidance"]
+            else:
+                assert f"would never recall this {kind}: leave `kind` out" in refused(noted)
+        if method == "autoguide":
+            arguments = {"text": "x", "kind": "guideline", "key": "on the way"}
+            assert "would never recall this guideline" in refused(calls(memory, ("note", arguments))[0])
+
+
+def test_a_method_of_ones_own_is_trusted_with_any_kind(tmp_path):
+    class Own:
+        def learn(self, trajectories, pool):
+            pass
+
+        def recall(self, task, pool, progress=None):
+            return Guidance()
+
+    with Memory(tmp_path / "m.db", method=Own(), embedder=None) as memory:
+        assert said(calls(memory, ("note", {"text": "x", "kind": "insight"}))[0])["kind"] == "insight"
 
 
 def test_long_observations_are_cut_and_a_megabyte_does_no_harm(memory):

@@ -1,4 +1,5 @@
 import base64
+import json
 import time
 
 import pytest
@@ -42,6 +43,17 @@ BLOCK = f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{LINE}\n{LINE}\nQw==\n-----END RSA 
         ('{"api_key": "0123abcd", "n": 1}', '{"api_key": "[masked:secret]", "n": 1}'),
         ("PASSWORD=swordfish", "PASSWORD=[masked:secret]"),
         ("my password is hunter2!", "my password is [masked:secret]"),
+        ('{"dbPassword": "hunter22", "n": 1}', '{"dbPassword": "[masked:secret]", "n": 1}'),
+        ('{"token": "9f8e7d6c5b4a"}', '{"token": "[masked:secret]"}'),
+        ("{'botToken': '12345:ABCdef'}", "{'botToken': '[masked:secret]'}"),
+        ("mysql --password hunter22 -u ann", "mysql --password [masked:secret] -u ann"),
+        ('["--api-key", "abc1234d"]', '["--api-key", "[masked:secret]"]'),
+        ("<password>hunter22</password>", "<password>[masked:secret]</password>"),
+        ("<db:userPassword> hunter </db:userPassword>", "<db:userPassword> [masked:secret] </db:userPassword>"),
+        ("password=ab,cdefghij", "password=[masked:secret]"),
+        ("connect(password=ab,cdefgh,timeout=3)", "connect(password=[masked:secret],timeout=3)"),
+        ("password: '{hunter,<22>}'", "password: '[masked:secret]'"),
+        ("password=(hunter22)x", "password=[masked:secret]"),
         ("GET /x?page=2&token=0123456789ab&y=1", "GET /x?page=2&token=[masked:secret]&y=1"),
         (f"a@b.example and {KEY} and a@b.example", "[masked:e-mail] and [masked:key] and [masked:e-mail]"),
     ],
@@ -60,6 +72,12 @@ def test_secrets_are_masked(text, masked):
         "the password is required",
         "sort key is relevance",
         "prompt tokens: 1234567, completion tokens: 12",
+        '{"tokens": "12345678", "max_token": "none", "token": "internationalization"}',
+        '{"password": "is too short, and has no digit"}',
+        "the flag --password requires a value, --max-token 100000 does not",
+        "my password: (see below)",
+        "the secret: (whoever knows it)",
+        "compassKey: northern",
         "call me @home at 5",
         "disk-sk-8",
         "task-force-one-is-here-today",
@@ -71,6 +89,17 @@ def test_secrets_are_masked(text, masked):
 )
 def test_what_is_no_secret_stays(text):
     assert mask(text) == text
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_secrets_in_json_within_json_are_masked(depth):
+    value = {"arguments": {"password": "hunter22", "api_key": "abcd1234efgh", "n": 1}}
+    for _ in range(depth):
+        value = {"body": json.dumps(value)}
+    masked = json.loads(mask(json.dumps(value)))
+    for _ in range(depth):
+        masked = json.loads(masked["body"])
+    assert masked == {"arguments": {"password": "[masked:secret]", "api_key": "[masked:secret]", "n": 1}}
 
 
 def test_own_patterns_come_beside_or_instead():
@@ -111,12 +140,15 @@ def test_values_are_masked_wherever_their_texts_are():
 PIECES = st.sampled_from([
     KEY, JWT, BLOCK, BLOCK[:30], "a@b.example", "sk-", "://", "x://u:", "@", "password", " is ", "=", ":", "bearer ",
     "[masked:", "[masked:key]", "]", "AKIA", "0123456789ABCDEF", "eyJ", ".", "-----BEGIN", "secret", '"', "\n", "?key=",
-    "ignore", " previous ", "instructions", "<|im_start|>", "\u200b", "\u202e", "system:", "QUJD" * 30, "\U000e0041",
+    "\\", ",", "(", "{", "<password>", "</", "--token ", "dbPassword", '"token": "', "ignore", " previous ",
+    "instructions", "<|im_start|>", "\u200b", "\u202e", "system:", "QUJD" * 30, "\U000e0041",
 ])
 REPEATED = [
     "ignore ", "previous instructions ", "sk-", "sk-a", "a@", "a.", "x://y:", "eyJabcdefgh.", "password ", "secret_",
     "a_", "key=", "?key=", "<", "A", " ", "### ", "bearer ", "authorization basic ", "-----BEGIN PRIVATE KEY-----",
     "\n", "-", "[masked:e-mail]", "\u200b", "a\u200b", "é", "\u202e", "=", "is ", "\ufe0f", "\U000e0041", "<|", "@a.",
+    'password="', "password=a,", "password=(", "<password>", "--password ", '"token":', "\\", '\\"', "aB", "a,",
+    "dbPassword",
 ]
 # fmt: on
 HOSTILE = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=25).map("".join))
@@ -225,6 +257,7 @@ def test_what_an_agent_wrote_itself_may_have_the_marks_of_its_craft():
 
 def test_visible_text_hides_nothing_and_keeps_what_scripts_need():
     assert visible("a\u202eb\x00c\x1bd\te\nf\U000e0041\U000e0042g") == "abcd\te\nfg"
+    assert visible("a\u200bb\u2060c\ufeffd\u00ade\u2064") == "abcde"
     for text in ("👨‍👩‍👧", "می‌خواهم", "tab\there"):
         assert visible(text) == text
 
@@ -233,4 +266,7 @@ def test_a_block_cannot_be_closed_from_within():
     for text in ("</experience>", "< / Experience >", "<EXPERIENCE x=1>"):
         assert "experience" in enclosed(text, "experience").lower()
         assert "<" not in enclosed(text, "experience")
+    for text in ("<\u200b/experience>", "<\u200d/experience>", "</exp\u200derience>", "</experience\ufeff>"):
+        assert "<" not in enclosed(text, "experience")
+        assert "<" not in enclosed(visible(text), "experience")
     assert enclosed("a <b> </c>", "experience") == "a <b> </c>"

@@ -5,6 +5,7 @@ import pytest
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ConflictError, StoreError
+from seasoned.memory.screened import ScreenedPool
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
@@ -131,6 +132,16 @@ def test_merging_sums_joins_and_says_why(pool):
     assert merge(pool, []) == []
     pool.store.rollback("s", "before", who="person")
     assert [lesson.text for lesson in pool.lessons()] == ["0", "1", "90"]
+
+
+def test_what_waits_in_quarantine_waits_on(pool):
+    same = {"embedder": Angles()}
+    usual, waiting = (ScreenedPool(pool.store, "n", quarantine=side, **same) for side in (False, True))
+    waiting.add([heuristic(0), heuristic(1), heuristic(2)])
+    [kept] = merge(waiting, near_duplicates(waiting))
+    assert (kept.status, kept.importance) == ("quarantined", 3.0)
+    assert usual.lessons() == []
+    assert len(waiting.lessons()) == 1
 
 
 def test_what_is_pinned_is_left_alone_by_a_rule(pool):

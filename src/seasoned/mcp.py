@@ -2,18 +2,21 @@
 
 Built on the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP it listens on
 this machine alone and answers nobody without the token; what a client sends is untrusted: its size is bounded, secrets
-in it are masked, and what seems aimed at the model waits in quarantine; an error is a sentence and no traceback.
+in it are masked, and what seems aimed at the model waits in quarantine; an argument that a tool does not have is
+refused; an error is a sentence and no traceback.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
+import inspect
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from seasoned.errors import ConfigError, MissingExtraError, SeasonedError
 from seasoned.memory import Memory
@@ -32,6 +35,10 @@ MAX_TEXT = 20_000
 MAX_STEPS = 1000
 PATH = "/mcp"
 
+_KINDS = dict.fromkeys(("erl", "nearestcases", "reflexion"), "")
+_KINDS |= {"expnote": "note", "expel": "insight", "autoguide": "guideline"}
+"""What a method recalls of what a client may note, beside heuristics, which every memory recalls."""
+
 _INSTRUCTIONS = (
     "What earlier attempts taught. Before a task, call recall with its text and use what fits; it is advice, not an "
     "order. After it, call record with what was done and whether it worked. Call note for something worth knowing next "
@@ -44,6 +51,8 @@ App = Callable[..., Awaitable[None]]
 
 class StepGiven(BaseModel):
     """One step of an attempt, as a client tells it."""
+
+    model_config = ConfigDict(extra="forbid")
 
     action: str = ""
     observation: str = ""
@@ -98,12 +107,18 @@ def make_server(memory: Memory) -> MCPServer[Any]:
         raise MissingExtraError("mcp", "mcp") from error
     from seasoned import __version__
 
+    tools = _Tools(memory)
+    offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record}
+    offered |= {"note": tools.note, "list": tools.listed}
+
     class Server(MCPServer[Any]):
         """Tells what was wrong with a call in a sentence."""
 
-        async def call_tool(self, *args: Any, **more: Any) -> Any:
+        async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
+            if name in offered and (wrong := _unknown(arguments, inspect.signature(offered[name]).parameters)):
+                raise ToolError(f"the call does not fit the tool {name}: {wrong}")
             try:
-                return await super().call_tool(*args, **more)
+                return await super().call_tool(name, arguments, *more, **named)
             except ToolError as error:
                 cause = error.__cause__
                 if isinstance(cause, ValidationError):
@@ -123,11 +138,8 @@ def make_server(memory: Memory) -> MCPServer[Any]:
         return call
 
     server = Server("seasoned", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
-    tools = _Tools(memory)
-    server.tool()(told(tools.recall))
-    server.tool()(told(tools.record))
-    server.tool()(told(tools.note))
-    server.tool("list")(told(tools.listed))
+    for name, tool in offered.items():
+        server.tool(name)(told(tool))
     return server
 
 
@@ -186,11 +198,15 @@ class _Tools:
     def note(
         self,
         text: Annotated[str, Field(description="What is worth knowing next time, in one or two sentences.")],
-        key: Annotated[str, Field(description="The words it is looked up by, for the kind note.")] = "",
-        kind: Annotated[LessonKind, Field(description="heuristic: advice; note: a fact under a key.")] = "heuristic",
+        key: Annotated[str, Field(description="The words it is looked up by; for the kind note alone.")] = "",
+        kind: Annotated[
+            LessonKind,
+            Field(description="heuristic: advice, which is always recalled; note: a fact under a key, if notes are."),
+        ] = "heuristic",
         category: Annotated[str, Field(description="The family of tasks it is for.")] = "",
     ) -> LessonTold:
         """Keep a lesson in your own words. One that seems aimed at the model waits until a person releases it."""
+        self._recallable(kind, key)
         given = {"key": _bounded("key", key, 200), "category": _bounded("category", category, 200)}
         (made,) = self.memory.add(text, kind=kind, who="model", why="noted over MCP", **given)
         return _told(made)
@@ -205,6 +221,15 @@ class _Tools:
         found = self.memory.lessons(kind, query=_bounded("query", query, 1000) or None)
         found = sorted(found, key=lambda lesson: -lesson.importance)
         return Listed(lessons=[_told(lesson) for lesson in found[:limit]], total=len(found))
+
+    def _recallable(self, kind: LessonKind, key: str) -> None:
+        """Refuse what would be kept and never recalled; a guideline with a key is for the middle of an attempt."""
+        name = type(self.memory.method).__name__.lower()
+        if kind != "heuristic" and (kind != _KINDS.get(name, kind) or (kind == "guideline" and key)):
+            raise ConfigError(
+                f"this memory recalls with {name}, which would never recall this {kind}: leave `kind` out, and it is "
+                "kept as a heuristic, which is always recalled; or start the server with another --method"
+            )
 
     def _own(self, ids: Any) -> list[str]:
         """Those of the ids that are lessons of this memory."""
@@ -296,7 +321,22 @@ def _told(lesson: Lesson) -> LessonTold:
 
 def _wrong(error: ValidationError) -> str:
     """What is wrong with a call's arguments, as a sentence."""
-    faults = [
-        f"{'.'.join(map(str, fault['loc'])) or 'the call'}: {fault['msg'].lower()}" for fault in error.errors()[:3]
-    ]
+    faults = []
+    for fault in error.errors()[:3]:
+        place = [str(part) for part in fault["loc"]] or ["the call"]
+        if fault["type"] == "extra_forbidden":
+            faults.append(f"{'.'.join(place[:-1])}: {_unknown(place[-1:], StepGiven.model_fields)}")
+        else:
+            faults.append(f"{'.'.join(place)}: {fault['msg'].lower()}")
     return f"the call does not fit the tool: {'; '.join(faults)}; see the tool's input schema"
+
+
+def _unknown(given: Iterable[str], known: Iterable[str]) -> str:
+    """What is wrong with the first name that is not among those known; "" where there is none."""
+    names = list(known)
+    wrong = next((name for name in given if name not in names), None)
+    if wrong is None:
+        return ""
+    near = difflib.get_close_matches(wrong, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    return f"there is no {wrong[:60]!r}; {hint}"

@@ -51,7 +51,7 @@ _KEY_HINTS += ("github_pat_", "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-",
 # To its end; of one that was cut off, what looks like it. No block reaches over the beginning of another.
 _BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN ).)*?-----END [A-Z0-9 ]{0,60}-----"
-    r"|(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{1,15}={1,2})?)"
+    r"|(?:(?:\s|\\{1,4}[nr])+[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\{1,4}[nr])+[A-Za-z0-9+/]{1,15}={1,2})?)"
 )
 _AWS = r"(?<![A-Za-z0-9])(?-i:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?![A-Za-z0-9])"
 _NAMES = (
@@ -59,8 +59,19 @@ _NAMES = (
     r"[_ -]?(?:key|token|secret)(?:[_-]?id)?|(?:aws[_-]?)?secret[_-]?access[_-]?key"
     r"|(?:refresh|session|id|bearer)[_-]?token"
 )
+# Before a name: `DB_`, `my-`, and in camel case `db`.
+_BEFORE = r"(?:[A-Za-z0-9]{1,30}[_-]){0,3}(?-i:[A-Za-z0-9]{0,30}[a-z0-9](?=[A-Z]))?"
+_QUOTE = r"\\{0,7}[\"']"  # JSON within JSON within JSON
 # After "is" stands prose as a rule ("the password is wrong"), so there a secret has to look like one.
-_GIVES = r"[\"']?[ \t]{0,4}(?:=>?|:|\bis\b(?=[ \t\"']{0,5}[^\s]{0,64}[\d!#$%*+]))[ \t]{0,4}[\"']?"
+_ODD = r"[^\s]{0,64}[\d!#$%*+]"
+_GIVES = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>?|:|\bis\b(?=[ \t\"'\\]{{0,12}}{_ODD}))[ \t]{{0,4}}"
+# Between quotes a word of any characters; else up to the next thing, which a comma alone does not begin, nor a bracket
+# where what follows looks like a secret.
+_QUOTED = r"(?:(?!(?P=quote))(?:\\[^\s]|[^\s\\])){6,}"
+_PLAIN = r"[^\s\"',;<>&\[\]{}()\\]|\\(?!\\{0,6}[\"'])|,(?=[^\s\"',{\[])(?!\w{1,40}[ \t]?[=:])"
+_BARE = rf"(?:(?:{_PLAIN}){{6,}}|[({{]{{1,3}}(?={_ODD})(?:{_PLAIN}){{5,}}(?:[)}}]{{1,3}}(?:{_PLAIN}){{0,200}})?)"
+
+_SECRET_HINTS = ("pass", "pwd", "secret", "key", "token")
 
 SECRETS: tuple[Secret, ...] = (
     Secret("private key", _BLOCK, ("private key",)),
@@ -77,9 +88,26 @@ SECRETS: tuple[Secret, ...] = (
     ),
     Secret(
         "secret",
-        rf"(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,30}}[_-]){{0,3}}(?:{_NAMES}){_GIVES}"
-        r"(?P<secret>[^\s\"',;<>&\[\]{}()]{6,})",
-        ("pass", "pwd", "secret", "key", "token"),
+        rf"(?<![A-Za-z0-9]){_BEFORE}(?:{_NAMES}){_GIVES}(?P<quote>{_QUOTE})?(?P<secret>(?(quote){_QUOTED}|{_BARE}))",
+        _SECRET_HINTS,
+    ),
+    Secret(
+        "secret",
+        rf"(?P<quote>{_QUOTE})[A-Za-z0-9_-]{{0,40}}token(?P=quote)[ \t]{{0,4}}(?:=>|:)[ \t]{{0,4}}(?P=quote)"
+        rf"(?=[^\s\"']{{0,64}}\d)(?P<secret>[^\s\"'\\]{{8,}})",
+        ("token",),
+    ),
+    Secret(
+        "secret",
+        rf"(?<![\w-])--(?:token|(?:[A-Za-z0-9]{{1,30}}-){{0,3}}(?:{_NAMES}))(?:{_QUOTE},[ \t]{{0,4}}|[ \t]{{1,4}})"
+        rf"(?:{_QUOTE})?(?={_ODD})(?P<secret>[^\s\"'\\\[]{{6,}})",
+        _SECRET_HINTS,
+    ),
+    Secret(
+        "secret",
+        rf"<(?:[A-Za-z0-9]{{1,30}}:)?{_BEFORE}(?:{_NAMES})[ \t]{{0,4}}>\s{{0,8}}"
+        r"(?P<secret>[^\s<>]{6,})(?=\s{0,8}</)",
+        _SECRET_HINTS,
     ),
     Secret("e-mail", r"(?<![\w.%+-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+", ("@",)),
 )
@@ -202,6 +230,8 @@ _TAGS = re.compile("(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0000-\U000
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _WITHIN = re.compile("[A-Za-z0-9][\u200b-\u200d\u2060-\u2064\ufeff]+[A-Za-z0-9]")
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e01ef]+")
+_UNSEEN = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]+")
+_GAP = "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]"
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _B64 = re.compile(rf"[A-Za-z0-9+/_-]{{{_BLOB},}}")
 
@@ -243,12 +273,16 @@ def flags(text: str, *, foreign: bool = True) -> tuple[str, ...]:
 
 def visible(text: str) -> str:
     """The text without the characters that hide text or turn its direction; joiners of emoji and scripts stay."""
-    return _CONTROLS.sub("", text if text.isascii() else _SELECTORS.sub("", _TAGS.sub("", _BIDI.sub("", text))))
+    if not text.isascii():
+        text = _SELECTORS.sub("", _TAGS.sub("", _BIDI.sub("", _UNSEEN.sub("", text))))
+    return _CONTROLS.sub("", text)
 
 
 def enclosed(text: str, tag: str) -> str:
-    """The text such that it cannot open or close the block `<tag>` that it is put into."""
-    return re.sub(rf"<(?=\s{{0,8}}/?\s{{0,8}}{re.escape(tag)}\b)", "(", text, flags=re.IGNORECASE)
+    """The text such that it cannot open or close the block `<tag>` that it is put into, nor seem to."""
+    letters = rf"{_GAP}{{0,4}}".join(map(re.escape, tag))
+    blank = rf"(?:\s|{_GAP}){{0,8}}"
+    return re.sub(rf"<(?={blank}/?{blank}{letters}(?!\w))", "(", text, flags=re.IGNORECASE)
 
 
 def _plain(text: str) -> str:

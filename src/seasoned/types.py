@@ -129,7 +129,8 @@ class Outcome(_Frozen):
 class Trajectory(_Frozen):
     """The record of one attempt at one task.
 
-    `messages` is the whole conversation as the model saw it, last reply included. `guidance` is the text that was in
+    `messages` is the conversation as the model saw it last, last reply included; where demonstrations were exchanged
+    on the way, `meta["demonstrations"]` says which stood there from which step on. `guidance` is the text that was in
     force, `lesson_ids` and `demonstration_ids` where it came from.
     """
 

@@ -101,7 +101,10 @@ def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", w
     with pool.store.transaction():
         by_why: dict[str, list[Lesson]] = {}
         for lesson, reason in fresh:
-            by_why.setdefault(reason, []).append(lesson)
+            # What waits in quarantine is shown as active by the pool of those that do, and waits on.
+            stored = pool.store.get_lesson(lesson.id) if lesson.status == "active" else None
+            status = stored.status if stored is not None else lesson.status
+            by_why.setdefault(reason, []).append(lesson.model_copy(update={"status": status}))
         for reason, lessons in by_why.items():
             pool.store.update_lessons(lessons, who=who, why=reason)
         return [lesson for lesson in map(pool.store.get_lesson, kept) if lesson is not None]
@@ -134,7 +137,10 @@ def cap(
         StoreError: when the pool is read-only.
     """
     if (lessons is None and tokens is None) or min(lessons or 0, tokens or 0) < 0:
-        raise ConfigError("a cap is a number of lessons or of tokens, 0 or more: cap(pool, lessons=1000)")
+        raise ConfigError(
+            "a cap is a number of lessons or of tokens, 0 or more: cap(pool, lessons=1000), or on the command line "
+            "`seasoned lessons cap --lessons 1000`"
+        )
     pool.writable()
     ranked = sorted(pool.lessons(kind), key=lambda x: (*_worth(x), x.updated), reverse=True)
     count = room = 0

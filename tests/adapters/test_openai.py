@@ -152,6 +152,52 @@ def test_two_at_a_time_do_not_mix(memory, kept, client, play):
     assert {t.task: t.outcome.answer for t in kept()} == {"refund order 17": "seventeen", "refund order 18": "eighteen"}
 
 
+@pytest.mark.parametrize("shortened", [False, True])
+def test_two_whose_calls_have_the_same_name_do_not_mix(memory, kept, client, play, shortened):
+    other = {"role": "user", "content": "refund order 18"}
+    for text in (None, None, "done 17", "done 18"):
+        play.says(text, *([] if text else [CALL]))
+    mine = remembering(memory, client)
+    asked = {ASK["content"]: [ASK], other["content"]: [{"role": "system", "content": "now 12:00"}, other]}
+    for messages in asked.values():
+        messages.append(mine.chat.completions.create(model="m", messages=messages).choices[0].message)
+    for task, messages in asked.items():
+        result = {**FOUND, "content": f"found for {task}"}
+        told = [m if isinstance(m, dict) else {**m.model_dump(exclude_none=True), "content": "..."} for m in messages]
+        told = told if shortened else messages
+        mine.chat.completions.create(model="m", messages=[*told, result])
+    found = {t.task: t for t in kept()}
+    assert {task: t.outcome.answer for task, t in found.items()} == {
+        "refund order 17": "done 17",
+        "refund order 18": "done 18",
+    }
+    assert all(t.steps[-2].observation == f"found for {task}" for task, t in found.items())
+
+
+def test_a_conversation_that_began_elsewhere_is_a_run_of_its_own(memory, kept, client, play):
+    play.says(None, CALL)
+    play.says("eighteen")
+    mine = remembering(memory, client)
+    message = mine.chat.completions.create(model="m", messages=[ASK]).choices[0].message
+    mine.chat.completions.create(model="m", messages=[{"role": "user", "content": "refund order 18"}, message, FOUND])
+    assert [(t.task, t.outcome.answer) for t in kept()] == [("refund order 18", "eighteen")]
+
+
+def test_a_server_that_remembers_tells_which_run_goes_on(memory, kept, client, play):
+    for name in ("r1", "r2"):
+        play.responds(None, CALL)
+        play.turns[-1]["id"] = name
+    play.responds("done 18")
+    play.responds("done 17")
+    mine = remembering(memory, client)
+    output = {"type": "function_call_output", "call_id": "call-1", "output": "shipped"}
+    for task in ("refund order 17", "refund order 18"):
+        mine.responses.create(model="m", input=task)
+    for name in ("r2", "r1"):
+        mine.responses.create(model="m", input=[output], previous_response_id=name)
+    assert {t.task: t.outcome.answer for t in kept()} == {"refund order 17": "done 17", "refund order 18": "done 18"}
+
+
 def test_what_waits_for_ever_is_kept_in_the_end(memory, kept, client, play, monkeypatch):
     monkeypatch.setattr(adapter, "MAX_OPEN", 1)
     for name in ("a", "b"):

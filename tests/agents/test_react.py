@@ -91,6 +91,8 @@ def test_a_thought_is_no_step_but_three_in_a_row_are():
     made = react.run(TASK, Corridor(), Guidance())
     assert [s.action for s in made.steps] == ["open 1", "N/A", "open 3"]
     assert made.steps[1].observation == THINKING_ONLY
+    # What was thought before an action is in the record of its step.
+    assert [s.thought for s in made.steps] == ["a b", "c d e", ""]
 
 
 def test_what_is_no_action_is_told_so():
@@ -111,6 +113,41 @@ def test_the_same_action_with_the_same_answer_again_and_again_is_a_loop():
     made = act.run(TASK, Corridor(), Guidance())
     assert made.outcome.reason == "loop"
     assert len(made.steps) < 9
+
+
+def test_when_an_attempt_is_ended_early_can_be_set():
+    _, act = agent(["open 1", "look", "open 2"], style="act", repeats=None, max_actions=2)
+    made = act.run(TASK, Corridor(), Guidance())
+    assert (made.outcome.reason, len(made.steps)) == ("step_limit", 2)
+
+    class Changing(Corridor):
+        def step(self, action):
+            self.opened.append(action)
+            return f"Step {len(self.opened)}.", 0.0, False, False, {}
+
+    for same_observation, reason in ((True, "step_limit"), (False, "loop")):
+        _, act = agent(["look"] * 5, style="act", repeats=2, max_steps=5, same_observation=same_observation)
+        assert act.run(TASK, Changing(), Guidance()).outcome.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("info", "truncated", "outcome"),
+    [
+        ({"success": None, "answer": "7"}, False, (None, "answered", None)),
+        ({"success": None}, False, (None, "halted", None)),
+        ({"success": None}, True, (None, "step_limit", None)),
+        ({}, False, (False, "halted", 0.0)),
+        ({}, True, (False, "step_limit", 0.0)),
+        ({"success": False, "answer": "7"}, False, (False, "answered", 0.0)),
+    ],
+)
+def test_what_the_environment_does_not_know_is_no_failure(info, truncated, outcome):
+    class Judge(Corridor):
+        def step(self, action):
+            return "It is over.", 0.0, not truncated, truncated, info
+
+    made = agent(["open 1"], style="act")[1].run(TASK, Judge(), Guidance())
+    assert (made.outcome.success, made.outcome.reason, made.outcome.reward) == outcome
 
 
 def test_choose_is_held_to_what_follows_from_the_observations():
@@ -154,6 +191,16 @@ def test_demonstrations_that_fit_better_on_the_way_take_the_first_ones_place():
     assert "New task.\n\nFind the cellar." in second
     assert second[-3:] == ["New task.\n\nFind the door that leads out.", "open 1", "Door 1 is open."]
     assert made.demonstration_ids == ("tra-1",)
+    # The conversation has the last ones in front of the task; the record says which were there before.
+    assert made.meta["demonstrations"] == [{"from": 0, "ids": ["manual-1"]}, {"from": 1, "ids": ["tra-1"]}]
+
+
+def test_demonstrations_that_stay_the_same_are_not_exchanged():
+    own = WORKED.model_copy(update={"id": "tra-1"})
+    _, act = agent(["open 1", "open 3"], style="act", asks=True)
+    made = act.run(TASK, Corridor(), Guidance(demonstrations=(own,)), lambda progress: Guidance(demonstrations=(own,)))
+    assert made.outcome.success is True
+    assert "demonstrations" not in made.meta
 
 
 @pytest.mark.parametrize("shots", [0, 1])

@@ -15,7 +15,7 @@ import pytest
 import seasoned
 from seasoned.cli import main
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.runner import experiment
+from seasoned.runner import experiment, models
 
 RECIPE = """
 name = "small"
@@ -76,7 +76,8 @@ def model(apprentice, monkeypatch):
     def opened(settings):
         yield made
 
-    monkeypatch.setattr(experiment, "open_llm", opened)
+    for module in (experiment, models):
+        monkeypatch.setattr(module, "open_llm", opened)
     return made
 
 

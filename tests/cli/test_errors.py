@@ -37,7 +37,7 @@ def sentence(done, *says):
         (["run", "small.toml", "-c", "embedder=none-such", "-c", 'conditions=["nearest"]'], ["none-such"]),
         (["run", "small.toml", "-c", "folds=500"], ["folds"]),
         (["runs", "show", "none"], ["no run 'none'"]),
-        (["lessons", "list"], ["no store at seasoned.db yet"]),
+        (["lessons", "list"], ["no store at seasoned.db yet: a run, `seasoned import` or `Memory` makes one"]),
         (["lessons", "import", "none.jsonl"], ["none.jsonl cannot be read"]),
         (["recall", "text"], ["no store at seasoned.db yet"]),
     ],
@@ -74,6 +74,7 @@ def test_no_key(cli, folder):
     sentence(done, "OPENAI_API_KEY")
     assert len(done.err.strip().splitlines()) == 1
     assert not (folder / "runs").exists()
+    assert not (folder / "seasoned.db").exists()
 
 
 def test_a_wrong_key_is_a_sentence_without_the_key(cli, server, monkeypatch):

@@ -3,7 +3,7 @@
 import sys
 
 import seasoned.mcp
-from seasoned.cli import mcp as command
+from seasoned.cli.shared import default_embedder
 
 
 def test_the_memory_that_is_served(cli, monkeypatch):
@@ -51,4 +51,4 @@ def test_without_the_sdk_it_says_what_to_install(cli, monkeypatch):
 
 def test_without_static_vectors_hashing_does(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert command._embedder() == "hashing"
+    assert default_embedder() == "hashing"

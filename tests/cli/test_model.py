@@ -1,12 +1,15 @@
 """`seasoned model` and `seasoned doctor`, without any model's file."""
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from seasoned.cli import model as command
 from seasoned.llm import modelfile
 from seasoned.store.sql import Store
-from seasoned.types import Reply
+from seasoned.types import Lesson, Reply
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +61,8 @@ def test_an_unknown_model(cli, verb):
 def test_doctor(cli, model):
     found = cli("doctor", "--json")
     assert (found.code, found.json["ok"]) == (0, True)
-    assert {"python", "model", "store", "runs"} <= {check["name"] for check in found.json["checks"]}
+    named = {check["name"] for check in found.json["checks"]}
+    assert {"python", "model", "store", "runs", "scipy", "starlette", "mcp", "langgraph", "bm25s"} <= named
     cli("run", "small.toml", "-q")
     text = cli("doctor").out
     assert "seasoned.db is sound" in text
@@ -83,18 +87,50 @@ def test_doctor_looks_at_the_store_that_is_named(cli):
 
 def test_doctor_repairs_a_store_when_it_is_asked(cli, folder):
     with Store("own.db") as store:
-        store.journal_put("s", "k", Reply(text="r"))
+        for key in "km":
+            store.journal_put("s", key, Reply(text="r"))
         with store._write() as connection:
             connection.exec_driver_sql("UPDATE journal SET body = ''")
     found = cli("doctor", "--store", "own.db")
     assert found.code == 1
-    assert "FAIL store        the journalled reply k of 's' is in the store but cannot be read" in found.out
+    lines = found.out.splitlines()
+    place = lines.index(
+        "FAIL store                 2 problems: `seasoned doctor --repair --store own.db` mends what can be mended"
+    )
+    assert lines[place + 1].strip().startswith("the journalled reply k of 's' is in the store but cannot be read")
+    assert lines[place + 2].strip().startswith("the journalled reply m of 's' is in the store but cannot be read")
     mended = cli("doctor", "--store", "own.db", "--repair")
     assert mended.code == 0
-    assert "ok   repair       a copy of the store as it was lies at" in mended.out
-    assert "ok   repair       the journalled reply k of 's' could not be read and was removed" in mended.out
+    assert "ok   repair                a copy of the store as it was lies at" in mended.out
+    assert "ok   repair                the journalled reply k of 's' could not be read and was removed" in mended.out
     assert "own.db is sound" in mended.out
     assert len(list(folder.glob("own.db.before-repair-*"))) == 1
     assert "nothing to mend" in cli("doctor", "--store", "own.db", "--repair").out
     missing = cli("doctor", "--store", "none.db", "--repair")
-    assert (missing.code, "FAIL repair       there is no store at none.db" in missing.out) == (1, True)
+    assert (missing.code, "FAIL repair                there is no store at none.db" in missing.out) == (1, True)
+
+
+def test_a_damaged_lesson_is_mended_from_its_history_or_named(cli):
+    with Store("own.db") as store:
+        store.add_lessons("s", [Lesson(id=f"les-{n}", kind="note", key="k", text=n) for n in "12"], who="model")
+        with store._write() as connection:
+            connection.exec_driver_sql("UPDATE lessons SET body = '{'")
+            connection.exec_driver_sql("UPDATE lesson_history SET body = '{' WHERE lesson_id = 'les-2'")
+    shown = cli("lessons", "list", "--store", "own.db")
+    assert shown.code == 1
+    assert "the lesson les-1 is in the store but cannot be read (Invalid JSON: EOF" in shown.err
+    assert "`seasoned doctor --repair --store FILE` mends what can be mended" in shown.err
+    mended = cli("doctor", "--store", "own.db", "--repair")
+    assert mended.code == 1
+    assert "the lesson les-1 could not be read and is again as its version 1 was" in mended.out
+    assert "2 problems: what is left cannot be mended: bring back a copy" in mended.out
+    assert "1" in cli("lessons", "show", "les-1", "--store", "own.db").out
+
+
+def test_extras_are_those_of_the_project():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    assert set(command._EXTRAS) == set(extras) - {"dev"}
+    for extra, libraries in command._EXTRAS.items():
+        named = {re.split(r"[\[<>=;~ ]", one)[0] for one in extras[extra]}
+        assert set(libraries) <= named

@@ -47,6 +47,33 @@ def test_compare(cli, two):
     assert "ExpNote" in text
 
 
+def test_runs_of_one_name_are_told_apart_in_a_narrow_terminal(cli, model, monkeypatch):
+    made = [Path(cli("run", "small.toml", "--json", "-q").json["path"]).name for _ in range(2)]
+    monkeypatch.setenv("COLUMNS", "80")
+    text = cli("runs", "compare", *made).out
+    lines = [line for line in text.splitlines() if "ExpNote" in line]
+    assert [line.split()[0] for line in lines] == [name.partition("-")[2] for name in made]
+    assert all("[" in line and "%" in line for line in lines)
+    assert "Left out of this narrow terminal: model, " in text
+    assert cli("runs", "path", lines[0].split()[0]).code == 0
+
+
+def test_one_run_alone_is_not_compared(cli, two):
+    done = cli("runs", "compare", "one")
+    assert (done.code, done.out) == (1, "")
+    assert "expected two runs or more to compare, but got one: seasoned runs compare one OTHER" in done.err
+
+
+def test_names_are_shown_as_they_are(cli, folder):
+    for name in ("20310405T101112-[red]x-aaaaaa", "20310405T101113-:smile:-bbbbbb"):
+        (folder / "runs" / name).mkdir(parents=True)
+        (folder / "runs" / name / "config.toml").write_text("")
+    text = cli("runs", "list").out
+    assert "[red]x" in text
+    assert ":smile:" in text
+    assert "no runs in [/b]" in cli("runs", "list", "--runs", "[/b]").out
+
+
 @pytest.mark.parametrize("form", ["name", "part", "path", "here"])
 def test_path_however_a_run_is_named(cli, two, form, monkeypatch):
     whole = two[0].resolve()

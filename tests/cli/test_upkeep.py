@@ -22,15 +22,23 @@ def test_duplicates_are_shown_side_by_side_and_merged_when_asked(cli, ids):
     assert shown.splitlines() == [
         f"{ids[1]}        check the order id",
         f"  {ids[0]}  1.000  check the order id",
-        "1 lessons say what one of 1 others says",
+        "1 lesson says what another says",
     ]
     found = cli("lessons", "duplicates", *HASHING, "--json").json
     assert (found["lessons"], found["merged"], found["groups"][0]["others"][0]["id"]) == (1, 0, ids[0])
-    assert "1 were kept" in cli("lessons", "duplicates", *HASHING, "--merge").out
+    assert "; 1 was kept" in cli("lessons", "duplicates", *HASHING, "--merge").out
     assert [x["id"] for x in cli("lessons", "list", "--status", "active", "--json").json] == ids[1:]
     assert "0 lessons say" in cli("lessons", "duplicates", *HASHING).out
     why = cli("lessons", "show", ids[0], "--json").json["history"][-1]["why"]
     assert why == f"seasoned lessons duplicates --merge: merged into {ids[1]}, which says the same"
+
+
+def test_a_pool_that_is_not_there_is_not_looked_for(cli, ids):
+    for words in (["duplicates", *HASHING], ["cap", "--lessons", "1"], ["snapshot", "x"]):
+        done = cli("lessons", *words, "--scope", "memory/defualt")
+        assert done.code == 1
+        assert "there is no pool 'memory/defualt' in" in done.err
+        assert "; it has memory/default" in done.err
 
 
 def test_long_lists_are_shortened(cli):
@@ -43,12 +51,13 @@ def test_long_lists_are_shortened(cli):
 
 def test_caps_disable_what_is_worth_least(cli, ids):
     done = cli("lessons", "cap", "--lessons", 2)
-    assert done.out.splitlines() == [f"{ids[0]}  check the order id", "1 lessons disabled, 2 active"]
-    assert cli("lessons", "cap", "--tokens", 4).out.splitlines()[-1] == "1 lessons disabled, 1 active"
+    assert done.out.splitlines() == [f"{ids[0]}  check the order id", "1 lesson disabled, 2 active"]
+    assert cli("lessons", "cap", "--tokens", 4).out.splitlines()[-1] == "1 lesson disabled, 1 active"
     assert cli("lessons", "show", ids[2], "--json").json["status"] == "active"
     done = cli("lessons", "cap")
     assert done.code == 1
     assert "a cap is a number of lessons or of tokens" in done.err
+    assert "`seasoned lessons cap --lessons 1000`" in done.err
 
 
 def test_what_cannot_be(cli, ids):

@@ -15,8 +15,9 @@ def ids():
 
 
 def test_there_and_back(cli, ids):
-    done = cli("lessons", "snapshot", "monday", "--why", "it works")
+    done = cli("lessons", "snapshot", "monday", "--why", "it works, password=hunter22")
     assert "monday is the state of memory/default at" in done.out
+    assert "hunter22" not in cli("lessons", "snapshots").out
     assert "2 lessons" in done.out
     cli("lessons", "edit", ids[0], "--text", "grey")
     cli("lessons", "rm", ids[1])

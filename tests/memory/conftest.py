@@ -61,7 +61,7 @@ def opened(path):
     made = []
 
     def open_memory(method=None, **more):
-        made.append(Memory(path, method=method or Diary(), **{"embedder": "hashing", **more}))
+        made.append(Memory(**{"store": path, "method": method or Diary(), "embedder": "hashing", **more}))
         return made[-1]
 
     yield open_memory

@@ -1,3 +1,6 @@
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from seasoned.errors import ConfigError, StoreError
@@ -29,7 +32,7 @@ def test_an_attempt_goes_with_what_it_alone_taught(memory):
     done = memory.forget(shared[0].id)
     assert (done.attempts, done.lessons, done.kept) == (1, 0, (owl.id,))
     assert [t.id for t in memory.pool.trajectories()] == [shared[1].id]
-    assert memory.forget(owl.id, shared[1].id) == (1, 1, ())
+    assert memory.forget(owl.id, shared[1].id) == (1, 1, (), True)
     assert memory.lessons(status=None) == []
 
 
@@ -37,7 +40,7 @@ def test_lessons_go_with_their_history_and_no_snapshot_brings_them_back(memory):
     [lesson] = memory.add(SECRET)
     memory.pool.update(lesson.model_copy(update={"text": "other"}), who="person")
     memory.snapshot("before")
-    assert memory.forget(lesson.id) == (0, 1, ())
+    assert memory.forget(lesson.id) == (0, 1, (), True)
     memory.rollback("before")
     assert memory.lessons(status=None) == []
     assert memory.store.history(lesson.id) == []
@@ -82,3 +85,41 @@ def test_one_says_what(memory):
     for call in ({}, {"everything": True, "ids": ("tra-1",)}):
         with pytest.raises(ConfigError, match="give what is to be forgotten"):
             memory.forget(*call.get("ids", ()), everything=call.get("everything", False))
+
+
+def test_what_an_attempt_was_shown_goes_too(opened, path):
+    memory = opened("nearest")
+    [lesson] = memory.add(f"Say that {SECRET}.")
+    with memory.attempt("find the blue key in the cellar") as attempt:
+        attempt.messages([{"role": "system", "content": attempt.guidance.text}, {"role": "user", "content": "go"}])
+        first = attempt.finish(True, answer="it hangs there")
+    with memory.attempt("find the blue key in the attic") as attempt:
+        second = attempt.finish(True)
+    assert SECRET in first.guidance
+    assert "hangs there" in second.guidance
+    memory.forget(first.id)
+    assert "hangs there" not in memory.store.get_trajectory(second.id).model_dump_json()
+    memory.forget(lesson.id)
+    assert not [f for f in path.parent.iterdir() if SECRET.encode() in f.read_bytes()]
+
+
+def test_a_lesson_whose_history_tells_of_it_is_named(memory):
+    record(memory, "owl", "at night")
+    memory.snapshot("before")
+    told = record(memory, "owl", SECRET)
+    memory.rollback("before")
+    [owl] = memory.lessons()
+    assert memory.forget(told.id).kept == (owl.id,)
+    assert memory.lessons() == [owl]
+
+
+def test_a_log_that_another_program_still_reads_is_told(opened, path):
+    memory = opened(ExpNote(), store=Store(path, timeout=0.2))
+    [lesson] = memory.add(SECRET)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM lessons").fetchone()
+        assert memory.forget(lesson.id) == (0, 1, (), False)
+        other.execute("COMMIT")
+    assert memory.store.scrub()
+    memory.store.close()

@@ -256,11 +256,45 @@ def test_after_the_end_nothing_is_lost_and_nothing_goes_on(opened):
         ({"embedder": "nothing"}, "there is no embedder 'nothing'"),
         ({"llm": 3}, "llm should be the name of a model"),
         ({"llm": ""}, "llm should be the name of a model"),
+        ({"cap": "x"}, "the cap of guidance is a number of characters, 1 or more, and was 'x'"),
+        ({"cap": True}, "the cap of guidance"),
+        ({"success_at": "x"}, "success_at is the reward that counts as success, a finite number, and was 'x'"),
+        ({"success_at": float("nan")}, "success_at"),
+        ({"secrets": ["x"]}, "secrets are a list of"),
+        ({"secrets": "x"}, "secrets are a list of"),
+        ({"secrets": 3}, "secrets are a list of"),
+        ({"embedder": 3}, "an embedder is a name such as 'static'"),
+        ({"store": None}, "a memory lies in a file, a postgresql:// address or a Store, and was given None"),
+        ({"store": ""}, "a memory lies in a file"),
     ],
 )
 def test_what_cannot_be(path, more, words):
     with pytest.raises(ConfigError, match=words):
-        Memory(path, **{"method": "expnote", "embedder": None, **more})
+        Memory(**{"store": path, "method": "expnote", "embedder": None, **more})
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "words"),
+    [
+        (3, {}, "a lesson is a text, and this is 3"),
+        (None, {}, "a lesson is a text"),
+        (["x", 3], {}, "a lesson is a text, and this is 3"),
+        ("x", {"kind": "nte"}, "there is no kind of lesson 'nte'; did you mean 'note'"),
+        ("x", {"kind": "note"}, "a note is found by its key alone"),
+        ("x", {"key": 3}, "a key is a text"),
+        ("x", {"category": None}, "a category is a text"),
+    ],
+)
+def test_what_cannot_be_added(memory, given, more, words):
+    with pytest.raises(ConfigError, match=words):
+        memory.add(given, **more)
+    assert memory.lessons() == []
+
+
+@pytest.mark.parametrize("task", ["", " \n", Task(id="t", text="")])
+def test_an_attempt_is_at_something(memory, task):
+    with pytest.raises(ConfigError, match="an attempt is at a task, and this one has no text"):
+        memory.attempt(task)
 
 
 def test_options_reach_the_method(path):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from seasoned.errors import ConfigError, InfrastructureError, ParseError
+from seasoned.errors import ConfigError, InfrastructureError, ParseError, RequestError, StoreError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory import learning
 from seasoned.memory.learning import BATCH, learn_new
@@ -104,6 +104,102 @@ def test_a_reply_that_cannot_be_used_stops_only_its_own_attempt(opened, asking):
     assert learned.failed == {bad.id: "no form for task 1"}
     assert [x.text for x in memory.lessons()] == ["task 0", "task 2", "task 3"]
     assert memory.learn().trajectories == 0
+
+
+def refusing(*tasks):
+    """A model behind a server that refuses requests about these tasks."""
+
+    def say(messages):
+        asked = messages[0]["content"]
+        return RequestError(f"400 for {asked}") if asked in tasks else asked
+
+    return ScriptedModel(say)
+
+
+@pytest.mark.parametrize("bad", [(0,), (3,), (1, 2), (0, 1, 2)])
+def test_a_request_that_the_server_refuses_stops_only_its_own_attempt(opened, asking, bad):
+    memory = opened(asking(llm=refusing(*(f"task {n}" for n in bad))))
+    fill(memory, 4)
+    learned = memory.learn()
+    ids = {t.task: t.id for t in memory.pool.trajectories()}
+    assert learned.failed == {ids[f"task {n}"]: f"400 for task {n}" for n in bad}
+    assert learned.trajectories == 4
+    assert [x.text for x in memory.lessons()] == [f"task {n}" for n in range(4) if n not in bad]
+    assert memory.learn().trajectories == 0
+
+
+def test_where_all_requests_are_refused_it_is_not_the_attempts(opened, asking):
+    memory = opened(asking(llm=refusing(*(f"task {n}" for n in range(3)))))
+    fill(memory, 3)
+    for _ in range(2):
+        with pytest.raises(RequestError, match="400 for task 0"):
+            memory.learn()
+        assert memory.store.count_unlearned("memory/default", "asking") == 3
+    fill(memory, 1, start=3)
+    learned = memory.learn()
+    assert (learned.trajectories, len(learned.failed)) == (4, 3)
+    assert [x.text for x in memory.lessons()] == ["task 3"]
+
+
+def test_a_server_that_refuses_everything_is_not_asked_for_ever(opened, asking):
+    model = ScriptedModel(lambda messages: RequestError("there is no such model"))
+    memory = opened(asking(llm=model))
+    fill(memory, 3 * BATCH)
+    with pytest.raises(RequestError, match="no such model"):
+        memory.learn()
+    assert len(model.requests) == BATCH + 1
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_nothing_is_learned_from_what_was_forgotten_meanwhile(opened, diary, everything):
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow(diary):
+        def learn(self, trajectories, pool):
+            begun.set()
+            go.wait(30)
+            super().learn(trajectories, pool)
+
+    memory = opened(Slow())
+    fill(memory, 3)
+    handle = memory.learn(background=True)
+    assert begun.wait(30)
+    first = memory.pool.trajectories()[0]
+    memory.forget(*(() if everything else (first.id,)), everything=everything)
+    go.set()
+    left = [] if everything else ["task 1: ", "task 2: "]
+    assert handle.wait().trajectories == len(left)
+    assert [x.text for x in memory.lessons(status=None)] == left
+
+
+def test_what_others_forget_meanwhile_stops_nothing(opened, diary):
+    memory = opened()
+
+    class Cleaning(diary):
+        def learn(self, trajectories, pool):
+            memory.store.remove_lesson(old.id, who="person", purge=True)
+            super().learn(trajectories, pool)
+
+    [old] = memory.add("old")
+    memory.method = Cleaning()
+    fill(memory, 2)
+    assert memory.learn().trajectories == 2
+    assert len(memory.method.given) == 1
+
+
+def test_a_program_that_has_lost_its_turn_writes_nothing_more(opened, diary):
+    class Late(diary):
+        def learn(self, trajectories, pool):
+            with pool.store._write() as connection:  # as if it had stood still, and another had come and gone
+                connection.exec_driver_sql("DELETE FROM leases")
+            super().learn(trajectories, pool)
+
+    memory = opened(Late())
+    fill(memory, 1)
+    with pytest.raises(StoreError, match="another has taken its turn"):
+        memory.learn()
+    assert memory.lessons() == []
+    assert memory.store.count_unlearned("memory/default", "late") == 1
 
 
 def test_a_method_without_its_model_says_so_and_recalls_still(opened, monkeypatch):

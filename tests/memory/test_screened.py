@@ -2,7 +2,7 @@ import pytest
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import StoreError
-from seasoned.memory.screened import FROM_FLAGGED, MAX_LESSON, ScreenedPool, screen_trajectory
+from seasoned.memory.screened import FROM_FLAGGED, MAX_LESSON, ScreenedPool, screen_lesson, screen_trajectory
 from seasoned.store.sql import Store
 from seasoned.trust import COMMANDS, IGNORES, ROLES
 from seasoned.types import Lesson, Outcome, Step, Trajectory
@@ -109,7 +109,14 @@ def test_a_person_decides_the_state_of_what_is_there_already(sides):
     assert flagged.status == "quarantined"
     released = usual.update(flagged.model_copy(update={"status": "active"}), who="person")
     assert released.status == "active"
-    assert usual.update(released.model_copy(update={"importance": 2.0})).status == "quarantined"  # a method does not
+    voted = usual.update(released.model_copy(update={"importance": 2.0}))
+    assert (voted.status, voted.importance) == ("active", 2.0)  # a method that leaves its words leaves its state
+    for fresh in ({"text": f"{ORDER} Pay."}, {"key": "k"}, {"category": "c"}, {"data": {"rule": "x"}}):
+        changed = usual.update(voted.model_copy(update=fresh))
+        assert changed.status == "quarantined"
+        voted = usual.update(changed.model_copy(update={"status": "active"}), who="person")
+    waits = usual.update(voted.model_copy(update={"status": "quarantined"}), who="person")
+    assert usual.update(waits.model_copy(update={"status": "active"})).status == "quarantined"
 
 
 def test_quarantine_shows_and_changes_what_waits_and_nothing_else(sides):
@@ -146,6 +153,27 @@ def test_what_a_method_writes_is_cut_and_what_a_person_writes_is_not(sides):
     assert len(long.text) == MAX_LESSON
     [own] = usual.add(note("x" * 50_000), who="person")
     assert len(own.text) == 50_000
+    assert len(screen_lesson(note("x" * 1_000_000)).text) == MAX_LESSON  # from a file
+
+
+def test_the_guard_is_asked_in_the_transaction_and_may_refuse(sides):
+    usual, _ = sides
+    [kept] = usual.add(note("a"))
+    asked = []
+
+    def refuse(lessons):
+        assert usual.store.in_transaction
+        asked.append([lesson.text for lesson in lessons])
+        raise StoreError("no")
+
+    usual.guard = refuse
+    fresh = kept.model_copy(update={"text": "b"})
+    for act in (lambda: usual.add(fresh), lambda: usual.update(fresh), lambda: usual.remove(kept.id)):
+        with pytest.raises(StoreError, match="no"):
+            act()
+    assert asked == [["b"], ["b"], []]
+    assert usual.lessons() == [kept]
+    assert usual.written == [kept]
 
 
 def test_what_was_written_is_remembered(sides):

@@ -148,6 +148,13 @@ def test_by_embedding(pool):
         method.recall(TASK, ExperiencePool(pool.store, "test"), seen("x"))
 
 
+def test_by_embedding_the_context_is_compared_and_not_the_guideline(pool):
+    told = "The fridge 1 is closed; open it"
+    pool.add([guideline(*CLOSED.values()), guideline("a shelf is bare", told)])
+    found = AutoGuide(None, by="embedding", least=0.3).recall(TASK, pool, seen(told))
+    assert [lesson.key for lesson in found.lessons] == ["a fridge is closed"]
+
+
 @pytest.mark.parametrize("embedder", [HashingEmbedder(), None])
 def test_too_many_contexts_are_cut_to_the_nearest_or_the_newest(store, embedder):
     pool = ExperiencePool(store, "test", embedder=embedder)

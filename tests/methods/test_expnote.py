@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seasoned.errors import StoreLockedError
 from seasoned.methods.expnote import ExpNote, counted, noted, parts, telling
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
@@ -74,6 +75,29 @@ def test_learning_in_two_parts_gives_what_learning_at_once_gives(pool, tmp_path)
         other = ExperiencePool(store, "test")
         ExpNote().learn(runs, other)
         assert texts(pool) == texts(other)
+
+
+def test_learning_that_is_cut_off_leaves_nothing_half_done(pool, monkeypatch):
+    method = ExpNote()
+    method.learn([attempt(1, [("m7", "worry")])], pool)
+    again = [attempt(2, [("m7", "panic"), ("k4", "calm")])]
+
+    def cut_off(*args, **more):
+        raise StoreLockedError("killed here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pool.store, "update_lesson", cut_off)
+        with pytest.raises(StoreLockedError):
+            method.learn(again, pool)
+    assert texts(pool) == {"m7": "worry"}
+    method.learn(again, pool)
+    assert texts(pool) == {"m7": "worry, panic", "k4": "calm"}
+
+
+def test_a_long_key_is_one_key(pool):
+    for n in (1, 2):
+        ExpNote().learn([attempt(n, [("k" * 3000, "calm")])], pool)
+    assert list(texts(pool).values()) == ["calm (2)"]
 
 
 def test_a_pinned_note_is_left_alone(pool):

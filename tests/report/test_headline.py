@@ -47,7 +47,9 @@ def test_where_some_episodes_failed_the_claim_is_about_the_common_ones(make_row)
     rows[0] = rows[0].model_copy(update={"success": None, "reason": "error"})
     found = build(rows, run={})
     assert found["headline"].startswith("ExpNote solved 40 of 59 test episodes that both finished, 26 more")
-    assert found["remarks"][0] == "Errors of the server, left out of every rate: disabled 1."
+    assert found["remarks"][0] == (
+        "Errors of the server and outcomes that nobody knows, left out of every rate: disabled 1."
+    )
 
 
 def test_nothing_to_compare_with(make_row):

@@ -43,6 +43,7 @@ def test_a_task_counts_only_where_it_was_run_k_times():
     assert figures[2]["pass@k"] is None
     assert figures[2]["pass@k_interval"] == [0.0, 1.0]
     assert reliability({}) == []
+    assert reliability({"a": [True], "b": [False, True]}) == figures[:2]
     with pytest.raises(DataError, match="1 or more"):
         reliability({"a": [True]}, ks=(0,))
 

@@ -74,6 +74,24 @@ def test_one_unknown_cost_makes_the_sum_unknown(make_row):
     assert any("price" in remark for remark in found["remarks"])
 
 
+def test_what_learning_took_is_told_beside_the_figures(make_row):
+    rows = [make_row(name, success=True) for name in ("react", "erl", "erl-all", "expel", "nearest")]
+    once, other = Usage(prompt_tokens=900, completion_tokens=100, calls=3), Usage(calls=1, prompt_tokens=7, cost=None)
+    found = build(rows, run={}, learning={"erl": once, "erl-all": once, "expel": other, "expnote": Usage()})
+    assert condition_of(found, "react")["learning"] is None
+    assert condition_of(found, "erl")["learning"] == {
+        "tokens": {"prompt": 900, "cached": 0, "completion": 100, "total": 1000},
+        "cost": 0.0,
+        "calls": 3,
+        "seconds": 0.0,
+    }
+    assert found["remarks"][-1] == (
+        "Learning is not in these figures; it took: ERL, ERL-all 1k tokens in 3 calls ($0); "
+        "ExpeL 7 tokens in 1 calls (\N{EM DASH})."
+    )
+    assert not any("Learning" in remark for remark in build(rows, run={}, learning={"erl": Usage()})["remarks"])
+
+
 def test_the_first_episode_is_left_out_of_the_cached_share(make_row):
     rows = [
         make_row(name, str(i), success=True, usage=Usage(prompt_tokens=100, cached_tokens=0 if i == 0 else 90))

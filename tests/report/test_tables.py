@@ -121,6 +121,13 @@ def test_runs_side_by_side(make_row, rows, summary):
     assert [line.values["p"] for line in tables.comparison_table([summary, second]).lines] == [None] * 10
 
 
+def test_runs_are_called_by_what_tells_them_apart(make_row):
+    ids = ("20310405T101112-emoji-aaaaaa", "20310405T101112-", "mine", f"20310405T101112-{'x' * 40}-bbbbbb", "")
+    found = [build([make_row(success=True)], run={"id": i, "name": "emoji"}) for i in ids]
+    shown = [line.cells[0] for line in tables.comparison_table(found).lines]
+    assert shown == ["emoji-aaaaaa", "20310405T101112-", "mine", f"…{'x' * 24}-bbbbbb", "emoji"]
+
+
 def test_runs_of_other_benchmarks_are_never_paired(make_row):
     rows = [make_row(success=True)]
     found = [build(rows, run={"id": name, "benchmark": name}) for name in ("emoji", "lets")]

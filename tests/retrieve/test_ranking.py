@@ -40,6 +40,10 @@ def test_the_form_that_was_asked_for():
         '[{"number": 3, "score": "eighty-five"}, {"number": 1, "score": "twenty"}]',
         '[{"number": 3, "score": "17/20"}, {"number": 1, "score": "20%"}]',
         '[{"number": 3, "score": 0.85}, {"number": 1, "score": 0.2}]',
+        '[{"number": 3, "score": "0.85"}, {"number": 1, "score": "0.2"}]',
+        "3: 0.85, same kind\n1: 0.2",
+        "1. Lesson 3: 85\n2. Lesson 1: 20",
+        "1) **Heuristic 3** - 85\n2) **Heuristic 1** - 20",
     ],
 )
 def test_other_forms(reply):

@@ -6,13 +6,17 @@ from collections import Counter
 import pytest
 
 from seasoned.benchmarks import load_benchmark
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import shifted
+from seasoned.retrieve.transcript import tokens, transcript
+from seasoned.runner.acting import actor
 from seasoned.runner.recipe import load_recipe
+from seasoned.types import Trajectory
 
 INSIGHT = "Read the page of the second name before you answer."
 PLAN = "Next time I finish with what I found."
+HEURISTIC = {"analysis": "I did not look.", "trigger": "two names are known", "action": "read both pages first"}
 NAMES = ["react", "retry", "reflexion", "expel", "expel-insights", "expel-retrieve", "few-shot-trajectories"]
 
 
@@ -23,15 +27,18 @@ class Reader:
         data = load_benchmark("hotpotqa", {}, seed=0)
         self.answers = {task.text: task.data["answer"] for task in (*data.train, *data.test)}
         self.asked = Counter()
+        self.insight = INSIGHT
 
     def __call__(self, messages):
         self.asked[json.dumps(messages)] += 1
         whole = "\n".join(message["content"] for message in messages)
         if whole.endswith("Plan:"):
             return PLAN
+        if '"trigger", "action"' in whole:
+            return json.dumps(HEURISTIC)
         tasks = [message["content"] for message in messages if message["content"].startswith("New task.")]
         if not tasks:
-            return f"ADD: {INSIGHT}"
+            return f"ADD: {self.insight}"
         task = tasks[-1]
         answer = next(self.answers[text] for text in self.answers if text in task)
         shown = len(tasks) > 1
@@ -73,7 +80,7 @@ def blocks(directory):
     return summary, {block["name"]: block for block in summary["conditions"]}
 
 
-def test_it_gathers_reflects_learns_and_is_judged_once(played, store):
+def test_it_gathers_reflects_learns_and_is_judged_once(played, store, reader):
     directory = played()
     summary, found = blocks(directory)
     training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
@@ -91,6 +98,11 @@ def test_it_gathers_reflects_learns_and_is_judged_once(played, store):
     }
     assert [trial["solved"] for trial in found["reflexion"]["trials"]] == [0, 3]
     assert summary["training"]["n"] == 4
+    assert found["expel"]["learning"] == found["expel-retrieve"]["learning"]
+    assert found["expel"]["learning"]["calls"] == sum(
+        n for asked, n in reader.asked.items() if "You study how an agent" in asked
+    )
+    assert found["react"]["learning"] is None
     assert (directory / "report.html").is_file()
 
 
@@ -170,6 +182,89 @@ def test_repeats_send_other_seeds(played, reader):
 
     played(conditions=["react"], baseline="react", repeats=3, llm={"temperature": 0.7}, model=Seen(reader, name="seen"))
     assert Counter(seeds) == {0: 3, 1: 3, 2: 3}
+
+
+@pytest.mark.parametrize(("temperature", "shifts"), [(0.0, {0}), (0.7, {0, 1000, 1001, 1})])
+def test_a_trial_draws_anew_where_anything_is_drawn(played, reader, temperature, shifts):
+    seeds = set()
+
+    class Seen(ScriptedModel):
+        def chat(self, *arguments, **options):
+            seeds.add(shifted(0))
+            return super().chat(*arguments, **options)
+
+    changes = {"conditions": ["retry"], "baseline": "retry", "repeats": 2 if temperature else 1}
+    played(**changes, llm={"temperature": temperature}, model=Seen(reader, name="seen"))
+    assert seeds == shifts
+    seeds.clear()
+    gathering = {"retries": 2, "reflect": "none"}
+    played(conditions=["expel"], gather=gathering, llm={"temperature": temperature}, model=Seen(reader, name="seen"))
+    assert seeds == ({0, 1000, 2000} if temperature else {0})
+
+
+def test_a_server_error_while_reflecting_loses_no_reflection(played, go, reader):
+    left = [InfrastructureError("gone")]
+
+    def failing(messages):
+        return left.pop() if left and messages[-1]["content"].endswith("Plan:") else reader(messages)
+
+    directory = played(conditions=["react", "reflexion"], model=ScriptedModel(failing, name="reader"))
+    assert blocks(directory)[1]["reflexion"]["errors"] == 1
+    go(load_recipe(directory / "config.toml"), resume=directory, llm=ScriptedModel(reader, name="reader"))
+    _, found = blocks(directory)
+    assert (found["reflexion"]["errors"], found["reflexion"]["successes"]) == (0, 3)
+
+
+def test_the_limit_of_an_episode_stops_neither_the_run_nor_its_learning(played):
+    limited = {"episode_limits": {"calls": 1}, "gather": {"retries": 0}}
+    _, found = blocks(played(conditions=["react", "reflexion", "erl-embedding"], **limited))
+    # The reflection is the one call that the second attempt may make.
+    assert found["reflexion"]["reasons"] == {"budget": 3}
+    assert found["erl-embedding"]["learning"]["calls"] == 4
+    assert found["erl-embedding"]["lessons"] == 4
+
+
+def test_insights_and_reflections_together(played, reader):
+    reader.insight = "Name one thing."
+    directory = played(conditions=["expel", "expel-reflexion"], baseline="expel", expel={"k": 0})
+    _, found = blocks(directory)
+    assert (found["expel"]["successes"], found["expel-reflexion"]["successes"]) == (0, 3)
+    own = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["condition"] == "expel-reflexion"]
+    assert Counter(t["meta"]["trial"] for t in own) == {0: 3, 1: 3}
+    assert all(reader.insight in t["guidance"] for t in own)
+    assert all((PLAN in t["guidance"]) == bool(t["meta"]["trial"]) for t in own)
+
+
+def test_heuristics_of_as_many_tokens_as_the_trajectories(played):
+    directory = played(conditions=["few-shot-trajectories", "erl-matched"], baseline="few-shot-trajectories")
+    rows = lines(directory, "trajectories.jsonl")
+    known = {t["id"]: t for t in rows}
+    told = {(t["meta"]["condition"], t["task_id"]): t for t in rows if t["meta"]["split"] == "test"}
+    for (condition, task), attempt in told.items():
+        if condition == "erl-matched":
+            assert attempt["lesson_ids"]
+            shown = [known[i] for i in told["few-shot-trajectories", task]["demonstration_ids"]]
+            room = sum(
+                tokens(transcript(Trajectory(**{key: t[key] for key in ("task_id", "task", "steps")}))) for t in shown
+            )
+            assert 0 < tokens(attempt["guidance"]) <= room
+
+
+@pytest.mark.parametrize(
+    ("expel", "asks"),
+    [
+        ({}, False),
+        ({"rerank": "length"}, False),
+        ({"rerank": "thought"}, True),
+        ({"rerank": "thought", "retrieve_by": "none"}, False),
+        ({"retrieve_by": "step"}, True),
+    ],
+)
+def test_who_chooses_by_steps_asks_at_each_turn(recipe, expel, asks):
+    data = load_benchmark("hotpotqa", {}, seed=0)
+    wanted = recipe(benchmark={"name": "hotpotqa"}, expel=expel, agent={"max_actions": 5, "same_observation": False})
+    made = actor(wanted, data, ScriptedModel([]), ())
+    assert (made.asks, made.max_actions, made.same_observation) == (asks, 5, False)
 
 
 def test_a_curve_shows_successes_at_its_own_tasks_alone(played, store):

@@ -23,11 +23,11 @@ def benchmark():
 def attempt(store, benchmark):
     store.add_run("r", "n", "p", {})
 
-    def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, shares=None, session=None, aside=None):
+    def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, session=None, guide=Guidance, **told):
         session = session or Session(store, "r", llm, limits or Limits(), done or {})
         agent, task = Direct(llm=llm, instruction="Answer."), benchmark.test[0]
-        env, told = benchmark.make_env(False), {"shares": shares, "aside": aside}
-        return episode(session, key, "pool", agent, env, task, Guidance, META, **told)
+        env = benchmark.make_env(False)
+        return episode(session, key, "pool", agent, env, task, guide, META, **told)
 
     return make
 
@@ -97,6 +97,35 @@ def test_an_episodes_limit_is_an_outcome_and_the_runs_is_raised(attempt, benchma
     with pytest.raises(BudgetExceeded):
         attempt(Metered(ScriptedModel(right(benchmark)), Budget(calls=0), scope="run"), key="s0f0/zero-shot/2")
     assert "s0f0/zero-shot/2" not in store.episodes("r")
+
+
+def test_what_recalls_and_who_acts_share_one_budget(attempt, benchmark, store):
+    model = ScriptedModel(["[]", *right(benchmark)])
+    session = Session(store, "r", model, Limits(calls=1), {})
+    spent = session.meter()
+    aside = Metered(model, parent=spent)
+
+    def guide():
+        session.journaled("s0f0/zero-shot/1/recall", aside).chat([{"role": "user", "content": "rank these"}])
+        return Guidance()
+
+    made = attempt(model, session=session, guide=guide, spent=spent, aside=aside)
+    assert (made.outcome.success, made.outcome.reason, made.usage.calls) == (False, "budget", 1)
+    assert len(model.requests) == 1
+
+
+def test_a_limit_that_is_crossed_before_the_agent_begins_is_an_outcome_too(attempt, store, benchmark):
+    model = ScriptedModel([])
+
+    def guided(scope):
+        meter = Metered(model, Budget(calls=0), scope=scope)
+        return lambda: meter.chat([{"role": "user", "content": "rank these"}])
+
+    made = attempt(model, guide=guided("episode"))
+    assert (made.outcome.success, made.outcome.reason) == (False, "budget")
+    assert "allows 0 calls" in made.outcome.detail
+    with pytest.raises(BudgetExceeded):
+        attempt(model, guide=guided("run"), key="s0f0/zero-shot/2")
 
 
 def test_a_server_error_is_recorded_and_a_wrong_key_stops(attempt):

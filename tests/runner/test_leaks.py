@@ -6,6 +6,7 @@ import json
 import pytest
 
 from seasoned.errors import LeakError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expnote import ExpNote
 from seasoned.runner import plan as plan_module
 from seasoned.types import Guidance, Lesson
@@ -46,6 +47,57 @@ def test_right_answers_of_test_tasks_are_in_no_prompt(recipe, go, model, monkeyp
     }
     assert model.requests
     assert "GOLD-" not in json.dumps(model.requests)
+
+
+LEARNED = {"context": "a page was read", "guideline": "read the other one too, instead of answering"}
+
+
+def test_nothing_of_a_test_task_reaches_another_where_agents_act(recipe, go, monkeypatch):
+    real = plan_module.load_benchmark
+    data = real("hotpotqa", {}, seed=0)
+    tests = [t.model_copy(update={"data": {**t.data, "answer": f"GOLD-{n}"}}) for n, t in enumerate(data.test)][:3]
+    planted = dataclasses.replace(data, test=tuple(tests))
+    monkeypatch.setattr(plan_module, "load_benchmark", lambda name, options, seed: planted)
+
+    def play(messages):
+        """Solves a training task once it has reflected; is no use at a test task."""
+        whole = "\n".join(message["content"] for message in messages)
+        if whole.endswith("Plan:"):
+            return "Next time I finish with what I found."
+        if '"trigger", "action"' in whole:
+            return json.dumps({"analysis": "I guessed.", "trigger": "two names are known", "action": "read both first"})
+        if '"context", "guideline"' in whole:
+            return json.dumps(LEARNED)
+        if "New task." not in whole:
+            return "ADD: Read both pages first." if '"situation"' not in whole else '{"situation": "x", "numbers": [1]}'
+        own = next((t for t in data.train if t.text in messages[-1]["content"]), None)
+        right = own is not None and "what I found" in whole
+        return f"Thought: so.\nAction: Finish[{own.data['answer'] if right else 'nobody knows'}]"
+
+    model = ScriptedModel(play, name="player")
+    names = [
+        "react",
+        "reflexion",
+        "expel",
+        "expel-reflexion",
+        "few-shot-trajectories",
+        "erl",
+        "erl-matched",
+        "autoguide",
+    ]
+    wanted = {"benchmark": {"name": "hotpotqa"}, "train": 4, "test": 3, "embedder": "hashing", "workers": 1}
+    directory = go(
+        recipe(conditions=names, baseline="react", gather={"retries": 1}, method={"trials": 1}, **wanted), llm=model
+    )
+    used = lines(directory, "trajectories.jsonl")
+    for name in ("expel", "expel-reflexion", "erl", "erl-matched"):
+        assert all(t["lesson_ids"] for t in used if t["meta"]["condition"] == name), name
+    assert any(t["demonstration_ids"] for t in used if t["meta"]["condition"] == "few-shot-trajectories")
+    for request in model.requests:
+        said = json.dumps(request["messages"], ensure_ascii=False)
+        assert "GOLD-" not in said
+        assert sum(task.text in said for task in tests) <= 1
+        assert not any(task.text in said for task in tests) or "New task." in said or said.endswith('Plan:"}]')
 
 
 def test_evaluating_writes_no_lesson(recipe, go, store):

@@ -45,6 +45,25 @@ def test_a_condition_goes_with_its_curve_and_its_journals(begun, plan):
     assert begun.journal_get(f"{RUN}/s0f0/disabled/b", "k").text == "own"
 
 
+def test_what_was_asked_to_recall_and_to_reflect_goes_too(begun, plan):
+    gone = ["s0f0/b/c/reflect1", "s0f0/b/c/reflect3", "s0f0/b/c#2", "s0f0/expnote/b/c/recall"]
+    gone += ["s0f0/expnote/b/c#1", "s0f0/expnote/b/c/reflect2"]
+    kept = ["s0f0/disabled/b/recall", "s0f0/disabled/b/reflect1", "s0f0/d/reflect1"]
+    for key in (*gone, *kept):
+        begun.journal_put(f"{RUN}/{key}", "k", Reply(text="x"))
+    forget(begun, plan, RUN, ["expnote"])
+    assert [key for key in gone if begun.journal_get(f"{RUN}/{key}", "k")] == []
+    assert [key for key in kept if begun.journal_get(f"{RUN}/{key}", "k")] == kept
+
+
+def test_of_a_later_trial_the_calls_of_the_whole_task_go(begun, plan):
+    put(begun, "s0f0/zero-shot/d#1")
+    begun.journal_put(f"{RUN}/s0f0/d/reflect1", "k", Reply(text="x"))
+    forget(begun, plan, RUN, ["zero-shot"])
+    assert begun.journal_get(f"{RUN}/s0f0/zero-shot/d#1", "k") is None
+    assert begun.journal_get(f"{RUN}/s0f0/d/reflect1", "k") is None
+
+
 def test_with_the_training_goes_what_was_learned_from_it(begun, plan):
     forget(begun, plan, RUN, ["training"])
     assert set(begun.episodes(RUN)) == {"s0f0/disabled/b", "s0f0/zero-shot/d"}

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from contextlib import nullcontext, suppress
 
 import pytest
@@ -228,6 +229,31 @@ def test_a_transaction_keeps_all_or_nothing(store):
         with store.transaction():
             store.add_lessons("s", [note("c")], who="person")
     assert [lesson.text for lesson in store.lessons()] == ["b", "c"]
+
+
+def test_two_that_write_to_the_same_scopes_in_another_order_do_not_block_one_another(address):
+    begun, failed = threading.Barrier(2, timeout=10), []
+
+    def write(*scopes):
+        try:
+            with Store(address) as store:
+                begun.wait()
+                for n in range(5):
+                    with store.transaction("a", "b"), store.transaction("b"):
+                        for scope in scopes:
+                            store.add_lessons(scope, [note(f"{scopes} {n}")], who="model")
+                            time.sleep(0.01)
+        except Exception as error:
+            failed.append(error)
+
+    with Store(address) as store:
+        writers = [threading.Thread(target=write, args=scopes) for scopes in (("a", "b"), ("b", "a"))]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert failed == []
+        assert len(store.lessons("a")) == len(store.lessons("b")) == 10
 
 
 def test_a_write_that_fails_inside_a_transaction_leaves_the_others(store):

@@ -1,8 +1,9 @@
 import numpy as np
 
 from seasoned.pool import ExperiencePool
+from seasoned.store.forget import FORGOTTEN
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Trajectory
+from seasoned.types import Lesson, Outcome, Step, Trajectory
 
 SECRET = "the-blue-heron-lands-at-noon"
 
@@ -73,9 +74,18 @@ def test_a_run_loses_the_episodes_whose_trajectories_go(store):
 
 def test_which_lessons_came_from_attempts(store):
     fill(store)
-    assert store.lessons_from(["tra-1"]) == {"les-1": 0, "les-2": 1}
-    assert store.lessons_from(["tra-1", "tra-2"]) == {"les-1": 0, "les-2": 0}
-    assert store.lessons_from(["tra-3"]) == {}
+    assert store.lessons_from("s", ["tra-1"]) == {"les-1": 0, "les-2": 1}
+    assert store.lessons_from("s", ["tra-1", "tra-2"]) == {"les-1": 0, "les-2": 0}
+    assert store.lessons_from("s", ["tra-3"]) == store.lessons_from("other", ["tra-1"]) == {}
+
+
+def test_which_lessons_came_from_an_attempt_once(store):
+    [lesson] = store.add_lessons("s", [Lesson(id="les-1", kind="note", text="a", sources=("tra-1",))], who="model")
+    store.add_snapshot("s", "monday", who="person")
+    store.update_lesson(lesson.model_copy(update={"text": "b", "sources": ("tra-1", "tra-2")}), who="model")
+    store.rollback("s", "monday", who="person")
+    assert store.lessons_from("s", ["tra-2"]) == {"les-1": 2}  # the present state, and its source
+    assert store.lessons_from("s", ["tra-1"]) == {"les-1": 0}
 
 
 def test_nothing_of_it_is_left_in_the_file(path):
@@ -101,3 +111,68 @@ def test_loose_vectors_go_and_others_stay(store):
     store.put_vectors("text", ["d1", "d2"], "e", np.ones((2, 2)))
     assert store.drop_loose_vectors() == 2
     assert rows(store)["vectors"] == 4
+
+
+def test_attempts_that_were_shown_a_lesson_lose_their_guidance_and_its_words(store):
+    said = f"Remember: {SECRET}."
+    first, second = (f"<experience>\n- {text}\n</experience>" for text in (said, "and one more thing"))
+    guidance = f"{first}\n{second}"
+    told = [f"Be kind.\n\n{first}", second, f"so it is: {said}", "go on"]
+    shown = Trajectory(
+        id="tra-1",
+        task_id="t",
+        task="x",
+        steps=(Step(action="look", observation=f"you told me: {said}", reward=0.5),),
+        outcome=Outcome(success=True, answer=said),
+        guidance=guidance,
+        lesson_ids=("les-1",),
+        messages=tuple({"role": "user", "content": text} for text in told),
+        meta={"trial": 1, "judged": {"reason": said}},
+    )
+    other = shown.model_copy(update={"id": "tra-2", "lesson_ids": ("les-2",)})
+    store.add_trajectories("s", [shown, other])
+    [lesson] = store.add_lessons("s", [Lesson(id="les-1", kind="note", text=said)], who="person")
+    store.update_lesson(lesson.model_copy(update={"text": "short"}), who="person")
+    store.remove_lesson("les-1", who="person")
+    assert store.get_trajectory("tra-1") == shown  # it can be brought back
+    store.remove_lesson("les-1", who="person", purge=True)
+    blank = store.get_trajectory("tra-1")
+    assert SECRET not in blank.model_dump_json()
+    assert [m["content"] for m in blank.messages] == [
+        f"Be kind.\n\n{FORGOTTEN}",
+        FORGOTTEN,
+        f"so it is: {FORGOTTEN}",
+        "go on",
+    ]
+    assert (blank.guidance, blank.steps[0].reward, blank.meta["trial"]) == (FORGOTTEN, 0.5, 1)
+    assert blank.lesson_ids == ("les-1",)
+    assert store.get_trajectory("tra-2") == other
+    assert store.check() == []
+
+
+def test_attempts_that_were_shown_another_lose_their_guidance(store):
+    shown = Trajectory(
+        id="tra-2", task_id="t", task="x", guidance=f"Once I saw {SECRET}", demonstration_ids=("tra-1", "tra-9")
+    )
+    store.add_trajectories("s", [shown, attempt(3)])
+    store.add_trajectories("other", [shown.model_copy(update={"id": "tra-4"})])
+    assert store.blank_demonstrations(["s"], ["tra-9", "tra-10"]) == 1
+    assert store.get_trajectory("tra-2").guidance == FORGOTTEN
+    assert store.get_trajectory("tra-4").guidance == shown.guidance
+    assert store.blank_demonstrations(["s", "other"], ["tra-5"]) == 0
+
+
+def test_a_scope_that_is_emptied_leaves_nothing_in_the_attempts_of_another(store):
+    store.add_lessons("s", [Lesson(id="les-1", kind="note", text=SECRET)], who="person")
+    made = attempt(1).model_copy(update={"guidance": f"- {SECRET}"})
+    store.add_trajectories("other", [made])
+    store.clear_scope("s")
+    assert store.get_trajectory("tra-1").guidance == FORGOTTEN
+
+
+def test_a_lesson_that_goes_for_good_takes_loose_vectors_along(store):
+    fill(store)
+    store.put_vectors("text", ["d1"], "e", np.ones((1, 2)))
+    store.remove_lesson("les-1", who="person", purge=True)
+    assert store.get_vectors("text", None, "e")[0] == []
+    assert store.get_vectors("lesson", None, "e")[0] == ["les-3"]

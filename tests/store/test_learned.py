@@ -72,6 +72,16 @@ def test_a_lease_that_was_not_renewed_is_free(store):
     assert not store.take_lease("learn", "dead", 60)
 
 
+def test_a_lease_is_kept_by_whoever_had_it_all_the_time(store):
+    assert not store.keep_lease("learn", "a", 60)
+    store.take_lease("learn", "a", -1)
+    assert store.keep_lease("learn", "a", -1)  # late, but nobody came
+    store.take_lease("learn", "b", 60)
+    assert not store.keep_lease("learn", "a", 60)
+    store.drop_lease("learn", "b")
+    assert not store.keep_lease("learn", "a", 60)
+
+
 def test_of_many_who_ask_at_once_one_gets_the_lease(address):
     got = []
 

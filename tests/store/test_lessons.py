@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from seasoned.errors import ConflictError, StoreError
 from seasoned.store.body import clean_text
-from seasoned.store.lessons import fold
+from seasoned.store.lessons import MAX_NAME, fold, short_name
 from seasoned.types import Lesson, Trajectory
 
 any_text = st.text(st.characters())
@@ -188,6 +188,18 @@ def test_changes_tell_a_cache_what_to_read(store):
     assert store.changes("s") == (2, 0)
     assert store.lessons_since("s", 1) == [changed]
     assert store.lessons_since("s", 0) == [changed, lessons[1]]
+
+
+def test_a_long_key_is_kept_short_and_found(store):
+    key = "".join(chr(0x4E00 + n) for n in range(990))
+    [kept, _] = store.add_lessons("s", [note("a", key=key), note("b", key=key + "x")], who="model")
+    assert len(kept.key.encode()) <= MAX_NAME
+    assert kept.key == short_name(key) == short_name(kept.key)
+    assert store.lessons("s", key=key) == store.lessons("s", key=kept.key) == [kept]
+    changed = store.update_lesson(kept.model_copy(update={"key": key}), who="person")
+    assert changed.key == kept.key
+    assert store.check() == []
+    assert short_name("k" * 2000) == "k" * 2000
 
 
 def test_a_number_too_large_for_the_database(store):

@@ -52,6 +52,9 @@ def test_attempts_without_their_steps(store):
     assert [line.id for line in pages.attempt_page(store, success="unknown")] == ["t2"]
     assert [line.id for line in pages.attempt_page(store, query="TASK 1")] == ["t1"]
     assert list(pages.attempt_lines(store, ["t2", "nope", "t0"])) == ["t2", "t0"]
+    store.add_trajectories("a", [Trajectory(id="t9", task_id="t", task="Ärger mit ÖL")])
+    for query in ("Ärger", "ärger öl", "RGER", "Öl"):
+        assert [line.id for line in pages.attempt_page(store, query=query)] == ["t9"]
 
 
 def test_uses_sources_and_runs(store):

@@ -70,6 +70,16 @@ def test_the_same_trajectory_twice_is_stored_once(store):
     assert store.changes("s") == change
 
 
+def test_a_long_task_id_is_kept_short_and_found(store):
+    made = attempt().model_copy(update={"task_id": "ü" * 1500})
+    store.add_trajectories("s", [made, made])
+    store.add_trajectories("s", [made])
+    [kept] = store.trajectories("s", task_id=made.task_id)
+    assert len(kept.task_id.encode()) <= 2000
+    assert store.count_trajectories("s", task_id=made.task_id) == 1
+    assert store.check() == []
+
+
 def test_a_stored_trajectory_never_changes(store):
     made, fresh = attempt(), attempt()
     store.add_trajectories("s", [made])

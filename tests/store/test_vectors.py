@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from seasoned.errors import ContractError, EmbedderMismatchError, StoreError
 from seasoned.store.vectors import VectorCache, digest, embed, top_k
-from seasoned.types import Lesson
+from seasoned.types import Lesson, Trajectory
 
 
 def unit(rows):
@@ -63,12 +63,12 @@ def test_top_k_among_some_rows():
 
 def test_vectors_come_back_bit_by_bit(store):
     matrix = np.array([[1, -0.0, 1e-30], [np.pi, -2, 3e38]], dtype=np.float32)
-    store.put_vectors("lesson", ["b", "a"], "e", matrix)
-    ids, found = store.get_vectors("lesson", None, "e")
+    store.put_vectors("text", ["b", "a"], "e", matrix)
+    ids, found = store.get_vectors("text", None, "e")
     assert ids == ["a", "b"]
     assert found.dtype == np.float32
     assert found.tobytes() == matrix[::-1].tobytes()
-    ids, found = store.get_vectors("lesson", ["b", "none", "a", "b"], "e")
+    ids, found = store.get_vectors("text", ["b", "none", "a", "b"], "e")
     assert ids == ["b", "a"]
     assert found.tobytes() == matrix.tobytes()
     with store._read() as connection:
@@ -77,47 +77,47 @@ def test_vectors_come_back_bit_by_bit(store):
 
 
 def test_owners_and_embedders_do_not_mix(store):
-    for owner, name, value in (("lesson", "e", 1), ("lesson", "f", 2), ("trajectory", "e", 3)):
+    for owner, name, value in (("text", "e", 1), ("text", "f", 2), ("page", "e", 3)):
         store.put_vectors(owner, ["a"], name, np.full((1, value), value, dtype=np.float32))
-    assert store.get_vectors("lesson", None, "f")[1].tolist() == [[2, 2]]
-    assert store.get_vectors("trajectory", ["a"], "e")[1].tolist() == [[3, 3, 3]]
-    ids, nothing = store.get_vectors("trajectory", ["a"], "f", dim=7)
+    assert store.get_vectors("text", None, "f")[1].tolist() == [[2, 2]]
+    assert store.get_vectors("page", ["a"], "e")[1].tolist() == [[3, 3, 3]]
+    ids, nothing = store.get_vectors("page", ["a"], "f", dim=7)
     assert (ids, nothing.shape) == ([], (0, 7))
 
 
 def test_another_dimension_or_text_is_another_vector(store):
-    store.put_vectors("lesson", ["a"], "e", np.ones((1, 2)), digests=[digest("x")])
-    store.put_vectors("lesson", ["b"], "e", np.ones((1, 3)), digests=[digest("x")])
-    assert store.get_vectors("lesson", None, "e", dim=2)[0] == ["a"]
+    store.put_vectors("text", ["a"], "e", np.ones((1, 2)), digests=[digest("x")])
+    store.put_vectors("text", ["b"], "e", np.ones((1, 3)), digests=[digest("x")])
+    assert store.get_vectors("text", None, "e", dim=2)[0] == ["a"]
     with pytest.raises(EmbedderMismatchError, match="several dimensions"):
-        store.get_vectors("lesson", None, "e")
+        store.get_vectors("text", None, "e")
     both = ["a", "b"]
-    assert store.get_vectors("lesson", both, "e", dim=3, digests=[digest("x")] * 2)[0] == ["b"]
-    assert store.get_vectors("lesson", ["b"], "e", digests=[digest("y")])[0] == []
-    store.put_vectors("lesson", ["a"], "e", np.zeros((1, 3)))
-    assert store.get_vectors("lesson", both, "e")[1].tolist() == [[0, 0, 0], [1, 1, 1]]
+    assert store.get_vectors("text", both, "e", dim=3, digests=[digest("x")] * 2)[0] == ["b"]
+    assert store.get_vectors("text", ["b"], "e", digests=[digest("y")])[0] == []
+    store.put_vectors("text", ["a"], "e", np.zeros((1, 3)))
+    assert store.get_vectors("text", both, "e")[1].tolist() == [[0, 0, 0], [1, 1, 1]]
 
 
 def test_vectors_that_cannot_be(store):
     with pytest.raises(StoreError, match=r"2 vectors need a matrix of 2 rows, and this has shape \(1, 2\)"):
-        store.put_vectors("lesson", ["a", "b"], "e", np.ones((1, 2)))
+        store.put_vectors("text", ["a", "b"], "e", np.ones((1, 2)))
     with pytest.raises(StoreError, match=r"shape \(2,\)"):
-        store.put_vectors("lesson", ["a", "b"], "e", np.ones(2))
+        store.put_vectors("text", ["a", "b"], "e", np.ones(2))
     with pytest.raises(StoreError, match="finite numbers"):
-        store.put_vectors("lesson", ["a"], "e", np.array([[np.nan]]))
-    store.put_vectors("lesson", [], "e", np.ones((0, 2)))
-    assert store.get_vectors("lesson", None, "e")[0] == []
+        store.put_vectors("text", ["a"], "e", np.array([[np.nan]]))
+    store.put_vectors("text", [], "e", np.ones((0, 2)))
+    assert store.get_vectors("text", None, "e")[0] == []
 
 
 def test_a_cache_embeds_each_text_once_and_stores_it(store):
     letters = Letters()
     items = [(f"les-{i}", "abc" * (i % 7) + "z") for i in range(1500)]
-    cache = VectorCache(store, "lesson", letters)
+    cache = VectorCache(store, "text", letters)
     cache.fill(items[:1200])
     cache.fill(items)
     assert [len(texts) for texts in letters.asked] == [1024, 176, 300]
     assert cache.rows(["les-0", "les-1499"]).tolist() == [0, 1499]
-    again = VectorCache(store, "lesson", letters)
+    again = VectorCache(store, "text", letters)
     again.fill(items)
     assert len(letters.asked) == 3
     query = letters.embed(["z"])[0]
@@ -128,12 +128,12 @@ def test_a_cache_embeds_each_text_once_and_stores_it(store):
 
 def test_a_cache_never_uses_the_vector_of_an_older_text(store):
     letters = Letters()
-    cache = VectorCache(store, "lesson", letters)
+    cache = VectorCache(store, "text", letters)
     cache.fill([("les-1", "aaa"), ("les-2", "bbb")])
     cache.fill([("les-1", "bbb"), ("les-2", "aaa")])
     rows = cache.rows(["les-1", "les-2"])
     assert cache.search(letters.embed(["a"])[0], 1, rows) == [("les-2", 1.0)]
-    other = VectorCache(store, "lesson", letters)
+    other = VectorCache(store, "text", letters)
     other.fill([("les-1", "aaa")])  # what lies in the store is of the newer text
     assert letters.asked[-1] == ["aaa"]
 
@@ -158,3 +158,13 @@ def test_a_purged_lesson_takes_its_vectors_along(store):
     store.put_vectors("lesson", [lesson.id], "e", np.ones((1, 2)))
     store.remove_lesson(lesson.id, who="person", purge=True)
     assert store.get_vectors("lesson", None, "e")[0] == []
+
+
+def test_the_vector_of_what_was_forgotten_meanwhile_is_not_stored(store):
+    store.add_lessons("s", [Lesson(id="les-1", kind="note", text="a")], who="model")
+    store.add_trajectories("s", [Trajectory(id="tra-1", task_id="t", task="x")])
+    for owner, known in (("lesson", "les-1"), ("trajectory", "tra-1")):
+        store.put_vectors(owner, ["gone", known], "e", np.ones((2, 2)))
+        store.put_vectors(owner, ["gone"], "e", np.ones((1, 2)))
+        assert store.get_vectors(owner, None, "e")[0] == [known]
+    assert store.check() == []

@@ -141,7 +141,7 @@ def test_many_are_changed_at_once_or_none(two):
     changed = two.update_lessons(wanted, who="rule", why="w")
     assert [x.version for x in changed] == [2, 2, 2]
     assert (two.changes("s")[0], two.changes("t")[0]) == (before[0][0] + 1, before[1][0] + 1)
-    assert sorted(two.lessons_from(["tra-1"])) == sorted(x.id for x in changed)
+    assert sorted(two.lessons_from("s", ["tra-1"])) == ["les-1", "les-2"]
     with pytest.raises(ConflictError, match="les-2 was read at version 1 and is now version 2"):
         two.update_lessons([changed[0], other], who="rule")
     with pytest.raises(StoreError, match="changed twice in one call"):

@@ -126,6 +126,25 @@ def test_what_is_aimed_at_the_model_is_kept_apart_and_counts_as_there(tmp_path, 
     assert traces.record(again, pool, pool.scopes) == 0
 
 
+def test_an_import_keeps_both_sides_of_a_memory_from_the_beginning(tmp_path, store, monkeypatch):
+    kept = []
+    real = store.transaction
+    monkeypatch.setattr(store, "transaction", lambda *scopes: kept.append(scopes) or real(*scopes))
+    traces.record(of(tmp_path, LINE), ScreenedPool(store, "a"), ("memory/a", "flagged/a"))
+    traces.record(of(tmp_path, LINE), ExperiencePool(store, "memory/b"))
+    assert ("memory/a", "flagged/a") in kept
+    assert ("memory/b",) in kept
+
+
+def test_secrets_in_the_arguments_of_calls_are_masked(tmp_path):
+    call = {"name": "login", "arguments": json.dumps({"password": "hunter22", "api_key": "abcd1234efgh"})}
+    said = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": call}]}
+    [found] = of(tmp_path, json.dumps({"messages": [TALK[0], said]})).trajectories
+    for secret in ("hunter22", "abcd1234efgh"):
+        assert secret not in found.model_dump_json()
+    assert found.steps[0].action == 'login({"password": "[masked:secret]", "api_key": "[masked:secret]"})'
+
+
 @settings(deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200))
 def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):

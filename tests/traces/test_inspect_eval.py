@@ -122,6 +122,18 @@ def test_a_bomb_is_unpacked_up_to_the_limit_and_no_further(tmp_path, monkeypatch
     assert "unpacks to more than" in found.problems[-1].why
 
 
+def test_an_attachment_is_not_repeated_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(inspect_eval, "MAX_REPEATED", 5_000)
+    replies = [{"role": "assistant", "content": "attachment://x1"}] * 20
+    made = sample(messages=[{"role": "user", "content": "hi"}, *replies], attachments={"x1": "y" * 1_000})
+    found = of(archive([made, sample("b")]), tmp_path)
+    first, second = found.trajectories
+    said = [m["content"] for m in first.messages[1:]]
+    assert said == ["y" * 1_000] * 6 + ["attachment://x1"] * 14
+    assert second.steps[0].thought == "I look it up."  # told once, and used once
+    assert "5,000 characters in all" in found.problems[0].why
+
+
 def test_a_header_that_lies_about_its_size_is_not_believed(tmp_path):
     raw = bytearray(archive([b" " * 100_000 + json.dumps(sample()).encode()]))
     at = raw.rfind(b"PK\x01\x02", 0, raw.find(b"samples/1", raw.find(b"PK\x01\x02")))

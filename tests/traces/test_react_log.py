@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from seasoned import traces
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
+from seasoned.traces import react_attempts
 from seasoned.traces.react_log import read
 from seasoned.traces.source import lines
 from seasoned.types import Outcome, Step
@@ -196,3 +197,15 @@ def test_the_time_grows_with_the_length_alone():
     ):
         of("Environment #1:\nAction 1: a\n" + piece * 8_000 + "Here is the task:\n")
     assert time.process_time() - begin < 3
+
+
+def test_a_long_task_is_not_repeated_without_end(monkeypatch):
+    monkeypatch.setattr(react_attempts, "MAX_REPEATED", 5_000)
+    text = "Question: " + "x" * 1_000 + "\n" + "Thought 1: t\nAction 1: a\nObservation 1: o\n" * 20
+    found = of(text)
+    assert [len(t.task) for t in found.trajectories] == [1_000] * 6
+    assert [t.meta["trial"] for t in found.trajectories] == list(range(6))
+    assert len(found.problems) == 14
+    assert "5,000 characters in all" in found.problems[0].why
+    told = ("Question: " + "x" * 1_000 + "\nThought 1: t\nAction 1: a\nObservation 1: o\n\n") * 20
+    assert len(of(told).trajectories) == 20  # what stands in the file is read

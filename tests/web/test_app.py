@@ -44,8 +44,8 @@ def test_a_full_disk_says_so(client, store):
 
     event.listen(store._engine, "checkout", small)
     try:
-        answer = client.post("/lesson/add", data={"scope": "s", "kind": "note", "text": "x " * 4900})
-        answer = client.post("/lesson/add", data={"scope": "s", "kind": "note", "text": "y " * 4900})
+        answer = client.post("/lesson/add", data={"scope": "s", "kind": "heuristic", "text": "x " * 4900})
+        answer = client.post("/lesson/add", data={"scope": "s", "kind": "heuristic", "text": "y " * 4900})
     finally:
         event.remove(store._engine, "checkout", small)
     assert answer.status_code == 503

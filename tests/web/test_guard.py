@@ -118,3 +118,10 @@ def test_no_host_and_no_cookie_raises(text):
     _host_fits(text, {"localhost"}, False)
     _host_fits(text, {"localhost"}, True)
     assert isinstance(_cookie(text, "seasoned"), str)
+
+
+def test_an_address_with_too_many_parts_is_refused_in_a_sentence(client, stranger):
+    for browser in (client, stranger):
+        answer = browser.get("/lessons?" + "a=1&" * 150)
+        assert answer.status_code == 400
+        assert "too many" in answer.text

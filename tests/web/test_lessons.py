@@ -1,4 +1,5 @@
 from seasoned.types import Lesson
+from seasoned.web.show import COMPARED
 from seasoned.web.site import PAGE
 
 
@@ -42,6 +43,16 @@ def test_one_lesson_with_all_that_is_known(client):
     assert "<b>1</b><span>solved</span>" in page
     assert "learned from tra-1" in page
     assert "by model" in page
+
+
+def test_only_the_newest_versions_are_compared_word_by_word(client, store):
+    [lesson] = store.add_lessons("h", [Lesson(kind="note", text="word 0")], who="person")
+    for n in range(1, COMPARED + 3):
+        lesson = store.update_lesson(lesson.model_copy(update={"text": f"word {n}"}), who="person")
+    page = client.get(f"/lesson?id={lesson.id}&all=1").text
+    assert page.count("<ins>") == COMPARED
+    assert f"<del>{COMPARED + 1}</del><ins>{COMPARED + 2}</ins>" in page
+    assert "word 1</div>" in page
 
 
 def test_quarantine_says_why(client):

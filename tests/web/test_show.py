@@ -1,3 +1,6 @@
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +29,26 @@ def test_neighbouring_changes_are_one():
         ("new", "has gone"),
         ("same", " back"),
     ]
+
+
+def test_a_gap_that_changed_is_all_that_changed():
+    assert difference("one two", "one\ntwo three") == [
+        ("same", "one"),
+        ("gone", " "),
+        ("new", "\n"),
+        ("same", "two"),
+        ("new", " three"),
+    ]
+    assert difference("look up", "now look up") == [("new", "now "), ("same", "look up")]
+    assert difference("same", "same") == [("same", "same")]
+
+
+@pytest.mark.parametrize("words", [("a{}", "b{}"), ("a", "a"), ("a b", "a c"), ("{0} x", "x {0}")])
+def test_a_comparison_takes_no_long_time(words):
+    began = time.process_time()
+    for n in (300, 599, 5000):
+        difference(*(" ".join(word.format(i) for i in range(n)) for word in words))
+    assert time.process_time() - began < 2
 
 
 def test_long_texts_are_not_compared_word_by_word():

@@ -1,20 +1,22 @@
 """A client of OpenAI's SDK that remembers: guidance goes into its system message, and what was said is recorded.
 
 Always holds: the client that was given is left as it was; requests and replies pass unchanged but for the guidance; a
-request that streams is refused before it is sent.
+request that streams is refused before it is sent; two conversations do not mix, whatever a server calls its calls.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked, led
 from seasoned.errors import ConfigError
 from seasoned.memory import Memory
+from seasoned.memory.chat import read_chat
+from seasoned.types import Message
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -62,19 +64,24 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
 
 @dataclass
 class _Talk:
-    """A run, and what was said in it; `waits` while it was begun by an earlier request."""
+    """A run, and what was said in it; it waits while there are `calls` whose results are to come.
+
+    `reply` and `conversation` are what the server knows what was said by, where it keeps it.
+    """
 
     run: Run
     said: list[Any] = field(default_factory=list)
-    waits: bool = False
+    calls: frozenset[str] = frozenset()
+    reply: str = ""
+    conversation: Any = None
 
 
 class _Talks:
-    """The runs that wait for the results of their tool calls, by the ids of the calls. Safe in threads."""
+    """The runs that wait for the results of their tool calls, the oldest first. Safe in threads."""
 
     def __init__(self, where: Where, check: Check | None, agent: str) -> None:
         self._where, self._check, self._agent = where, check, agent
-        self._open: dict[str, _Talk] = {}
+        self._open: list[_Talk] = []
         self._single = None if isinstance(where, Memory) else _Talk(Run(where, ""))
         self._lock = threading.Lock()
 
@@ -117,9 +124,9 @@ class _Talks:
         chat = "messages" in wanted
         given = wanted.get("messages" if chat else "input")
         items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
-        with self._lock:
-            talk = self._single or self._open.get(_field(items[-1], "tool_call_id", "call_id") if items else "")
+        talk = self._single or self._waiting(items, wanted)
         talk = talk or _Talk(Run(self._where, asked(items), check=self._check, agent=self._agent))
+        talk.conversation = wanted.get("conversation")
         guidance = talk.run.guidance
         if chat:
             items = _with_system(items, guidance)
@@ -132,8 +139,24 @@ class _Talks:
             before = [*([{"role": "system", "content": told}] if told else ()), *items]
         return talk, before, wanted | ({"instructions": told} if guidance else {})
 
+    def _waiting(self, items: list[Any], wanted: dict[str, Any]) -> _Talk | None:
+        """The run that a request goes on with: its call is answered, and most of what was said is what was said there.
+
+        The id of a call is not enough: some servers count them anew in each reply. Agents shorten what was said, so its
+        beginning is.
+        """
+        call = _field(items[-1], "tool_call_id", "call_id") if items else ""
+        with self._lock:
+            found = [talk for talk in self._open if call in talk.calls]
+        for name, of in (("previous_response_id", "reply"), ("conversation", "conversation")):
+            if known := wanted.get(name):
+                return next((talk for talk in found if getattr(talk, of) == known), None)
+        heard = _heard(items) if found else []
+        alike = [_alike(_heard(talk.said), heard) for talk in found]
+        return found[alike.index(max(alike))] if any(alike) else None
+
     def _failed(self, talk: _Talk, error: BaseException) -> None:
-        if not talk.waits:  # else the agent may ask again
+        if not talk.calls:  # else the agent may ask again
             talk.run.__exit__(type(error), error, error.__traceback__)
 
     def _end(self, talk: _Talk, before: list[Any], reply: Any) -> None:
@@ -147,7 +170,7 @@ class _Talks:
             new = [_plain(item) for item in getattr(reply, "output", None) or ()]
             calls = [_field(item, "call_id") for item in new if item.get("type") == "function_call"]
             answer = getattr(reply, "output_text", "")
-        talk.said = [*before, *new]
+        talk.said, talk.reply = [*before, *new], _field(reply, "id")
         talk.run.attempt.messages(talk.said)
         if talk.run.own:
             self._wait(talk, calls)
@@ -157,12 +180,9 @@ class _Talks:
 
     def _wait(self, talk: _Talk, calls: list[str]) -> None:
         with self._lock:
-            self._open = {key: other for key, other in self._open.items() if other is not talk}
-            self._open |= dict.fromkeys(calls, talk)
-            talk.waits = bool(calls)
-            oldest = next(iter(self._open.values())) if len(self._open) > MAX_OPEN else None
-            if oldest is not None:
-                self._open = {key: other for key, other in self._open.items() if other is not oldest}
+            talk.calls = frozenset(calls)
+            self._open = [*(other for other in self._open if other is not talk), *([talk] if calls else ())]
+            oldest = self._open.pop(0) if len(self._open) > MAX_OPEN else None
         if oldest is not None:
             oldest.run.__exit__(None, None, None)
 
@@ -179,6 +199,16 @@ def _with_system(messages: list[Any], guidance: str) -> list[Any]:
         led(content, guidance) if isinstance(content, str) else [*(content or ()), {"type": "text", "text": guidance}]
     )
     return [{**first, "content": told}, *messages[1:]]
+
+
+def _heard(items: Sequence[Any]) -> list[Message]:
+    """What was said, but for the system's words, which guidance is among."""
+    return [message for message in read_chat(items).messages if message["role"] != "system"]
+
+
+def _alike(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """With how many equal messages two conversations begin."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _plain(item: Any) -> dict[str, Any]:

@@ -21,6 +21,9 @@ Where: TypeAlias = Memory | Attempt
 Check: TypeAlias = Callable[[str, Any], bool | SupportsFloat | None]
 """Told the task and the answer, says whether it was solved: True, False, a reward, or None where nobody knows."""
 
+NO_TEXT = "(no text)"
+"""The task of a run that was asked nothing in words."""
+
 
 class Run:
     """One run: `guidance` goes into its system prompt, what was done goes into `attempt`, and `ended` ends it.
@@ -38,7 +41,8 @@ class Run:
             agent: who tries, for the record.
         """
         self.own = isinstance(where, Memory)
-        self.attempt = where.attempt(task, agent=agent) if isinstance(where, Memory) else where
+        wanted = task if task.strip() else NO_TEXT  # a picture alone, say: no reason to stop somebody's agent
+        self.attempt = where.attempt(wanted, agent=agent) if isinstance(where, Memory) else where
         self.guidance = self.attempt.guidance.text
         self._check = check
 

@@ -34,8 +34,9 @@ class React:
         examples: worked trajectories; those of the task's category are shown where guidance brings no demonstrations.
         style: `act`, `react` or `choose`.
         max_steps: actions an attempt may take (the benchmark's H).
-        repeats: identical actions in a row, with the same observation, that end an attempt (Reflexion section 2.2);
-            None: never.
+        repeats: identical actions in a row that end an attempt (Omega of Reflexion, section 2.2); None: never.
+        same_observation: whether they are identical only where the observation was the same, too.
+        max_actions: so many actions end an attempt (epsilon there), where that is fewer than `max_steps`.
         shots: at most so many examples are shown.
         think_tokens: longest thought.
         action_tokens: longest action.
@@ -50,6 +51,8 @@ class React:
     style: Literal["act", "react", "choose"] = "react"
     max_steps: int = 20
     repeats: int | None = 3
+    same_observation: bool = True
+    max_actions: int | None = None
     shots: int = 2
     think_tokens: int = 80
     action_tokens: int = 32
@@ -67,6 +70,7 @@ class React:
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or self._manual(task)
             recorder.messages.extend(self.preamble(shown))
+            recorder.shown.append((0, tuple(example.id for example in shown)))
             begun = len(recorder.messages)
             recorder.say("user", "\n\n".join(part for part in ("New task.", guidance.text, observation) if part))
             return self._play(recorder, info, begun)
@@ -94,25 +98,33 @@ class React:
         return f"{thought}Action: {step.action}" if self.style == "react" else step.action
 
     def _play(self, recorder: Recorder, info: dict[str, Any], begun: int) -> Outcome:
-        thoughts = 0
+        pending: list[str] = []
         while len(recorder.steps) < self.max_steps:
             thought, action = self._turn(recorder, info)
-            if not action and thought and thoughts + 1 < _THOUGHTS_IN_A_ROW:
-                thoughts += 1
+            if not action and thought and len(pending) + 1 < _THOUGHTS_IN_A_ROW:
+                pending.append(thought)
                 recorder.say("user", "OK.")
                 continue
+            reminder = THINKING_ONLY if thought else NO_ACTION
+            # A thought is no step, so those before it belong to the step that comes of them.
+            thought, pending = " ".join(filter(None, (*pending, thought))), []
             if action:
                 observation = recorder.act(action, thought)
                 info = {**info, **recorder.info}
             else:
-                observation = THINKING_ONLY if thought else NO_ACTION
+                observation = reminder
                 recorder.steps.append(Step(thought=thought, action="N/A", observation=observation))
                 recorder.invalid += 1
-            thoughts = 0
             if recorder.over:
                 return ended(recorder)
-            if self.repeats and ends_early(recorder.steps, omega=self.repeats) == "loop":
-                return Outcome(success=False, reward=reward(recorder), reason="loop")
+            early = ends_early(
+                recorder.steps,
+                omega=self.repeats,
+                epsilon=self.max_actions,
+                with_observation=self.same_observation,
+            )
+            if early:
+                return Outcome(success=False, reward=reward(recorder), reason=early)
             recorder.say("user", observation)
             if self.asks:
                 begun = self._advised(recorder, begun)
@@ -125,8 +137,10 @@ class React:
         fresh = recorder.guidance.demonstrations[len(before.demonstrations) :]
         if text and text not in before.text:
             recorder.say("user", text)
-        if not fresh:
+        ids = tuple(example.id for example in fresh)
+        if not fresh or ids == recorder.shown[-1][1]:
             return begun
+        recorder.shown.append((len(recorder.steps), ids))
         preamble = self.preamble(fresh)
         recorder.messages[:begun] = preamble
         return len(preamble)
@@ -162,7 +176,10 @@ def reward(recorder: Recorder) -> float:
 def ended(recorder: Recorder) -> Outcome:
     """How an attempt ended that the environment ended."""
     success, answer = recorder.info.get("success"), str(recorder.info.get("answer", ""))
-    if recorder.info.get("truncated") and not success:
+    cut = bool(recorder.info.get("truncated"))
+    if success is None and "success" in recorder.info:  # the environment does not know, so nobody does
+        return Outcome(reason="step_limit" if cut else "answered" if answer else "halted", answer=answer)
+    if cut and not success:
         return Outcome(success=False, reward=reward(recorder), reason="step_limit", answer=answer)
     if success is None:
         return Outcome(success=False, reward=reward(recorder), reason="halted", answer=answer)

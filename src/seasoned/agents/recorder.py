@@ -18,7 +18,11 @@ from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajec
 
 @dataclass
 class Recorder:
-    """The growing record of one attempt: the conversation, the steps and the usage."""
+    """The growing record of one attempt: the conversation, the steps and the usage.
+
+    `shown` are the ids of the demonstrations in front of the task, each time with the number of steps done until then,
+    for agents that exchange them on the way: `messages` has the last ones.
+    """
 
     agent: str
     task: Task
@@ -31,6 +35,7 @@ class Recorder:
     info: dict[str, Any] = field(default_factory=dict)
     over: bool = False
     invalid: int = 0
+    shown: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
@@ -108,16 +113,22 @@ class Recorder:
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),
             usage=self.usage,
-            meta={"invalid": self.invalid},
+            meta={"invalid": self.invalid, **self._exchanged()},
         )
 
+    def _exchanged(self) -> dict[str, Any]:
+        """Which demonstrations stood in front of the task, from which step on; nothing where they stayed the same."""
+        told = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
+        return {"demonstrations": told} if len(told) > 1 else {}
+
     def outcome(self) -> Outcome:
-        """How the environment saw it end."""
-        success = self.info.get("success")
-        answer = str(self.info.get("answer", ""))
-        if success is None:
-            return Outcome(success=False, reward=0.0, reason="step_limit", answer=answer)
-        return Outcome(success=bool(success), reward=float(success), reason="answered", answer=answer)
+        """How the environment saw it end; where it says that it does not know whether it went well, nobody does."""
+        success, answer = self.info.get("success"), str(self.info.get("answer", ""))
+        if success is not None:
+            return Outcome(success=bool(success), reward=float(success), reason="answered", answer=answer)
+        if "success" in self.info and (self.over or answer):
+            return Outcome(reason="answered" if answer else "halted", answer=answer)
+        return Outcome(success=False, reward=0.0, reason="step_limit", answer=answer)
 
 
 def attempt(

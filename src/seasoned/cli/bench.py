@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import JsonOption, print_json
+from seasoned.cli.shared import JsonOption, print_json, tell
 from seasoned.errors import ConfigError
 
 app = typer.Typer(help="List the benchmarks, install what they need, check their data.", no_args_is_help=True)
@@ -60,7 +60,7 @@ def check(
         shown = [*found.problems[:PROBLEMS]]
         if len(found.problems) > PROBLEMS:
             shown.append(f"and {len(found.problems) - PROBLEMS} more")
-        typer.echo("\n".join([*shown, f"{found.good}/{found.total}"]))
+        tell("\n".join([*shown, _solved(found.good, found.total)]))
     if found.good < found.total:
         raise typer.Exit(1)
 
@@ -98,7 +98,7 @@ def generate(
     from seasoned.benchmarks.alfworld.games import generate as make
 
     made = make(games, seed, out, python=python or None, progress=_counted)
-    typer.echo(f"{len(made)} games in {out}")
+    tell(f"{len(made)} {'game' if len(made) == 1 else 'games'} in {out}")
 
 
 def _counted(done: int, total: int) -> None:
@@ -119,6 +119,10 @@ def _options(settings: list[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             options[key] = text
     return options
+
+
+def _solved(good: int, total: int) -> str:
+    return f"{good}/{total} tasks are solved by what is known to solve them"
 
 
 def _check_answers(name: str, options: dict[str, Any], seed: int, as_json: bool) -> None:
@@ -145,9 +149,7 @@ def _check_answers(name: str, options: dict[str, Any], seed: int, as_json: bool)
     if as_json:
         print_json(result)
     else:
-        typer.echo(
-            f"{name}: {len(benchmark.train)} training and {len(benchmark.test)} test cases from {benchmark.source}"
-        )
-        typer.echo(f"a case:\n{benchmark.train[0].text}\n{solved}/{len(tasks)}")
+        tell(f"{name}: {len(benchmark.train)} training and {len(benchmark.test)} test cases from {benchmark.source}")
+        tell(f"a case:\n{benchmark.train[0].text}\n{_solved(solved, len(tasks))}")
     if solved < len(tasks):
         raise typer.Exit(1)

@@ -5,19 +5,30 @@ Always holds: an import prints what it read and names what it could not; an expo
 
 from __future__ import annotations
 
+import difflib
 import html
 import json
-import os
-import sys
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json
+from seasoned.cli.shared import (
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    chosen_pool,
+    many,
+    open_store,
+    pool_of,
+    print_json,
+    tell,
+    write_out,
+)
 from seasoned.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -26,7 +37,6 @@ if TYPE_CHECKING:
     from seasoned.types import Lesson
 
 Format = Literal["react-log", "messages", "inspect", "otel"]
-MEMORY = "memory/"
 _NAMED = 20  # problems that are named; --json has more of them
 _NAMED_JSON = 1000
 _PAGE = 500
@@ -40,10 +50,26 @@ _HEADINGS = {
 }
 
 
+def _format(name: str) -> Format:
+    """A format by its name; a wrong one is told of with the nearest right one."""
+    for known in get_args(Format):
+        if name == known:
+            return known  # type: ignore[no-any-return]
+    near = difflib.get_close_matches(name, get_args(Format), n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}? There" if near else "there"
+    raise typer.BadParameter(f"{name!r} is no format; {hint} are {', '.join(get_args(Format))}.")
+
+
 def import_(
     file: Annotated[Path, typer.Argument(help="The log.")],
     form: Annotated[
-        Format | None, typer.Option("--format", help="What kind of log it is; without it, the content tells.")
+        Format | None,
+        typer.Option(
+            "--format",
+            parser=_format,
+            metavar="<" + "|".join(get_args(Format)) + ">",
+            help="What kind of log it is; without it, the content tells.",
+        ),
     ] = None,
     namespace: Annotated[str, typer.Option(help="The memory to put the attempts into.")] = "default",
     store: StoreOption = STORE,
@@ -53,6 +79,7 @@ def import_(
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read, record
 
+    pool_of(namespace, None)
     found = read(file, form)
     added = 0
     if found.trajectories:
@@ -78,22 +105,24 @@ def _report(found: Imported, file: Path, namespace: str, added: int, as_json: bo
         named = [{"where": p.where, "why": p.why} for p in found.problems[:_NAMED_JSON]]
         print_json({"file": str(file), "format": found.format, "namespace": namespace, **counts, "problems": named})
         return
-    typer.echo(
-        f"{counts['trajectories']} trajectories of {counts['tasks']} tasks ({found.format}): {counts['steps']} steps, "
-        f"{counts['successes']} successes, {counts['bad_lines']} bad lines; {added} new in the memory {namespace!r}"
+    tell(
+        f"{many(counts['trajectories'], 'trajectory', 'trajectories')} of {many(counts['tasks'], 'task')} "
+        f"({found.format}): {many(found.steps, 'step')}, {many(found.successes, 'success', 'successes')}, "
+        f"{many(len(found.problems), 'bad line')}; {added:,} new in the memory {namespace!r}"
     )
     if found.repeated:
-        typer.echo(f"{found.repeated} attempts are told of a second time in the log and count once", err=True)
+        told = many(found.repeated, "attempt is", "attempts are")
+        tell(f"{told} told of a second time in the log and count{'s' * (found.repeated == 1)} once", err=True)
     for problem in found.problems[:_NAMED]:
-        typer.echo(f"{problem.where}: {problem.why}", err=True)
+        tell(f"{problem.where}: {problem.why}", err=True)
     if len(found.problems) > _NAMED:
-        typer.echo(f"and {len(found.problems) - _NAMED} more", err=True)
+        tell(f"and {len(found.problems) - _NAMED:,} more", err=True)
 
 
 def export(
     form: Annotated[Literal["markdown", "jsonl"] | None, typer.Option("--format", help="The form.")] = None,
     what: Annotated[Literal["lessons", "trajectories"], typer.Option(help="What to write.")] = "lessons",
-    namespace: Annotated[str | None, typer.Option(help="Only this memory.")] = None,
+    namespace: NamespaceOption = None,
     scope: Annotated[str | None, typer.Option(help="Only this pool (see `lessons show`).")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; without it, standard output.")
@@ -103,22 +132,26 @@ def export(
     store: StoreOption = STORE,
 ) -> None:
     """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines, such as models are tuned on."""
-    if namespace is not None and scope is not None:
-        raise ConfigError(f"give --namespace or --scope, not both: the namespace {namespace!r} is the scope "
-                          f"{MEMORY + namespace!r}")  # fmt: skip
-    pool = scope if namespace is None else MEMORY + namespace
     if what == "trajectories" and form == "markdown":
         raise ConfigError("trajectories are written as chat JSON lines: give --format jsonl, or leave it out")
+    if what == "trajectories" and everything:
+        raise ConfigError("--all is about lessons; of trajectories all are written, unless you say --successes")
+    if what == "lessons" and successes:
+        raise ConfigError("--successes is about attempts: give --what trajectories as well, or leave it out")
     with open_store(store, must_exist=True) as opened:
+        pool = chosen_pool(opened, namespace, scope)
         if what == "trajectories":
-            count = _write(_chats(opened, pool, successes), output)
+            # What was flagged is for people to look at; models are tuned on it only where it is named.
+            scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith("flagged/")]
+            count = write_out((chat for each in scopes for chat in _chats(opened, each, successes)), output)
         else:
             found = [x for x in opened.lessons(pool) if x.status == "active" or (everything and x.status != "deleted")]
             kept = [(pool or opened.scope_of(lesson.id) or "", lesson) for lesson in found]
             count = len(kept)
-            _write(_rows(kept) if form == "jsonl" else [markdown(kept)], output)
+            write_out(_rows(kept) if form == "jsonl" else [markdown(kept)], output)
     if output is not None:
-        typer.echo(f"{count} {what} written to {output}", err=True)
+        one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
+        tell(f"{many(count, one, several)} written to {output}", err=True)
 
 
 def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
@@ -171,30 +204,4 @@ def _item(lesson: Lesson) -> str:
 def _plain(text: str) -> str:
     from seasoned.retrieve.render import clean
 
-    return html.escape(clean(text, 10_000), quote=False).replace("](", "]\\(")
-
-
-def _write(parts: Iterable[str], output: Path | None) -> int:
-    """Write the parts, to a file by way of another one beside it; returns how many there were."""
-    count = 0
-
-    def counted() -> Iterator[str]:
-        nonlocal count
-        for part in parts:
-            count += 1
-            yield part
-
-    if output is None:
-        sys.stdout.writelines(counted())
-        return count
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(counted())
-        beside.replace(output)
-    except OSError as error:
-        raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink()
-    return count
+    return re.sub(r"([\[\]!])", r"\\\1", html.escape(clean(text, 10_000), quote=False))

@@ -1,37 +1,44 @@
-"""`seasoned lessons` and `seasoned recall`: read, correct and move what was learned."""
+"""`seasoned lessons` and `seasoned recall`: read and move what was learned, and see what a task would be told."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli import upkeep, versions
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json
+from seasoned.cli import changes, upkeep, versions
+from seasoned.cli.changes import IdArgument
+from seasoned.cli.shared import (
+    MEMORY,
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    chosen_pool,
+    default_embedder,
+    find_lesson,
+    known_pool,
+    many,
+    open_store,
+    pool_of,
+    print_json,
+    tell,
+    write_out,
+)
 from seasoned.errors import ConfigError, DataError
-from seasoned.trust import mask
 from seasoned.types import LessonKind, LessonStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seasoned.store.sql import Store
-    from seasoned.types import Lesson
+    from seasoned.types import Guidance, Lesson
 
 app = typer.Typer(help="Read, correct and move what was learned.", no_args_is_help=True)
-IdArgument = Annotated[str, typer.Argument(metavar="LESSON", help="A lesson's id, or the beginning of it.")]
-WhyOption = Annotated[str, typer.Option("--why", help="The reason, kept in the lesson's history.")]
 ScopeOption = Annotated[str | None, typer.Option("--scope", help="Only lessons of this pool (see `lessons show`).")]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
-
-
-app.command("snapshot")(versions.snapshot)
-app.command("snapshots")(versions.snapshots)
-app.command("diff")(versions.diff)
-app.command("rollback")(versions.rollback)
-app.command("duplicates")(upkeep.duplicates)
-app.command("cap")(upkeep.cap)
 
 
 @app.command("list")
@@ -45,7 +52,8 @@ def list_lessons(
 ) -> None:
     """List lessons."""
     with open_store(store, must_exist=True) as opened:
-        _print(opened, opened.lessons(scope, kind=kind, status=status, limit=limit), as_json)
+        pool = chosen_pool(opened, None, scope)
+        _print(opened, opened.lessons(pool, kind=kind, status=status, limit=limit + 1), limit, as_json)
 
 
 @app.command("search")
@@ -58,14 +66,17 @@ def search(
 ) -> None:
     """Find lessons that contain a text."""
     with open_store(store, must_exist=True) as opened:
-        _print(opened, opened.lessons(scope, query=words, limit=limit), as_json)
+        pool = chosen_pool(opened, None, scope)
+        _print(opened, opened.lessons(pool, query=words, limit=limit + 1), limit, as_json)
 
 
 @app.command("show")
 def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
     """Show a lesson: its text, where it came from, its history, and how the attempts that used it ended."""
+    from seasoned.memory.changes import reasons
+
     with open_store(store, must_exist=True) as opened:
-        found = _find(opened, lesson)
+        found = find_lesson(opened, lesson)
         history = opened.history(found.id)
         uses = opened.lesson_uses(found.id)
         scope = opened.scope_of(found.id)
@@ -74,129 +85,76 @@ def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = F
     if as_json:
         print_json({**found.model_dump(mode="json"), "scope": scope, "history": changes, "uses": ended})
         return
-    typer.echo(f"{found.id}  {found.kind}  {found.status}{'  pinned' if found.pinned else ''}  version {found.version}")
-    typer.echo(f"pool     {scope}\nkey      {found.key}\ntext     {found.text}")
-    typer.echo(f"sources  {', '.join(found.sources) or 'none'}")
-    if found.data.get("flags"):
-        typer.echo(f"flagged  the text {'; it '.join(map(str, found.data['flags']))}")
-    typer.echo(f"used     {ended['all']} times: {ended['right']} right, {ended['wrong']} wrong")
-    for change in changes:
-        typer.echo(f"  v{change['version']} {change['at']} {change['who']}: {change['why']}\n     {change['text']}")
-
-
-@app.command("edit")
-def edit(
-    lesson: IdArgument,
-    text: Annotated[str | None, typer.Option(help="The new text.")] = None,
-    key: Annotated[str | None, typer.Option(help="The new key of a note.")] = None,
-    pin: Annotated[bool | None, typer.Option("--pin/--no-pin", help="Whether learning must leave it alone.")] = None,
-    why: WhyOption = "edited by hand",
-    store: StoreOption = STORE,
-) -> None:
-    """Change a lesson. An edited text is pinned, unless --no-pin: learning does not write over a person's words."""
-    changes: dict[str, Any] = {}
-    if text is not None:
-        changes |= {"text": mask(text), "origin": "person", "pinned": True}
-    if key is not None:
-        from seasoned.retrieve.words import fold
-
-        changes["key"] = " ".join(fold(mask(key)).split())
-    if pin is not None:
-        changes["pinned"] = pin
-    if not changes:
-        raise ConfigError("nothing to change: give --text, --key, --pin or --no-pin")
-    _change(store, lesson, changes, why)
-
-
-@app.command("disable")
-def disable(
-    lesson: IdArgument,
-    undo: Annotated[bool, typer.Option("--undo", help="Enable it again.")] = False,
-    why: WhyOption = "",
-    store: StoreOption = STORE,
-) -> None:
-    """Keep a lesson but recall it no more."""
-    _change(store, lesson, {"status": "active" if undo else "disabled"}, why or ("enabled" if undo else "disabled"))
-
-
-@app.command("release")
-def release(
-    lesson: Annotated[
-        list[str], typer.Argument(metavar="LESSON...", help="Lessons in quarantine: ids, or beginnings.")
-    ],
-    why: WhyOption = "released from quarantine",
-    store: StoreOption = STORE,
-) -> None:
-    """Let lessons be recalled that wait in quarantine; read them first: `lessons list --status quarantined`."""
-    with open_store(store, must_exist=True) as opened:
-        found = [_find(opened, name) for name in lesson]
-        for each in found:
-            if each.status != "quarantined":
-                raise ConfigError(f"the lesson {each.id} is {each.status}, not in quarantine; nothing was released")
-        free = [each.model_copy(update={"status": "active"}) for each in found]
-        for changed in opened.update_lessons(free, who="person", why=why):
-            typer.echo(f"{changed.id} is active: {changed.text}")
-
-
-@app.command("rm")
-def remove(
-    lesson: IdArgument,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Delete its text and history from the store for good.")
-    ] = False,
-    why: WhyOption = "removed by hand",
-    store: StoreOption = STORE,
-) -> None:
-    """Remove a lesson; its history stays unless --purge."""
-    with open_store(store, must_exist=True) as opened:
-        found = _find(opened, lesson)
-        opened.remove_lesson(found.id, who="person", why=why, purge=purge)
-        if purge:
-            opened.scrub()
-        typer.echo(f"{found.id} {'purged' if purge else 'removed'}")
+    tell(f"{found.id}  {found.kind}  {found.status}{'  pinned' if found.pinned else ''}  version {found.version}")
+    tell(f"pool     {scope}\nkey      {found.key}\ntext     {found.text}")
+    tell(f"sources  {', '.join(found.sources) or 'none'}")
+    if flagged := reasons(found):
+        tell(f"flagged  the text {'; it '.join(flagged)}")
+    if uses:
+        unknown = len(uses) - ended["right"] - ended["wrong"]
+        rest = f", {unknown} unknown" if unknown else ""
+        tell(f"used     {many(len(uses), 'time')}: {ended['right']} right, {ended['wrong']} wrong{rest}")
+    else:
+        tell("used     never")
+    for change in history:
+        tell(f"  v{change.version} {change.at} {change.who}: {change.why}\n     {change.lesson.text}")
 
 
 @app.command("export")
 def export(
+    namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     store: StoreOption = STORE,
 ) -> None:
     """Write lessons as JSON lines that `lessons import` reads."""
     with open_store(store, must_exist=True) as opened:
-        lines = "".join(
+        lines = (
             json.dumps({"schema_version": 1, **found.model_dump(mode="json")}, ensure_ascii=False) + "\n"
-            for found in opened.lessons(scope)
+            for found in opened.lessons(chosen_pool(opened, namespace, scope))
             if found.status != "deleted"
         )
-    if out is None:
-        sys.stdout.write(lines)
-        return
-    from seasoned.runner.rundir import write_text
-
-    write_text(out, lines)
-    typer.echo(f"{lines.count(chr(10))} lessons written to {out}", err=True)
+        count = write_out(lines, out)
+    if out is not None:
+        tell(f"{many(count, 'lesson')} written to {out}", err=True)
 
 
 @app.command("import")
 def import_lessons(
     file: Annotated[Path, typer.Argument(help="JSON lines as `lessons export` writes them.")],
-    scope: Annotated[str, typer.Option(help="The pool to put them into.")] = "default",
+    namespace: NamespaceOption = None,
+    scope: Annotated[
+        str | None, typer.Option(help="The pool; without it and --namespace, that of the memory `default`.")
+    ] = None,
     store: StoreOption = STORE,
 ) -> None:
     """Read lessons from a file into a pool, each as a new lesson; broken lines are named and passed over.
 
     Secrets in them are masked, and what seems aimed at the model waits in quarantine.
     """
-    from pydantic import ValidationError
-
-    from seasoned.memory.screened import screen_lesson
-    from seasoned.types import Lesson, new_id
-
+    pool = pool_of(namespace, scope) or f"{MEMORY}default"
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from error
+    good, broken = _read(lines)
+    with open_store(store) as opened:
+        opened.add_lessons(pool, good, who="person", why=f"imported from {file.name}")
+    bad = many(len(broken), "broken line")
+    tell(f"{many(len(good), 'lesson')} imported into {pool}, {bad}")
+    waiting = sum(lesson.status == "quarantined" for lesson in good)
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        tell(f"{waiting:,} of them {verb} in quarantine: see `seasoned lessons list --status quarantined`", err=True)
+    if broken:
+        tell(f"{bad} of {file}: {', '.join(map(str, broken[:20]))}", err=True)
+
+
+def _read(lines: Sequence[str]) -> tuple[list[Lesson], list[int]]:
+    """The lessons of JSON lines, each with a new id, and the numbers of the lines that hold none."""
+    from seasoned.memory.screened import screen_lesson
+    from seasoned.types import Lesson, new_id
+
     good: list[Lesson] = []
     broken: list[int] = []
     for number, line in enumerate(lines, 1):
@@ -206,74 +164,99 @@ def import_lessons(
                 raw.pop("schema_version", None)
                 fresh = Lesson.model_validate({**raw, "id": new_id("les"), "version": 1, "sources": ()})
                 good.append(screen_lesson(fresh))
-            except (ValueError, AttributeError, TypeError, RecursionError, ValidationError):
+            except (ValueError, AttributeError, TypeError, RecursionError):
                 broken.append(number)
-    with open_store(store) as opened:
-        opened.add_lessons(scope, good, who="person", why=f"imported from {file.name}")
-    typer.echo(f"{len(good)} lessons imported into {scope}, {len(broken)} broken lines")
-    waiting = sum(lesson.status == "quarantined" for lesson in good)
-    if waiting:
-        typer.echo(f"{waiting} of them wait in quarantine: see `seasoned lessons list --status quarantined`", err=True)
-    if broken:
-        typer.echo(f"broken lines of {file}: {', '.join(map(str, broken[:20]))}", err=True)
+    return good, broken
 
 
 def recall(
     text: Annotated[str, typer.Argument(help="The text of a task.")],
-    scope: Annotated[str, typer.Option(help="The pool to recall from.")] = "default",
-    k: Annotated[int, typer.Option(min=1, help="At most this many notes.")] = 5,
-    share: Annotated[float, typer.Option(min=0.01, max=1, help="The part of a key's words that must occur.")] = 1.0,
+    namespace: NamespaceOption = None,
+    scope: Annotated[str | None, typer.Option(help="The pool to recall from.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="How a memory's lessons are recalled: the name of a method; erl without it.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="At most this many; without it, what the method says.")] = None,
+    share: Annotated[
+        float | None, typer.Option(min=0.01, max=1, help="The part of a note's key whose words must occur; 1 is all.")
+    ] = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what would be recalled for a task, as an agent would read it."""
+    """Show what would be recalled for a task, as an agent would read it.
+
+    From a memory (--namespace), as `Memory.recall` gives it; from another pool (--scope), its notes, as ExpNote does.
+    """
+    options: dict[str, Any] = {name: value for name, value in (("k", k), ("share", share)) if value is not None}
+    with open_store(store, must_exist=True) as opened:
+        pool = chosen_pool(opened, namespace, scope) or _usual(opened)
+        guidance = _recalled(opened, pool, text, method, options)
+    if as_json:
+        print_json(guidance.model_dump(mode="json"))
+    else:
+        tell(guidance.text or f"nothing in {pool} fits this task")
+
+
+def _usual(store: Store) -> str:
+    """The pool that is meant where none is named: `default`, else the memory `default`, else the only one there is."""
+    there = [pool for pool in store.scopes() if not pool.startswith("flagged/")]
+    named = next((pool for pool in ("default", f"{MEMORY}default") if pool in there), None)
+    if named is None and len(there) != 1:
+        return known_pool(store, "default")
+    return named or there[0]
+
+
+def _recalled(store: Store, pool: str, text: str, method: str | None, options: dict[str, Any]) -> Guidance:
+    if pool.startswith(MEMORY):
+        from seasoned.memory import Memory
+
+        name, method = pool.removeprefix(MEMORY), method or "erl"
+        with Memory(store, method=method, namespace=name, embedder=default_embedder(), **options) as memory:
+            return memory.recall(text)
+    if method is not None:
+        raise ConfigError(f"--method says how a memory recalls, and {pool} is none: give --namespace")
     from seasoned.methods.expnote import ExpNote
     from seasoned.pool import ExperiencePool
     from seasoned.types import Task
 
-    with open_store(store, must_exist=True) as opened:
-        pool = ExperiencePool(opened, scope, read_only=True)
-        guidance = ExpNote(k=k, share=share).recall(Task(id="recall", text=text), pool)
+    notes = ExpNote(**{"k": 5, **options})
+    return notes.recall(Task(id="recall", text=text), ExperiencePool(store, pool, read_only=True))
+
+
+def _print(store: Store, found: list[Lesson], limit: int, as_json: bool) -> None:
+    shown = found[:limit]
+    if len(found) > limit:
+        typer.echo(f"These are the first {limit:,}, the oldest; --limit gives more.", err=True)
+    scopes = {lesson.id: store.scope_of(lesson.id) for lesson in shown}
     if as_json:
-        print_json(guidance.model_dump(mode="json"))
-    else:
-        typer.echo(guidance.text or f"nothing in {scope} fits this task")
-
-
-def _find(store: Store, name: str) -> Lesson:
-    found = store.get_lesson(name)
-    if found is not None:
-        return found
-    fitting = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
-    if len(fitting) == 1:
-        return fitting[0]
-    raise ConfigError(
-        f"expected the id of one lesson, but {len(fitting)} lessons begin with {name!r}: see `seasoned lessons list`"
-    )
-
-
-def _change(address: str, name: str, changes: dict[str, Any], why: str) -> None:
-    with open_store(address, must_exist=True) as opened:
-        found = _find(opened, name)
-        changed = opened.update_lesson(found.model_copy(update=changes), who="person", why=why)
-        typer.echo(f"{changed.id} is now version {changed.version}: {changed.text}")
-
-
-def _print(store: Store, found: list[Lesson], as_json: bool) -> None:
-    if as_json:
-        print_json([{**lesson.model_dump(mode="json"), "scope": store.scope_of(lesson.id)} for lesson in found])
+        print_json([{**lesson.model_dump(mode="json"), "scope": scopes[lesson.id]} for lesson in shown])
         return
     from rich.console import Console
     from rich.table import Column, Table
+    from rich.text import Text
 
-    table = Table(Column("id", min_width=16), "kind", "key", "lesson", "noted", "status", box=None, pad_edge=False)
-    for lesson in found:
-        table.add_row(
-            lesson.id,
-            lesson.kind,
-            lesson.key,
-            lesson.text if len(lesson.text) <= 100 else lesson.text[:99] + "…",
-            f"{lesson.importance:g}",
-            lesson.status + (" pinned" if lesson.pinned else ""),
-        )
-    Console().print(table if found else "no lessons")
+    from seasoned.report.text import one_line
+
+    pools = {lesson_id: one_line(scope, 60) for lesson_id, scope in scopes.items()}
+    several = len(set(pools.values())) > 1
+    names = ("kind", "key", "lesson", "noted", "status", *(["pool"] if several else []))
+    folded = (Column(name, overflow="fold") for name in names)
+    table = Table(Column("id", no_wrap=True), *folded, box=None, pad_edge=False)
+    for lesson in shown:
+        cells = [one_line(lesson.id, 40), lesson.kind, one_line(lesson.key, 60), one_line(lesson.text, 100)]
+        cells += [f"{lesson.importance:g}", lesson.status + (" pinned" if lesson.pinned else "")]
+        table.add_row(*map(Text, [*cells, *([pools[lesson.id]] if several else [])]))
+    Console().print(table if shown else "no lessons")
+
+
+app.command("add")(changes.add)
+app.command("edit")(changes.edit)
+app.command("disable")(changes.disable)
+app.command("release")(changes.release)
+app.command("rm")(changes.remove)
+app.command("snapshot")(versions.snapshot)
+app.command("snapshots")(versions.snapshots)
+app.command("diff")(versions.diff)
+app.command("rollback")(versions.rollback)
+app.command("duplicates")(upkeep.duplicates)
+app.command("cap")(upkeep.cap)

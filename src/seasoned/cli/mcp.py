@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from seasoned.cli.shared import STORE, StoreOption
+from seasoned.cli.shared import STORE, StoreOption, default_embedder
 
 TOKEN = "SEASONED_MCP_TOKEN"
 
@@ -30,7 +30,7 @@ def mcp(
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory
 
-    with Memory(store, method=method, namespace=namespace, embedder=embedder or _embedder()) as memory:
+    with Memory(store, method=method, namespace=namespace, embedder=embedder or default_embedder()) as memory:
         if not http:
             serve_stdio(memory)
             return
@@ -42,9 +42,3 @@ def mcp(
             typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if given else token}")
 
         serve_http(memory, port=port, token=token, ready=ready)
-
-
-def _embedder() -> str:
-    from importlib.util import find_spec
-
-    return "static" if find_spec("wordllama") else "hashing"

@@ -9,10 +9,27 @@ from typing import Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, open_store, print_json
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, many, open_store, print_json
 from seasoned.errors import SeasonedError
+from seasoned.report.text import clean
 
 app = typer.Typer(help="The local model's file: where it is, fetch it, check it.", no_args_is_help=True)
+_EXTRAS = {
+    "local": ("xllamacpp", "wordllama"),
+    "eval": ("scipy", "matplotlib"),
+    "minilm": ("onnxruntime",),
+    "mpnet": ("sentence-transformers",),
+    "postgres": ("psycopg",),
+    "web": ("starlette", "uvicorn"),
+    "mcp": ("mcp",),
+    "inspect": ("zstandard",) if sys.version_info < (3, 14) else (),
+    "webshop": ("bm25s", "rapidfuzz"),
+    "langgraph": ("langgraph",),
+    "openai-agents": ("openai-agents",),
+    "pydantic-ai": ("pydantic-ai-slim",),
+    "smolagents": ("smolagents",),
+}
+"""The extras with the libraries that tell whether they are there."""
 NameArgument = Annotated[str, typer.Argument(help="qwen (the default) or smol (small, for tests).")]
 
 
@@ -52,7 +69,7 @@ def pull_with_progress(name: str) -> Path:
     from seasoned.llm.modelfile import pull as pull_file
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task(f"fetching {name}", total=None)
 
@@ -69,12 +86,16 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
-    checks = [_python(), *_libraries(), _model(), *(_repair(store) if repair else ()), _store(store), _runs(runs)]
+    mended = _repair(store) if repair else []
+    checks = [_python(), *_libraries(), _model(), *mended, _store(store, bool(mended)), _runs(runs)]
     if as_json:
         print_json({"ok": all(c["ok"] for c in checks), "checks": checks})
     else:
         for one in checks:
-            typer.echo(f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']:<12} {one['says']}")
+            first, *more = clean(one["says"]).split("\n")
+            typer.echo(f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']:<21} {first}")
+            for line in more:
+                typer.echo(f"{'':<26} {line}")
     if not all(c["ok"] for c in checks):
         raise typer.Exit(1)
 
@@ -91,11 +112,12 @@ def _libraries() -> list[dict[str, Any]]:
     from importlib import metadata
 
     found = []
-    for extra, library in (("local", "xllamacpp"), ("local", "wordllama"), ("eval", "scipy"), ("eval", "matplotlib")):
-        try:
-            found.append(_line(library, True, metadata.version(library)))
-        except metadata.PackageNotFoundError:
-            found.append(_line(library, True, f"not installed (optional): pip install 'seasoned[{extra}]'"))
+    for extra, libraries in _EXTRAS.items():
+        for library in libraries:
+            try:
+                found.append(_line(library, True, metadata.version(library)))
+            except metadata.PackageNotFoundError:
+                found.append(_line(library, True, f"not installed (optional): pip install 'seasoned[{extra}]'"))
     return found
 
 
@@ -109,15 +131,22 @@ def _model() -> dict[str, Any]:
     return _line("model", size == 1_117_320_768, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
 
 
-def _store(address: str) -> dict[str, Any]:
+def _store(address: str, mended: bool) -> dict[str, Any]:
     if "://" not in address and not Path(address).exists():
-        return _line("store", True, f"none at {address} yet: the first run makes it")
+        return _line("store", True, f"none at {address} yet: the first run, import or memory makes it")
     try:
         with open_store(address) as opened:
             problems = opened.check()
     except SeasonedError as error:
         return _line("store", False, str(error))
-    return _line("store", not problems, "; ".join(problems) or f"{address} is sound")
+    if not problems:
+        return _line("store", True, f"{address} is sound")
+    # An address may hold a password, so it is not repeated.
+    named = "" if address == STORE or "://" in address else f" --store {address}"
+    advice = f"`seasoned doctor --repair{named}` mends what can be mended"
+    if mended:
+        advice = "what is left cannot be mended: bring back a copy, or take those rows away with any SQL tool"
+    return _line("store", False, "\n".join([f"{many(len(problems), 'problem')}: {advice}", *problems]))
 
 
 def _repair(address: str) -> list[dict[str, Any]]:

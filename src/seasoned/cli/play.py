@@ -1,6 +1,6 @@
-"""`seasoned play` and `seasoned replay`: a person plays a task in the terminal, or reads how an agent did.
+"""`seasoned play`, `attempts` and `replay`: a person plays a task in the terminal, or reads how an agent did.
 
-Always holds: what a person types and what an environment says is shown as plain text, never as markup.
+Always holds: what a person types and what an environment or an agent says is shown as plain text, never as markup.
 """
 
 from __future__ import annotations
@@ -12,11 +12,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasoned.cli.run import SettingOption
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json
+from seasoned.cli.shared import (
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    chosen_pool,
+    many,
+    open_store,
+    print_json,
+    tell,
+)
 from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
+    from seasoned.store.pages import AttemptLine
+    from seasoned.store.sql import Store
     from seasoned.types import Trajectory
+
+_ENDED = {True: "solved", False: "not solved", None: "unknown"}
 
 
 def play(
@@ -35,24 +49,71 @@ def play(
         raise ConfigError(f"no task of {benchmark} has {task!r} in its id; the first one is {loaded.test[0].id}")
     with closing(loaded.make_env(False)) as env:
         observation, info = env.reset(found)
-        typer.echo(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
+        tell(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
         steps = 0
         while steps < loaded.max_turns:
             action = _read()
             if not action:
-                typer.echo(f"You stopped after {steps} steps.")
+                typer.echo(f"You stopped after {many(steps, 'step')}.")
                 return
             if action == "?":
-                typer.echo("\n".join(info.get("choices", [])) or "It is not said what can be done here.")
+                tell("\n".join(info.get("choices", [])) or "It is not said what can be done here.")
                 continue
             observation, reward, terminated, truncated, info = env.step(action)
             steps += 1
-            typer.echo(observation)
+            tell(observation)
             if terminated or truncated:
                 how = "You made it" if info.get("success") else "It is over"
-                typer.echo(f"{how} after {steps} steps, reward {info.get('reward', reward):g}.")
+                typer.echo(f"{how} after {many(steps, 'step')}, reward {info.get('reward', reward):g}.")
                 return
         typer.echo(f"The {loaded.max_turns} steps of {benchmark} are used up.")
+
+
+def attempts(
+    words: Annotated[str, typer.Argument(help="Only those whose task contains each of these words.")] = "",
+    namespace: NamespaceOption = None,
+    scope: Annotated[str | None, typer.Option(help="Only attempts of this pool, such as memory/default.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 20,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """List attempts, the newest first: their ids, how they ended, their tasks. `seasoned replay` shows one."""
+    with open_store(store, must_exist=True) as opened:
+        pool = chosen_pool(opened, namespace, scope)
+        # A memory's attempts are those that were set apart, too.
+        pools = [pool] if namespace is None else [pool, f"flagged/{namespace}"]
+        found = _newest(opened, pools, words, limit + 1)
+    shown = found[:limit]
+    if as_json:
+        print_json([{name: value for name, value in vars(line).items() if name != "seq"} for line in shown])
+    else:
+        _print(shown)
+    if len(found) > limit:
+        typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
+
+
+def _newest(store: Store, pools: list[str | None], words: str, limit: int) -> list[AttemptLine]:
+    from seasoned.store.pages import attempt_page
+
+    found = [line for pool in pools for line in attempt_page(store, scope=pool, query=words, limit=limit)]
+    return sorted(found, key=lambda line: -line.seq)[:limit]
+
+
+def _print(found: list[AttemptLine]) -> None:
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    from seasoned.report.text import one_line
+
+    several = len({line.scope for line in found}) > 1
+    folded = (Column(name, overflow="fold") for name in ("ended", *(["pool"] if several else []), "task"))
+    table = Table(Column("id", no_wrap=True), *folded, box=None, pad_edge=False)
+    for line in found:
+        pool = [one_line(line.scope, 60)] if several else []
+        cells = [one_line(line.id, 40), _ENDED[line.success], *pool, one_line(line.task, 100)]
+        table.add_row(*map(Text, cells))
+    Console().print(table if found else "no attempts")
 
 
 def replay(
@@ -66,16 +127,16 @@ def replay(
         found = opened.find_trajectories(trajectory, 2)
     if len(found) != 1:
         several = "several trajectories begin" if found else "no trajectory begins"
-        raise ConfigError(f"{several} with {trajectory!r} in {store}; `trajectories.jsonl` of a run has their ids")
+        raise ConfigError(f"{several} with {trajectory!r} in {store}; `seasoned attempts` lists them with their ids")
     if as_json:
         print_json(found[0].model_dump(mode="json"))
         return
     for line in told(found[0], prompts):
-        typer.echo(line)
+        tell(line)
 
 
 def told(trajectory: Trajectory, prompts: bool) -> list[str]:
-    """An attempt as lines of plain text."""
+    """An attempt as lines, as they were said; `tell` prints them."""
     outcome, where = trajectory.outcome, trajectory.meta
     lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {where.get('condition', '')}".rstrip()]
     if prompts:
@@ -91,7 +152,7 @@ def told(trajectory: Trajectory, prompts: bool) -> list[str]:
     spent = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
     lines += [
         "",
-        f"{solved} ({outcome.reason}) after {len(trajectory.steps)} steps; {spent}. {outcome.detail}".rstrip(),
+        f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}".rstrip(),
     ]
     return lines
 

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, fail, find_run, open_store, print_json
+from seasoned.cli.shared import (
+    RUNS,
+    STORE,
+    JsonOption,
+    RunsOption,
+    StoreOption,
+    fail,
+    find_run,
+    many,
+    open_store,
+    print_json,
+    tell,
+)
 from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
@@ -74,6 +86,8 @@ def execute(
     from seasoned.runner.experiment import run as run_experiment
 
     require()
+    if "://" not in store and not Path(store).exists():
+        _ask_for_key(recipe)
     with open_store(store) as opened:
         try:
             directory = run_experiment(
@@ -95,6 +109,20 @@ def execute(
         typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory.name}")
 
 
+def _ask_for_key(recipe: Recipe) -> None:
+    """See that a server's model can be asked, before a store is made for what it will say.
+
+    Raises:
+        AuthError, InfrastructureError: as `open_llm` raises them.
+    """
+    from seasoned.runner.models import open_llm
+    from seasoned.runner.settings import BUNDLED
+
+    if recipe.llm.base_url is not None or recipe.llm.model not in BUNDLED:
+        with open_llm(recipe.llm):
+            pass
+
+
 def show_run(directory: Path, as_json: bool) -> None:
     """Print a complete run: its tables and where its files are."""
     from seasoned.runner.outputs import read_summary
@@ -109,7 +137,7 @@ def show_run(directory: Path, as_json: bool) -> None:
 
     console = Console()
     show(summary, console)
-    console.print(f"\nreport:  {directory / 'report.html'}\nsummary: {directory / 'summary.json'}", soft_wrap=True)
+    tell(f"\nreport:  {directory / 'report.html'}\nsummary: {directory / 'summary.json'}")
 
 
 def brief(directory: Path, summary: dict[str, Any]) -> dict[str, Any]:
@@ -154,7 +182,8 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     if as_json:
         print_json(counts)
     else:
-        typer.echo(f"{plan.episodes} episodes, about {plan.calls} model calls; nothing was run.")
+        counted = f"{many(plan.episodes, 'episode')}, about {many(plan.calls, 'model call')}"
+        typer.echo(f"{counted}; nothing was run.")
 
 
 def _stopped(error: BaseException, store: str) -> int:

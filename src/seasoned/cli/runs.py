@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from seasoned.cli.shared import RUNS, JsonOption, RunsOption, find_run, print_json
+from seasoned.errors import ConfigError
 
 app = typer.Typer(help="List, show and compare the runs of this folder.", no_args_is_help=True)
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
@@ -35,12 +36,16 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
         return
     from rich.console import Console
     from rich.table import Column, Table
+    from rich.text import Text
+
+    from seasoned.report.text import one_line
 
     width = max((len(str(row["run"])) for row in found), default=0)
     table = Table(Column("run", min_width=width), "done", "found", box=None, pad_edge=False)
     for row in found:
-        table.add_row(str(row["run"]), "yes" if row["complete"] else "no", str(row["headline"]))
-    Console().print(table if found else f"no runs in {runs}")
+        cells = (one_line(row["run"], 200), "yes" if row["complete"] else "no", one_line(row["headline"], 1000))
+        table.add_row(*map(Text, cells))
+    Console().print(table if found else Text(one_line(f"no runs in {runs}", 1000)))
 
 
 @app.command("show")
@@ -66,6 +71,8 @@ def compare(
     from seasoned.report.tables import comparison_table, to_json, to_rich
     from seasoned.runner.outputs import read_rows, read_summary
 
+    if len(run) < 2:
+        raise ConfigError(f"expected two runs or more to compare, but got one: seasoned runs compare {run[0]} OTHER")
     places = [find_run(name, runs) for name in run]
     table = comparison_table([read_summary(p) for p in places], [read_rows(p) for p in places])
     if as_json:
@@ -73,7 +80,8 @@ def compare(
         return
     from rich.console import Console
 
-    Console().print(to_rich(table))
+    console = Console()
+    console.print(to_rich(table, console.width))
 
 
 @app.command("path")

@@ -1,24 +1,27 @@
-"""What the commands share: options, output as JSON, errors as sentences, and finding a run.
+"""What the commands share: options, output, errors as sentences, and finding a run, a pool or a lesson.
 
-Always holds: nothing heavy is imported here.
+Always holds: nothing heavy is imported here; what `tell` prints cannot lead a terminal astray, whoever wrote it.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seasoned.errors import ConfigError
+from seasoned.report.text import clean
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Store
+    from seasoned.types import Lesson
 
 StoreOption = Annotated[
     str,
@@ -28,8 +31,14 @@ RunsOption = Annotated[
     Path, typer.Option("--runs", envvar="SEASONED_RUNS", help="The folder that holds the runs' directories.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table for people.")]
+NamespaceOption = Annotated[
+    str | None, typer.Option("--namespace", help="The memory, as `Memory(.., namespace=..)` names it.")
+]
 STORE = "seasoned.db"
 RUNS = Path("runs")
+MEMORY = "memory/"
+"""What the pool of a namespace begins with."""
+_NAMED = 8  # pools that an error names
 
 
 def fail(error: BaseException) -> int:
@@ -38,7 +47,7 @@ def fail(error: BaseException) -> int:
         import traceback
 
         traceback.print_exception(error)
-    text = str(error)
+    text = clean(error)
     print(f"seasoned: {text[:1].lower() + text[1:] if text[1:2].islower() else text}", file=sys.stderr)
     return 1
 
@@ -46,6 +55,46 @@ def fail(error: BaseException) -> int:
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def tell(text: object, *, err: bool = False) -> None:
+    """Print text of any origin."""
+    typer.echo(clean(text), err=err)
+
+
+def many(count: int, one: str, several: str = "") -> str:
+    """A number of things: "1 lesson", "2 lessons"."""
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+
+
+def write_out(parts: Iterable[str], output: Path | None) -> int:
+    """Write the parts, to standard output or to a file by way of another one beside it; returns how many there were.
+
+    Raises:
+        ConfigError: if the file cannot be written.
+    """
+    count = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal count
+        for part in parts:
+            count += 1
+            yield part
+
+    if output is None:
+        sys.stdout.writelines(counted())
+        return count
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(counted())
+        beside.replace(output)
+    except OSError as error:
+        raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+    return count
 
 
 @contextmanager
@@ -57,7 +106,10 @@ def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
         StoreError: as the store raises it.
     """
     if must_exist and "://" not in address and not Path(address).exists():
-        raise ConfigError(f"there is no store at {address} yet: run an experiment first, or name another with --store")
+        raise ConfigError(
+            f"there is no store at {address} yet: a run, `seasoned import` or `Memory` makes one; name another with "
+            "--store"
+        )
     from seasoned.store.sql import Store
 
     store = Store(address)
@@ -71,15 +123,80 @@ def one_scope(store: Store, scope: str | None) -> str:
     """The pool that is named, or the only one that holds lessons.
 
     Raises:
-        ConfigError: if none is named and there are several, or none.
+        ConfigError: if there is none of that name, or none is named and there are several, or none.
     """
     if scope is not None:
-        return scope
+        return known_pool(store, scope)
     there = [name for name in store.scopes() if store.lessons(name, limit=1)]
     if len(there) != 1:
         names = ", ".join(there[:5]) or "none"
         raise ConfigError(f"name a pool with --scope: the store has {len(there)} with lessons ({names})")
     return there[0]
+
+
+def pool_of(namespace: str | None, scope: str | None) -> str | None:
+    """The pool that --namespace or --scope names; None where neither is given.
+
+    Raises:
+        ConfigError: if both are given, or what is given is empty.
+    """
+    if namespace is not None and scope is not None:
+        raise ConfigError(
+            f"give --namespace or --scope, not both: the namespace {namespace!r} is the scope {MEMORY + namespace!r}"
+        )
+    for name, given in (("--namespace", namespace), ("--scope", scope)):
+        if given is not None and not given.strip():
+            raise ConfigError(f"{name} is empty: give a name, or leave it out")
+    return scope if namespace is None else MEMORY + namespace
+
+
+def chosen_pool(store: Store, namespace: str | None, scope: str | None) -> str | None:
+    """The pool that --namespace or --scope names; None where neither is given.
+
+    Raises:
+        ConfigError: as `pool_of` and `known_pool`.
+    """
+    pool = pool_of(namespace, scope)
+    return None if pool is None else known_pool(store, pool)
+
+
+def known_pool(store: Store, pool: str) -> str:
+    """The pool, if the store has it.
+
+    Raises:
+        ConfigError: if it has not; the message names those that it has.
+    """
+    there = store.scopes()
+    if pool in there or (pool.startswith(MEMORY) and f"flagged/{pool.removeprefix(MEMORY)}" in there):
+        return pool
+    near = [*difflib.get_close_matches(pool, there, n=_NAMED), *there]
+    named = ", ".join(list(dict.fromkeys(near))[:_NAMED]) or "none"
+    more = f" and {len(there) - _NAMED} more" if len(there) > _NAMED else ""
+    raise ConfigError(f"there is no pool {pool!r} in {store.where}; it has {named}{more}")
+
+
+def find_lesson(store: Store, name: str) -> Lesson:
+    """A lesson by its id, or the beginning of it.
+
+    Raises:
+        ConfigError: if none or several fit.
+    """
+    found = store.get_lesson(name)
+    if found is not None:
+        return found
+    fitting = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    raise ConfigError(
+        f"expected the id of one lesson, but {len(fitting)} lessons begin with {name!r}: see `seasoned lessons list`"
+    )
+
+
+def default_embedder() -> str:
+    """What compares texts for a memory where nothing else is said: static where it is installed, else hashing."""
+    from importlib.util import find_spec
+
+    return "static" if find_spec("wordllama") else "hashing"
 
 
 def find_run(name: str, runs: Path) -> Path:

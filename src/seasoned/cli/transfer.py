@@ -1,19 +1,24 @@
 """`seasoned transfer`: what a run learned on one family of tasks, adapted to another (ExpeL, section 4.4).
 
-Always holds: the run and its lessons stay as they are; what is written is a file of lessons that a person can read and
-change before a run is given it.
+Always holds: the run and its lessons stay as they are; what is adapted is one pool, the insights of one fold after all
+its training; what is written is a file of lessons that a person can read and change before a run is given it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seasoned.cli.run import SettingOption
 from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, open_store, print_json
 from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    from seasoned.runner.recipe import Recipe
+    from seasoned.store.sql import Store
+    from seasoned.types import Lesson
 
 
 def transfer(
@@ -23,12 +28,17 @@ def transfer(
     examples: Annotated[
         bool, typer.Option("--examples/--no-examples", help="Show the model worked attempts at the new tasks.")
     ] = True,
+    scope: Annotated[
+        str | None, typer.Option(help="The pool they are taken from; without it, that of the first seed and fold.")
+    ] = None,
     setting: SettingOption = None,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
     """Adapt the insights of a run to another benchmark. Settings as for `run`: -c llm.model=gpt-5-mini.
+
+    Those of the benchmark, -c benchmark.data=FILE, are for the new one.
 
     A run is given them with: -c 'conditions=["react","given"]' -c method.given=FILE
     """
@@ -38,27 +48,39 @@ def transfer(
     from seasoned.runner.recipe import load_recipe, settings_of
 
     directory = find_run(source, runs)
-    recipe = load_recipe(directory / "config.toml", setting or [])
+    own = [one for one in setting or [] if one.partition("=")[0].partition(".")[0].strip() != "benchmark"]
+    recipe = load_recipe(directory / "config.toml", own)
     new = load_benchmark(target, settings_of(setting or []).get("benchmark", {}), seed=0)
     old = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=recipe.seeds[0])
     if new.manner != "act" or old.manner != "act":
         raise ConfigError(f"insights are for tasks of several steps: {old.name} or {new.name} is answered at once")
     with open_store(store, must_exist=True) as opened:
-        insights = [
-            lesson
-            for lesson in opened.lessons(kind="insight", status="active")
-            if (opened.scope_of(lesson.id) or "").startswith(f"{directory.name}/")
-        ]
-    if not insights:
-        raise ConfigError(f"the run {directory.name} has no insights in {store}: it needs a condition such as expel")
+        pool, insights = _insights(opened, recipe, directory.name, scope)
     with open_llm(recipe.llm) as llm:
         shown = new.trajectories[:2] if examples else ()
         adapted = adapt(llm, insights, source_about=old.about, target_about=new.about, examples=shown)
     file = output or directory / f"lessons-for-{target}.jsonl"
     file.write_text("".join(lesson.model_dump_json() + "\n" for lesson in adapted), encoding="utf-8")
     if as_json:
-        print_json({"path": str(file), "from": len(insights), "lessons": [x.model_dump(mode="json") for x in adapted]})
+        lessons = [lesson.model_dump(mode="json") for lesson in adapted]
+        print_json({"path": str(file), "scope": pool, "from": len(insights), "lessons": lessons})
         return
     for lesson in adapted:
         typer.echo(f"- {lesson.text}")
-    typer.echo(f"{len(adapted)} lessons from {len(insights)} insights are in {file}")
+    typer.echo(f"{len(adapted)} lessons from {len(insights)} insights of {pool} are in {file}")
+
+
+def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tuple[str, list[Lesson]]:
+    """One pool of a run, with its insights: the one that is named, or the first of those after all training.
+
+    Raises:
+        ConfigError: if it holds none.
+    """
+    blocks = [f"{run}/s{seed}f{fold}/" for seed in recipe.seeds for fold in range(max(recipe.folds, 1))]
+    there = [name for block in blocks for name in store.scopes() if name.startswith(block)]
+    # An earlier point of a learning curve has its number of training tasks in its name.
+    for name in [scope] if scope else [name for name in there if "@" not in name.rsplit("/", 1)[-1]]:
+        if insights := store.lessons(name, kind="insight", status="active"):
+            return name, insights
+    what = f"the pool {scope}" if scope else f"the run {run}"
+    raise ConfigError(f"{what} has no insights in {store.where}: it needs a condition such as expel")

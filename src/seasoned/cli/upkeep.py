@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, one_scope, open_store, print_json
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, many, one_scope, open_store, print_json, tell
 from seasoned.cli.versions import PoolOption
 from seasoned.types import LessonKind
 
@@ -41,15 +41,16 @@ def duplicates(
         print_json({"groups": [_plain(group) for group in groups], "lessons": others, "merged": len(kept)})
         return
     for group in groups[:limit]:
-        typer.echo(f"{group.keep.id}        {group.keep.text}")
+        tell(f"{group.keep.id}        {group.keep.text}")
         for lesson, cosine in group.others[:10]:
-            typer.echo(f"  {lesson.id}  {cosine:.3f}  {lesson.text}")
+            tell(f"  {lesson.id}  {cosine:.3f}  {lesson.text}")
         if len(group.others) > 10:
             typer.echo(f"  and {len(group.others) - 10:,} more")
     if len(groups) > limit:
         typer.echo(f"and {len(groups) - limit:,} more groups")
-    done = f"; {len(kept)} were kept" if merge else ""
-    typer.echo(f"{others} lessons say what one of {len(groups)} others says{done}")
+    done = f"; {len(kept)} {'was' if len(kept) == 1 else 'were'} kept" if merge else ""
+    which = f"one of {len(groups):,} others" if len(groups) > 1 else "another"
+    typer.echo(f"{many(others, 'lesson says', 'lessons say')} what {which} says{done}")
 
 
 def cap(
@@ -70,8 +71,8 @@ def cap(
         gone = upkeep.cap(pool, lessons=lessons, tokens=tokens, kind=kind)
         left = len(pool.lessons(kind))
     for lesson in gone[:20]:
-        typer.echo(f"{lesson.id}  {lesson.text}")
-    typer.echo(f"{len(gone)} lessons disabled, {left} active")
+        tell(f"{lesson.id}  {lesson.text}")
+    typer.echo(f"{many(len(gone), 'lesson')} disabled, {left:,} active")
 
 
 def _plain(group: Group) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, one_scope, open_store, print_json
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, many, one_scope, open_store, print_json, tell
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Difference
@@ -28,11 +28,13 @@ def snapshot(
     store: StoreOption = STORE,
 ) -> None:
     """Give the present state of all lessons of a pool a name."""
+    from seasoned.trust import mask
+
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, scope)
-        made = opened.add_snapshot(pool, name, who="person", why=why)
+        made = opened.add_snapshot(pool, name, who="person", why=mask(why))
         count = len(opened.lessons_at(pool, "now"))
-    typer.echo(f"{made.name} is the state of {pool} at {made.at}: {count} lessons")
+    tell(f"{made.name} is the state of {pool} at {made.at}: {many(count, 'lesson')}")
 
 
 def snapshots(scope: PoolOption = None, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
@@ -43,9 +45,9 @@ def snapshots(scope: PoolOption = None, store: StoreOption = STORE, as_json: Jso
         print_json([vars(each) for each in found])
         return
     for each in found:
-        typer.echo(f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}")
+        tell(f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}")
     if not found:
-        typer.echo("no snapshots")
+        tell("no snapshots")
 
 
 def diff(
@@ -74,13 +76,14 @@ def rollback(
 ) -> None:
     """Bring back the lessons that a pool had, as new versions; the history stays."""
     from seasoned.store.versions import difference
+    from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, scope)
         if dry_run:
             done = difference(opened.lessons_at(pool, "now"), opened.lessons_at(pool, when))
         else:
-            done = opened.rollback(pool, when, who="person", why=why or f"rolled back to {when}")
+            done = opened.rollback(pool, when, who="person", why=mask(why) or f"rolled back to {when}")
     show(done, as_json)
 
 
@@ -93,10 +96,10 @@ def show(found: Difference, as_json: bool) -> None:
         return
     for sign, lessons in (("+", found.added), ("-", found.removed)):
         for lesson in lessons:
-            typer.echo(f"{sign} {_line(lesson)}")
+            tell(f"{sign} {_line(lesson)}")
     for old, new in found.changed:
-        typer.echo(f"< {_line(old)}\n> {_line(new)}")
-    typer.echo(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed")
+        tell(f"< {_line(old)}\n> {_line(new)}")
+    tell(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed")
 
 
 def _line(lesson: Lesson) -> str:

@@ -8,23 +8,24 @@ is stored; recall calls no model (but where a method that was handed over does);
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.memory.attempt import Attempt, close_open
+from seasoned.memory.changes import checked_category, checked_key, checked_kind, checked_text
 from seasoned.memory.forget import Forgotten, forget
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.judge import judge as judged
 from seasoned.memory.learning import Learned, Learning, learn_new
 from seasoned.memory.model import LateModel
-from seasoned.memory.screened import MAX_LESSON, ScreenedPool, screen_trajectory
+from seasoned.memory.screened import ScreenedPool, screen_trajectory
 from seasoned.methods import make_method
 from seasoned.pool import Who
 from seasoned.protocols import LLM, Embedder, Method
-from seasoned.retrieve.words import fold
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import SECRETS, Secret, masker
@@ -76,12 +77,9 @@ class Memory:
             MissingExtraError: when a library of the embedder is not installed.
             StoreError: when the store cannot be opened.
         """
-        if not namespace or not isinstance(namespace, str):
-            raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
+        _check(store, namespace, cap, success_at, secrets)
         if judge and llm is None:
             raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
-        if cap < 1:
-            raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap}")
         self.namespace = namespace
         self._model = LateModel(llm)
         # Without an embedder nothing is found by meaning; all heuristics within the cap are better than none.
@@ -121,8 +119,13 @@ class Memory:
             task: what has to be done. Equal texts are the same task.
             category: which family of tasks it belongs to, where a method makes a difference.
             agent: the name of who tries, for the record.
+
+        Raises:
+            ConfigError: when the task is empty.
         """
         wanted = self._task(task, category)
+        if not wanted.text.strip():
+            raise ConfigError("an attempt is at a task, and this one has no text: say what is to be done")
         trial = self.store.count_trajectories(*self.pool.scopes, task_id=wanted.id)
 
         def ask(progress: Trajectory) -> Guidance:
@@ -197,7 +200,7 @@ class Memory:
         Args:
             text: one lesson, or several that are added together.
             kind: heuristics are recalled whatever the method; other kinds by the methods that have them.
-            key: what a note is looked up by.
+            key: what a note is looked up by; a note needs one.
             category: which family of tasks it is for.
             why: one line for the history.
             who: who says so.
@@ -206,14 +209,13 @@ class Memory:
             The lessons as stored.
 
         Raises:
-            ConfigError: when a text is empty, or longer than 10,000 characters.
+            ConfigError: when a text is none, empty, or longer than 10,000 characters, there is no such kind, or a note
+                has no key.
         """
-        texts = [text] if isinstance(text, str) else list(text)
-        for each in texts:
-            if not each.strip() or len(each) > MAX_LESSON:
-                raise ConfigError(f"a lesson has 1 to {MAX_LESSON:,} characters, and this has {len(each.strip()):,}")
-        folded = " ".join(fold(key).split())
-        fresh = [Lesson(kind=kind, text=each, key=folded, category=category, origin=who) for each in texts]
+        several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
+        texts = [checked_text(each) for each in several]
+        folded, family = checked_key(checked_kind(kind), key), checked_category(category)
+        fresh = [Lesson(kind=kind, text=each, key=folded, category=family, origin=who) for each in texts]
         return self.pool.add(fresh, why=why or "added by hand", who=who)
 
     def release(self, lesson_id: str, *, why: str = "", who: Who = "person") -> Lesson:
@@ -226,13 +228,14 @@ class Memory:
         if lesson is None or self.store.scope_of(lesson_id) != self.pool.scope or lesson.status != "quarantined":
             raise StoreError(f"there is no lesson {lesson_id} in quarantine; memory.quarantine.lessons() has those")
         changed = lesson.model_copy(update={"status": "active"})
-        return self.store.update_lesson(changed, who=who, why=why or "released from quarantine")
+        return self.store.update_lesson(changed, who=who, why=self._masking(why) or "released from quarantine")
 
     def forget(self, *ids: str, everything: bool = False) -> Forgotten:
         """Delete attempts and lessons for good, with their history and vectors; no snapshot brings them back.
 
         With an attempt go the lessons that came from it alone. Those that others taught as well stay and are named in
-        the result: read them, and forget them too where they tell what was to be forgotten.
+        the result: read them, and forget them too where they tell what was to be forgotten. Attempts that were shown
+        what is forgotten lose the guidance they had. `erased` says whether SQLite's log could be emptied.
 
         Args:
             ids: of attempts and lessons.
@@ -246,7 +249,7 @@ class Memory:
 
     def snapshot(self, name: str, *, why: str = "", who: Who = "person") -> Snapshot:
         """Name the present state of all lessons; see `Store.add_snapshot`."""
-        return self.store.add_snapshot(self.pool.scope, name, who=who, why=why)
+        return self.store.add_snapshot(self.pool.scope, name, who=who, why=self._masking(why))
 
     def diff(self, before: str, after: str = NOW) -> Difference:
         """What led from one state to another: each the name of a snapshot, a time, or "now"."""
@@ -254,7 +257,7 @@ class Memory:
 
     def rollback(self, when: str, *, why: str = "", who: Who = "person") -> Difference:
         """Bring back the lessons of a snapshot or a time, as new versions; see `Store.rollback`."""
-        return self.store.rollback(self.pool.scope, when, who=who, why=why)
+        return self.store.rollback(self.pool.scope, when, who=who, why=self._masking(why))
 
     def _sides(self) -> tuple[ScreenedPool, ScreenedPool]:
         same: dict[str, Any] = {"embedder": self._embedder, "masking": self._masking, "method": self._name}
@@ -274,7 +277,27 @@ class Memory:
         return self.pool.record(trajectory)
 
 
+def _check(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
+    """See that a memory is given what it takes.
+
+    Raises:
+        ConfigError: when it is not.
+    """
+    if not store or not isinstance(store, str | Path | Store):
+        raise ConfigError(f"a memory lies in a file, a postgresql:// address or a Store, and was given {store!r}")
+    if not namespace or not isinstance(namespace, str):
+        raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
+    if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
+        raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap!r}")
+    if not isinstance(success_at, SupportsFloat) or not math.isfinite(float(success_at)):
+        raise ConfigError(f"success_at is the reward that counts as success, a finite number, and was {success_at!r}")
+    if not isinstance(secrets, Sequence) or not all(isinstance(each, Secret) for each in secrets):
+        raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
+
+
 def _embedder(given: str | Embedder | None) -> Embedder | None:
+    if given is not None and not isinstance(given, str | Embedder):
+        raise ConfigError(f"an embedder is a name such as 'static', an embedder, or None, and was {given!r:.80}")
     if not isinstance(given, str):
         return given
     from seasoned.embed import embedder

@@ -1,7 +1,8 @@
 """One attempt of somebody's agent, as it is recorded.
 
 Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; one that
-was never finished is stored as unknown; nothing can be added to it afterwards.
+was never finished is stored as unknown; nothing can be added to it afterwards. A program that a signal kills has no end
+of its own: with SIGKILL, and with SIGTERM unless the program makes an exit of it, what is open is lost.
 """
 
 from __future__ import annotations
@@ -114,7 +115,10 @@ class Attempt:
 
         Raises:
             ContractError: when the attempt was finished.
+            ConfigError: when it is no list of messages.
         """
+        if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+            raise ConfigError(f"messages are a list of chat messages, and were {messages!r:.80}")
         chat = read_chat(messages)
         with self._lock:
             self._still_open("messages")

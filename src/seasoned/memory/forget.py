@@ -1,6 +1,7 @@
 """Forgetting: deletion that deletes, of attempts and lessons of one namespace.
 
-Always holds: all that was named is deleted, or nothing; nothing outside the namespace is touched.
+Always holds: all that was named is deleted, or nothing; nothing outside the namespace is touched; attempts that were
+shown what is forgotten lose the guidance they had.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from seasoned.memory.screened import ScreenedPool
 
 
 class Forgotten(NamedTuple):
-    """How many attempts and lessons were deleted; `kept` are the lessons that other attempts taught as well."""
+    """How many attempts and lessons were deleted; `kept` are the lessons that other attempts taught as well.
+
+    Some of those may tell of the forgotten attempts in an earlier version alone. `erased` is False where another
+    program was reading: then SQLite's log beside the file holds what was deleted until the store is closed or scrubbed.
+    """
 
     attempts: int
     lessons: int
     kept: tuple[str, ...] = ()
+    erased: bool = True
 
 
 def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
@@ -30,15 +36,14 @@ def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgo
     if bool(ids) == everything:
         raise ConfigError("give what is to be forgotten: ids of attempts or lessons, or everything=True")
     store = pool.store
-    with store.transaction():
+    with store.transaction(*pool.scopes):
         if everything:
-            counts = [store.clear_scope(scope) for scope in pool.scopes]
+            counts = [store.clear_scope(scope) for scope in reversed(pool.scopes)]
             done = Forgotten(sum(attempts for attempts, _ in counts), sum(lessons for _, lessons in counts))
         else:
             done = _some(pool, list(dict.fromkeys(ids)))
         store.drop_loose_vectors()
-    store.scrub()
-    return done
+    return done._replace(erased=store.scrub())
 
 
 def _some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
@@ -51,9 +56,10 @@ def _some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
             f"not all of these are attempts or lessons of {pool.scope!r}, so nothing was deleted: "
             f"{', '.join(attempts[:5])}"
         )
-    taught = {i: others for i, others in store.lessons_from(attempts).items() if i not in lessons}
-    its_own = [i for i in taught if store.scope_of(i) == pool.scope]
-    alone = [i for i in its_own if not taught[i]]
+    if attempts:
+        store.blank_demonstrations(pool.scopes, attempts)
+    taught = store.lessons_from(pool.scope, attempts) if attempts else {}
+    alone = [i for i, others in taught.items() if not others and i not in lessons]
     for lesson_id in (*lessons, *alone):
         store.remove_lesson(lesson_id, who="person", purge=True)
-    return Forgotten(removed, len(lessons) + len(alone), tuple(i for i in its_own if taught[i]))
+    return Forgotten(removed, len(lessons) + len(alone), tuple(i for i in taught if taught[i] and i not in lessons))

@@ -1,7 +1,8 @@
 """Learning from what was not learned from yet, by one program at a time.
 
-Always holds: each trajectory is given to a method once, whoever asks, and how often programs die in between; what was
-learned before an error is kept; an error in the background comes out of `wait`.
+Always holds: each trajectory is given to a method once, whoever asks, and how often programs die in between; nothing is
+learned from what is forgotten meanwhile, nor by a program that has lost its turn; what was learned before an error is
+kept; an error in the background comes out of `wait`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from seasoned.errors import ContextLengthError, ParseError, StoreError
+from seasoned.errors import ContextLengthError, LLMError, ParseError, RequestError, StoreError
 from seasoned.memory.screened import ScreenedPool
 from seasoned.protocols import Method
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, new_id
+from seasoned.types import Lesson, Trajectory, new_id
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,8 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
     """Let a method learn from the trajectories on each side that it has not learned from, in order.
 
     While another program learns for the same scope and method, this one waits, and then takes what is left. Where a
-    batch fails because a model's reply cannot be used, or a prompt grew too long, its trajectories are tried singly.
+    batch fails because a model's reply cannot be used, a prompt grew too long, or the server refused it, its
+    trajectories are tried singly; where all are refused, the error goes on, since then it is not theirs.
 
     Args:
         method: what learns.
@@ -98,49 +100,129 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
     """
     store, scope = sides[0].store, sides[0].scope
     result = Learned()
-    with _alone(store, f"learn/{name}/{scope}"):
+    before = [len(side.written) for side in sides]
+
+    def answers() -> bool:
+        """Whether the model has answered anything in this call."""
+        written = any(len(side.written) > count for side, count in zip(sides, before, strict=True))
+        return written or bool(result.failed)
+
+    with _alone(store, f"learn/{name}/{scope}") as keep:
         for side in sides:
-            _learn_side(method, name, side, result)
+            try:
+                _learn_side(method, name, side, result, keep, answers)
+            finally:
+                side.guard = None
     ids = dict.fromkeys(lesson.id for side in sides for lesson in side.written)
     result.lessons = tuple(lesson for lesson in map(store.get_lesson, ids) if lesson is not None)
     return result
 
 
-def _learn_side(method: Method, name: str, side: ScreenedPool, result: Learned) -> None:
+def _learn_side(
+    method: Method,
+    name: str,
+    side: ScreenedPool,
+    result: Learned,
+    keep: Callable[[], None],
+    answers: Callable[[], bool],
+) -> None:
     store = side.store
+    refused: dict[str, LLMError] = {}  # requests for single ones: theirs to blame only where others are answered
+
+    def done(ids: Sequence[str]) -> None:
+        store.mark_learned(name, ids)
+        result.trajectories += len(ids)
+
     store.mark_begun(side.experience, name)
     size = BATCH
-    while batch := store.unlearned(side.experience, name, size):
+    while True:
+        keep()
+        purges = store.changes(side.experience)[1]
+        found = store.unlearned(side.experience, name, size + len(refused))
+        batch = [trajectory for trajectory in found if trajectory.id not in refused][:size]
+        if not batch:
+            break
+        side.guard = _guard(side, batch, purges, keep)
         try:
             method.learn(batch, side)
-        except (ParseError, ContextLengthError) as error:
+            done([trajectory.id for trajectory in batch])
+        except _Gone:
+            result.trajectories += store.mark_begun(side.experience, name)
+        except (ParseError, ContextLengthError, RequestError) as error:
             if len(batch) > 1:
                 result.trajectories += store.mark_begun(side.experience, name)
                 size = 1
-                continue
-            result.failed[batch[0].id] = str(error)
-            size = BATCH
-        store.mark_learned(name, [trajectory.id for trajectory in batch])
-        result.trajectories += len(batch)
+            elif isinstance(error, RequestError):
+                refused[batch[0].id] = error
+            else:
+                result.failed[batch[0].id] = str(error)
+                done([batch[0].id])
+                size = BATCH
+        if refused and answers():
+            result.failed |= {trajectory_id: str(error) for trajectory_id, error in refused.items()}
+            done(list(refused))
+            refused, size = {}, BATCH
+        elif len(refused) >= BATCH:
+            break
+    if refused:
+        raise next(iter(refused.values()))
+
+
+class _Gone(StoreError):  # noqa: N818 - caught here alone: the batch is learned from anew
+    """What a lesson came from was forgotten meanwhile."""
+
+
+def _guard(
+    side: ScreenedPool, batch: Sequence[Trajectory], purges: int, keep: Callable[[], None]
+) -> Callable[[Sequence[Lesson]], None]:
+    """What is asked before a lesson is written, in the same transaction.
+
+    Args:
+        side: the pool that it is written to.
+        batch: what is learned from.
+        purges: how often something was deleted for good by the time that the batch was read.
+        keep: raises where this program has lost its turn.
+    """
+
+    def guard(lessons: Sequence[Lesson]) -> None:
+        keep()
+        if side.store.changes(side.experience)[1] == purges:
+            return
+        sources = {trajectory.id for trajectory in batch}
+        for lesson in lessons:
+            stored = side.store.get_lesson(lesson.id)
+            sources |= set(lesson.sources).difference(stored.sources if stored else ())
+        there = {trajectory.id for trajectory in side.store.get_trajectories(list(sources))}
+        if sources - there:
+            raise _Gone("an attempt was forgotten while it was learned from, so what came of it is not kept")
+
+    return guard
 
 
 @contextmanager
-def _alone(store: Store, name: str) -> Iterator[None]:
-    """Hold a lease while the block runs, however long; wait for it first."""
+def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
+    """Hold a lease while the block runs, however long; wait for it first. Gives what raises once it is lost."""
     holder = new_id("learner")
     while not store.take_lease(name, holder, LEASE):
         time.sleep(random.uniform(0.02, 0.2))
     ended = threading.Event()
 
+    def keep() -> None:
+        if not store.keep_lease(name, holder, LEASE):
+            raise StoreError(
+                f"this program stood still for more than {LEASE:g} s while it learned, and another has taken its turn; "
+                "what was stored is kept, and the other goes on from there: learn again for what is left"
+            )
+
     def renew() -> None:
         while not ended.wait(LEASE / 4):
-            with suppress(StoreError):  # it is tried again long before the lease ends
-                store.take_lease(name, holder, LEASE)
+            with suppress(StoreError):  # it is tried again long before the lease ends; one that is lost stays lost
+                keep()
 
     renewing = threading.Thread(target=renew, name="seasoned-lease", daemon=True)
     renewing.start()
     try:
-        yield
+        yield keep
     finally:
         ended.set()
         renewing.join()

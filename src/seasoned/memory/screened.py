@@ -7,7 +7,8 @@ from flagged attempts sees and changes quarantined lessons alone, and one that l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from seasoned.pool import ExperiencePool, Who
@@ -18,7 +19,7 @@ from seasoned.trust import Mask, flags, mask, mask_value
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
 
 MAX_LESSON = 10_000
-"""Characters of a lesson that a method wrote; the rest is cut."""
+"""Characters of a lesson that a method wrote, or that came from a file; the rest is cut."""
 
 FROM_FLAGGED = "was learned from an attempt whose text seems aimed at the model"
 
@@ -53,6 +54,7 @@ class ScreenedPool(ExperiencePool):
         super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
         self.quarantine = quarantine
         self.written: list[Lesson] = []
+        self.guard: Callable[[Sequence[Lesson]], None] | None = None  # asked before each write, in its transaction
         self._masking, self._method = masking, method
         self._waiting = LessonsSeen()
         self._waiting_of: LessonsSeen | None = None
@@ -66,18 +68,30 @@ class ScreenedPool(ExperiencePool):
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
         """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person."""
         several = [lessons] if isinstance(lessons, Lesson) else lessons
-        made = super().add([self._screened(lesson, who) for lesson in several], why=self._masking(why), who=who)
+        screened = [self._screened(lesson, who) for lesson in several]
+        with self._writing(screened):
+            made = super().add(screened, why=self._masking(why), who=who)
         self.written += made
         return made
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
-        """Change a lesson; what a person writes stays in the state the person gives it."""
+        """Change a lesson; what a person writes stays in the state the person gives it.
+
+        So does what a person has let go, as long as a method leaves its words as they are.
+        """
         screened = self._screened(lesson, who)
-        if who == "person" and not self.quarantine:
-            screened = screened.model_copy(update={"status": lesson.status})
-        made = super().update(screened, why=self._masking(why), who=who)
+        with self._writing([screened]):
+            stays = who == "person" or _says_the_same(self.store.get_lesson(lesson.id), screened)
+            if stays and not self.quarantine:
+                screened = screened.model_copy(update={"status": lesson.status})
+            made = super().update(screened, why=self._masking(why), who=who)
         self.written.append(made)
         return made
+
+    def remove(self, lesson_id: str, *, why: str = "", who: Who = "model", purge: bool = False) -> None:
+        """See `ExperiencePool.remove`."""
+        with self._writing([]):
+            super().remove(lesson_id, why=self._masking(why), who=who, purge=purge)
 
     def lessons(
         self,
@@ -103,18 +117,28 @@ class ScreenedPool(ExperiencePool):
                 self._waiting_of, self._waiting = seen, LessonsSeen(seen.change, seen.purges, as_active)
             return self._waiting
 
+    @contextmanager
+    def _writing(self, lessons: Sequence[Lesson]) -> Iterator[None]:
+        with self.store.transaction(self.scope):
+            if self.guard is not None:
+                self.guard(lessons)
+            yield
+
     def _screened(self, lesson: Lesson, who: Who) -> Lesson:
-        if who != "person" and len(lesson.text) > MAX_LESSON:
-            lesson = lesson.model_copy(update={"text": f"{lesson.text[: MAX_LESSON - 1]}…"})
         lesson = lesson.model_copy(update={"method": lesson.method or self._method})
-        return screen_lesson(lesson, self._masking, reasons=[FROM_FLAGGED] if self.quarantine else [])
+        reasons = [FROM_FLAGGED] if self.quarantine else []
+        return screen_lesson(lesson, self._masking, reasons, None if who == "person" else MAX_LESSON)
 
 
-def screen_lesson(lesson: Lesson, masking: Mask = mask, reasons: Sequence[str] = ()) -> Lesson:
+def screen_lesson(
+    lesson: Lesson, masking: Mask = mask, reasons: Sequence[str] = (), longest: int | None = MAX_LESSON
+) -> Lesson:
     """The lesson with its secrets masked; where it is flagged, or for reasons given, an active one is quarantined.
 
-    Why it is, stands in `data["flags"]`.
+    Why it is, stands in `data["flags"]`. A text of more characters than `longest` is cut.
     """
+    if longest is not None and len(lesson.text) > longest:
+        lesson = lesson.model_copy(update={"text": f"{lesson.text[: longest - 1]}…"})
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
     told = {name: value for name, value in fields["data"].items() if name != "flags"}
     found = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(told))))]
@@ -142,6 +166,16 @@ def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajector
     found = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
     meta = {name: value for name, value in clean.meta.items() if name != "flags"}
     return clean.model_copy(update={"meta": {**meta, "flags": list(found)} if found else meta})
+
+
+def _says_the_same(stored: Lesson | None, fresh: Lesson) -> bool:
+    """Whether a lesson that is active, perhaps since a person let it go, keeps its words."""
+
+    def words(lesson: Lesson) -> tuple[Any, ...]:
+        data = {name: value for name, value in lesson.data.items() if name != "flags"}
+        return lesson.text, lesson.key, lesson.category, data
+
+    return stored is not None and stored.status == "active" and words(stored) == words(fresh)
 
 
 def _texts(value: Any) -> Iterator[str]:

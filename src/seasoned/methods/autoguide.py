@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.llm.structured import read
-from seasoned.methods.demonstrations import attempts_at
+from seasoned.methods.demonstrations import attempts_at, nearness
 from seasoned.methods.extraction import Call, plan_calls
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
@@ -155,9 +155,9 @@ class AutoGuide:
         """The guidelines whose context fits the last steps, the best first."""
         now = "\n".join(line for step in progress.steps[-LAST:] for line in step_lines(step, _STEP))
         if self.by == "embedding":
-            scores = _nearness(pool, progress.steps[-1].observation or now, usable)
-            near = [lesson for lesson in usable if scores[lesson.id] >= self.least]
-            return sorted(near, key=lambda lesson: -scores[lesson.id])
+            scores = nearness(pool, progress.steps[-1].observation or now, [lesson.key for lesson in usable])
+            near = [lesson for lesson in usable if scores[lesson.key] >= self.least]
+            return sorted(near, key=lambda lesson: -scores[lesson.key])
         contexts: dict[str, list[Lesson]] = {}
         for lesson in usable:
             contexts.setdefault(same_words(lesson.key), []).append(lesson)
@@ -171,8 +171,8 @@ class AutoGuide:
         if sum(sizes) <= self.contexts_room:
             return groups
         try:
-            scores = _nearness(pool, now, [group[0] for group in groups])
-            order = sorted(range(len(groups)), key=lambda place: -scores[groups[place][0].id])
+            scores = nearness(pool, now, [group[0].key for group in groups])
+            order = sorted(range(len(groups)), key=lambda place: -scores[groups[place][0].key])
         except ConfigError:  # the pool has no embedder
             order = list(range(len(groups)))[::-1]
         chosen, used = [], 0
@@ -265,10 +265,3 @@ def _schema() -> dict[str, Any]:
 
 def _alike(steps: tuple[Any, Any]) -> bool:
     return bool(steps[0].action == steps[1].action)
-
-
-def _nearness(pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> dict[str, float]:
-    """How near each lesson is to a text (cosine), by its id."""
-    every = len(pool.lessons("guideline"))
-    found = {lesson.id: score for lesson, score in pool.nearest_lessons(text, every, "guideline")}
-    return {lesson.id: found.get(lesson.id, -1.0) for lesson in lessons}

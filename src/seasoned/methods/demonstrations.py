@@ -194,7 +194,19 @@ def _seen(pool: ExperiencePool) -> _Seen:
 def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequence[Trajectory]) -> dict[str, float]:
     """How similar each candidate is to the query: the best of its texts; -1 where it has none."""
     texts = {candidate.id: _texts(pool, aspect, candidate) for candidate in candidates}
-    every = {digest(text): text for several in texts.values() for text in several}
+    found = nearness(pool, query, [text for several in texts.values() for text in several])
+    if not found:
+        return {}
+    return {its_id: max((found[text] for text in several), default=-1.0) for its_id, several in texts.items()}
+
+
+def nearness(pool: ExperiencePool, query: str, texts: Iterable[str]) -> dict[str, float]:
+    """How similar each text is to the query: inner products of unit vectors; each text is embedded once, and kept.
+
+    Raises:
+        ConfigError: there are texts, and the pool has no embedder.
+    """
+    every = {digest(text): text for text in texts}
     if not every:
         return {}
     embedder = pool._searchable()
@@ -205,7 +217,7 @@ def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequen
             seen.vectors = VectorCache(pool.store, "text", embedder)
         seen.vectors.fill(list(every.items()))
         found = dict(seen.vectors.search(wanted, len(every), seen.vectors.rows(list(every))))
-    return {its_id: max((found[digest(text)] for text in several), default=-1.0) for its_id, several in texts.items()}
+    return {text: found[mark] for mark, text in every.items()}
 
 
 def _texts(pool: ExperiencePool, aspect: Aspect, candidate: Trajectory) -> list[str]:

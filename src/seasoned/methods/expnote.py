@@ -17,6 +17,7 @@ from seasoned.commands import parse
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.words import KeyIndex, fold, index_keys
+from seasoned.store.lessons import short_name
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 _PARTS = re.compile(r"\s*[,;]\s*")
@@ -59,10 +60,11 @@ class ExpNote:
                 old = notes.get(key)
                 if old is None or not old.pinned:
                     notes[key] = self._write(old, key, value, trajectory)
-        pool.add([note for key, note in notes.items() if key not in known], why="noted while training")
-        for key in known:
-            if notes[key] != before[key]:
-                pool.update(notes[key], why="noted again while training")
+        with pool.store.transaction():  # whoever is cut off has learned from all of them, or from none
+            pool.add([note for key, note in notes.items() if key not in known], why="noted while training")
+            for key in known:
+                if notes[key] != before[key]:
+                    pool.update(notes[key], why="noted again while training")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).
@@ -136,7 +138,7 @@ def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     """The (folded key, value) pairs that an attempt noted, in order; notes without key or value are passed over."""
     for step in trajectory.steps:
         for command in parse(step.action) if step.action.startswith("NOTE") else ():
-            key, value = " ".join(fold(command.key).split()), clean(command.text)
+            key, value = short_name(" ".join(fold(command.key).split())), clean(command.text)
             if command.name == "NOTE" and key and value:
                 yield key, value
 

@@ -55,7 +55,7 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     found = []
     errors = {block["name"]: block["errors"] for block in blocks if block["errors"]}
     if errors:
-        found.append(f"Errors of the server, left out of every rate: {_listed(errors)}.")
+        found.append(f"Errors of the server and outcomes that nobody knows, left out of every rate: {_listed(errors)}.")
     budget = {block["name"]: block["reasons"].get("budget", 0) for block in blocks}
     if any(budget.values()):
         ended = {name: n for name, n in budget.items() if n}

@@ -1,7 +1,8 @@
 """How reliably tasks are solved when they are run several times, and what lessons of each origin are worth.
 
-After ERL (figures 2b and 3; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1; a task counts in a figure
-for k only where it was run k times; an episode that an error of the server ended is no run.
+After ERL (figures 2b and 3; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1, the mean being that of the
+tasks of the figure; a task counts in a figure for k only where it was run k times; an episode that an error of the
+server ended is no run.
 
 One figure: k, n (tasks that were run at least k times), "pass@k" (at least one of k runs solves the task) and "pass^k"
 (all of k do), both means over tasks of the unbiased estimates, and "pass@k_interval" and "pass^k_interval", [lo, hi];
@@ -47,13 +48,13 @@ def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = N
 
     Args:
         runs: whether each run of a task solved it.
-        ks: which k; by default 1 up to the least number of runs that a task has.
+        ks: which k; by default 1 up to the most runs that a task has.
 
     Raises:
         DataError: a k is smaller than 1.
     """
     if ks is None:
-        ks = range(1, min((len(each) for each in runs.values() if each), default=0) + 1)
+        ks = range(1, max(map(len, runs.values()), default=0) + 1)
     figures = []
     for k in ks:
         if k < 1:

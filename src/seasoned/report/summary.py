@@ -16,7 +16,8 @@ times, everything but `reliability` is of the first run.
                     turns (mean), reward (mean), per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard
                     error over seeds and folds), categories {name: {n, successes}}, reasons {reason: count}, outcomes
                     {success, failed, halted} (ExpeL, figures 25 to 27), trials (where tasks were tried again: see
-                    `seasoned.report.trials`), reliability (over all runs: see `seasoned.report.reliability`)
+                    `seasoned.report.trials`), reliability (over all runs: see `seasoned.report.reliability`), learning
+                    (what writing its lessons used: tokens, cost, calls, seconds, as above; null where none are written)
     pairs           list: a, b, n, both, only_a, only_b, neither, p (exact McNemar), points (b minus a)
     curve           list: condition, trained_on, n, successes, accuracy, interval (ExpNote, figure 3)
     transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
@@ -45,7 +46,7 @@ from seasoned.report.headline import headline, remarks
 from seasoned.report.reliability import by_origin, judgements, over_runs, repeated
 from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
-from seasoned.report.text import share
+from seasoned.report.text import cost, count, label, share
 from seasoned.report.trials import by_trial, endings
 from seasoned.types import Lesson, Trajectory, Usage
 
@@ -57,6 +58,7 @@ def build(
     baseline: str = "disabled",
     lessons: Sequence[Lesson] = (),
     trajectories: Sequence[Trajectory] = (),
+    learning: Mapping[str, Usage] | None = None,
 ) -> dict[str, Any]:
     """Sum up a run.
 
@@ -68,6 +70,7 @@ def build(
         baseline: The condition that the others are compared with; it may be missing from the rows.
         lessons: The lessons of all pools of the run, for their effect.
         trajectories: The trajectories behind the rows, for `steps`.
+        learning: What each condition's lessons took to write, by its name; conditions may share their lessons.
 
     Returns:
         The dictionary described at the top of this module.
@@ -83,7 +86,11 @@ def build(
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
     conditions = [
-        {**_condition(name, by_name[name], tried[name], pools.get(name)), "reliability": over_runs(again, name)}
+        {
+            **_condition(name, by_name[name], tried[name], pools.get(name)),
+            "reliability": over_runs(again, name),
+            "learning": _spent(learning[name]) if learning and name in learning else None,
+        }
         for name in names
     ]
     method = _method(conditions, run, baseline)
@@ -106,7 +113,7 @@ def build(
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
-    summary["remarks"] = remarks(summary)
+    summary["remarks"] = [*remarks(summary), *_learned(conditions)]
     return summary
 
 
@@ -177,8 +184,23 @@ def _score(counted: Sequence[Row]) -> dict[str, Any]:
     return {"n": len(counted), "successes": successes, "accuracy": share(successes, len(counted))}
 
 
+def _learned(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What learning took beside the test episodes, told once for conditions with the same lessons."""
+    groups: dict[str, list[str]] = {}
+    for block in conditions:
+        if block["learning"] and block["learning"]["calls"]:
+            used = block["learning"]
+            told = f"{count(used['tokens']['total'])} tokens in {used['calls']} calls ({cost(used['cost'])})"
+            groups.setdefault(told, []).append(label(block["name"]))
+    listed = "; ".join(f"{', '.join(names)} {told}" for told, names in groups.items())
+    return [f"Learning is not in these figures; it took: {listed}."] if listed else []
+
+
 def _usage(rows: Sequence[Row]) -> dict[str, Any]:
-    used = sum((row.usage for row in rows), Usage())
+    return _spent(sum((row.usage for row in rows), Usage()))
+
+
+def _spent(used: Usage) -> dict[str, Any]:
     return {
         "tokens": {
             "prompt": used.prompt_tokens,

@@ -6,6 +6,7 @@ marked as another model's; a figure that is unknown is an em dash, one that make
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,13 +20,26 @@ from seasoned.report.forms import to_rich as to_rich
 from seasoned.report.reference import Reference, references
 from seasoned.report.rows import Row, final, outcomes
 from seasoned.report.summary import pair_of
-from seasoned.report.text import UNKNOWN, clean, cost, count, interval, label, one_line, p_value, percent, signed
+from seasoned.report.text import (
+    ELLIPSIS,
+    UNKNOWN,
+    clean,
+    cost,
+    count,
+    interval,
+    label,
+    one_line,
+    p_value,
+    percent,
+    signed,
+)
 from seasoned.report.trial_tables import repeats_table, trials_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Which = Literal["matching", "all", "none"]
+_STAMP = re.compile(r"^\d{8}T\d{6}-(?=.)")
 
 
 def main_table(summary: Mapping[str, Any], *, which: Which = "matching") -> Table:
@@ -168,7 +182,7 @@ def comparison_table(summaries: Sequence[Mapping[str, Any]], rows: Sequence[Sequ
     """
     columns = (
         Column("run", number=False),
-        Column("model", number=False),
+        Column("model", number=False, spare=True),
         Column("condition", number=False),
         Column("solved"),
         Column("accuracy\n[95%]"),
@@ -199,7 +213,7 @@ def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test:
     run = summary["run"]
     paired = test is not None and test.n > 0
     cells = (
-        one_line(run.get("name") or run.get("id") or UNKNOWN, 32),
+        _run_name(run),
         one_line(run.get("model") or UNKNOWN, 28),
         label(block["name"]),
         f"{block['successes']}/{block['n']}",
@@ -218,6 +232,12 @@ def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test:
         "p": test.p if test is not None and paired else None,
     }
     return Line(cells, values)
+
+
+def _run_name(run: Mapping[str, Any]) -> str:
+    """What tells a run from others of its name, and finds it: its id without the time that it begins with."""
+    name = one_line(_STAMP.sub("", str(run.get("id") or run.get("name") or "")), 200)
+    return (name if len(name) <= 32 else f"{ELLIPSIS}{name[-31:]}") or UNKNOWN
 
 
 def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> None:

@@ -20,7 +20,10 @@ _REPLY = 20_000
 _MOST = 20  # problems that are told of one reply
 
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-_LINE = re.compile(r"[\s*_`#\[(\"-]{0,12}(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?(\d{1,6})(?!\w)(.*)", re.I)
+# "1. Lesson 5: 90" is the first line of a list, and about item 5.
+_LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)\W{1,4}\d))?"
+_NAMED = r"(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?"
+_LINE = re.compile(rf"[\s*_`#\[(\"-]{{0,12}}{_LISTED}{_NAMED}(\d{{1,6}})(?!\w)(.*)", re.IGNORECASE)
 _SCORE = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)(?:\s{0,2}/\s{0,2}(\d{1,5}))?")
 _SCORED = re.compile(r"\bscore\W{0,6}(-?\d{1,9}(?:\.\d{1,9})?(?:\s{0,2}/\s{0,2}\d{1,5})?)", re.IGNORECASE)
 _GRADES = {"none": 0, "irrelevant": 0, "low": 20, "medium": 50, "moderate": 50, "high": 80, "perfect": 100}
@@ -173,8 +176,9 @@ def _value(score: Any) -> tuple[float | None, str]:
         found = _SCORE.search(score[:200])
         if not found:
             return _worded(score), told
-        of = float(found[2]) if found[2] else 100.0
-        return (100 * float(found[1]) / of if of else None), told
+        points = float(found[1])
+        of = float(found[2]) if found[2] else 1.0 if 0 < points < 1 else 100.0
+        return (100 * points / of if of else None), told
     if score != score or abs(score) > 1e9:
         return None, ""
     return (100.0 * score, f"its score {score} is read as a share") if 0 < score < 1 else (float(score), "")

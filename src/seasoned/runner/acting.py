@@ -30,10 +30,12 @@ Policy = Literal["act", "react", "choose"]
 def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
     """The agent that gathers and that every method advises: the recipe's `agent.policy`.
 
-    It asks for guidance at each turn where demonstrations are chosen by what happened last.
+    It asks for guidance at each turn where demonstrations are chosen, or ordered, by what happened last.
     """
     del training
-    asks = recipe.expel.retrieve_by not in ("task", "random", "none")
+    chosen = recipe.expel
+    by_steps = chosen.retrieve_by not in ("task", "random", "none")
+    asks = by_steps or (chosen.rerank == "thought" and chosen.retrieve_by != "none")
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks)
 
 
@@ -46,6 +48,8 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
         style=policy,
         max_steps=benchmark.max_turns,
         repeats=recipe.agent.repeats or None,
+        same_observation=recipe.agent.same_observation,
+        max_actions=recipe.agent.max_actions,
         shots=recipe.agent.examples,
         think_tokens=recipe.caps.think,
         action_tokens=recipe.caps.action,

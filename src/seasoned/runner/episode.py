@@ -1,7 +1,8 @@
 """Episodes: the act of making one attempt, with its journal, its limits and its record.
 
 Always holds: an episode that is in the store is not made again; an infrastructure error is recorded, shown and
-made again when the run is resumed; model replies are on disk before they are used.
+made again when the run is resumed; model replies are on disk before they are used; the limits of an episode hold for
+all its calls together, and ending one stops no run.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from seasoned.errors import InfrastructureError
+from seasoned.errors import BudgetExceeded, InfrastructureError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.journal import Journaled
 from seasoned.protocols import LLM, Advise, Agent, Environment
@@ -44,15 +45,14 @@ class Session:
     errors_in_a_row: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def journaled(self, key: str, aside: Metered | None = None) -> LLM:
-        """The model for one episode: its replies are kept under the episode's key, its own limits hold.
+    def meter(self) -> Metered:
+        """What one episode may use: it counts the agent's calls, and those that recall and reflect beside it."""
+        return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
 
-        `aside` counts its calls too: of those that recall and reflect, which no agent sees.
-        """
+    def journaled(self, key: str, meter: Metered | None = None) -> LLM:
+        """The model with its replies kept under this key; a meter counts its calls, and its limits hold for them."""
         kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}")
-        if aside is None and all(value is None for value in self.limits.model_dump().values()):
-            return kept
-        return Metered(kept, Budget(**self.limits.model_dump()), scope="episode", parent=aside)
+        return kept if meter is None else Metered(kept, parent=meter)
 
     def count(self, trajectory: Trajectory) -> None:
         """Notice servers that are gone.
@@ -88,6 +88,7 @@ def episode(
     about: dict[str, Any],
     advise: Advise | None = None,
     shares: str | None = None,
+    spent: Metered | None = None,
     aside: Metered | None = None,
 ) -> Trajectory:
     """Make one attempt, or return the one that was already made under this key.
@@ -103,6 +104,7 @@ def episode(
         advise: recalls again on the way, for agents that ask.
         shares: episodes with the same value share their journal: an identical request is made once. For
             temperature 0 only.
+        spent: the episode's `Session.meter`, where other calls than the agent's count against its limits.
         aside: has counted the calls that recalled and reflected; the episode's usage has them too, and its meta says
             under "aside" how many tokens they were.
         about: kept with the trajectory; see `meta`.
@@ -111,10 +113,14 @@ def episode(
         return session.done[key]
     try:
         guidance = guide()
-        made: Trajectory = with_llm(agent, session.journaled(shares or key)).run(task, env, guidance, advise)
+        model = session.journaled(shares or key, spent or session.meter())
+        made: Trajectory = with_llm(agent, model).run(task, env, guidance, advise)
+    except BudgetExceeded as error:
+        if error.scope == "run":
+            raise
+        made = _not_begun(task, Outcome(success=False, reward=0.0, reason="budget", detail=str(error)))
     except InfrastructureError as error:
-        failed = Outcome(reason="error", detail=str(error))
-        made = Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=failed)
+        made = _not_begun(task, Outcome(reason="error", detail=str(error)))
     meant = {**made.meta, **about}
     if aside is not None and aside.usage.tokens:
         meant["aside"] = aside.usage.tokens
@@ -123,6 +129,11 @@ def episode(
     session.store.save_episode(session.run_id, key, scope, trajectory)
     session.count(trajectory)
     return trajectory
+
+
+def _not_begun(task: Task, outcome: Outcome) -> Trajectory:
+    """The record of an attempt that ended before its agent began."""
+    return Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=outcome)
 
 
 def meta(block: Block, condition: str, split: str, trained_on: int, trial: int = 0, repeat: int = 0) -> dict[str, Any]:

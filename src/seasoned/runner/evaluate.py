@@ -19,7 +19,7 @@ from seasoned.runner.condition import Condition
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
 from seasoned.runner.folds import check_no_leak
-from seasoned.runner.gather import guided_by_failures, is_open, training_scope, trial_key
+from seasoned.runner.gather import guided_by_failures, is_open, seed_shift, training_scope, trial_key
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.redo import mark_learned, shared_key, turn_label, unlearned
@@ -116,7 +116,7 @@ def _attempts(plan: Plan, block: Block, entrant: Entrant, task: Task, session: S
     retries = plan.recipe.method.trials if entrant.condition.retries else 0
     trials: list[Trajectory] = []
     while is_open(trials, retries):
-        with seed_shifted(turn):
+        with seed_shifted(seed_shift(plan, len(trials), turn)):
             trials.append(_attempt(plan, block, entrant, task, session, turn, len(trials)))
     return trials
 
@@ -132,7 +132,8 @@ def _attempt(
     key = f"{block.name}/{label}/{task.id}"
     shares = shared_key(block.name, task.id)
     alike = plan.recipe.llm.temperature == 0
-    aside = Metered(session.llm)
+    spent = session.meter()
+    aside = Metered(session.llm, parent=spent)
 
     def recall(progress: Trajectory | None = None) -> Guidance:
         if entrant.method is None or entrant.pool is None:
@@ -161,6 +162,7 @@ def _attempt(
             advise=recall,
             # The same request at temperature 0 has the same answer: asked for one condition, it is known for all.
             shares=trial_key(shares, trial) if alike else None,
+            spent=spent,
             aside=aside,
         )
 

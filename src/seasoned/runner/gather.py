@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from seasoned.llm.budget import Metered
+from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
 from seasoned.runner.acting import actor, reflexion
 from seasoned.runner.conditions import dialogue
@@ -18,6 +19,8 @@ from seasoned.runner.executors import run_jobs
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.progress import Watch
 from seasoned.types import Guidance, Task, Trajectory
+
+_TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
 
 
 def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
@@ -49,7 +52,7 @@ def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Tra
 
 
 def is_open(trials: Sequence[Trajectory], retries: int) -> bool:
-    """Whether a task may be tried (again): not solved, not broken off by a server's error, tries left."""
+    """Whether a task may be tried (again): it was failed, not broken off by a server's error, and tries are left."""
     if not trials:
         return True
     return len(trials) <= retries and trials[-1].outcome.success is False
@@ -63,6 +66,11 @@ def training_scope(session: Session, block: Block) -> str:
 def trial_key(key: str, trial: int) -> str:
     """The key of an attempt: its episode's, and from the second on which attempt it is."""
     return key if trial == 0 else f"{key}#{trial}"
+
+
+def seed_shift(plan: Plan, trial: int, turn: int = 0) -> int:
+    """How far an attempt shifts the model's seed: each trial of each run draws anew; at temperature 0 none draws."""
+    return turn + _TRIAL * trial if plan.recipe.llm.temperature else 0
 
 
 def guided_by_failures(
@@ -94,7 +102,8 @@ def guided_by_failures(
     method = reflexion(plan.recipe, block.benchmark, session.llm, strategy)
     method = with_llm(method, session.journaled(f"{key}/reflect{trial}", aside))
     pool = ExperiencePool(session.store, scope, run_id=session.run_id)
-    method.learn(pool.trajectories(task_id=task.id)[-1:], pool)
+    # After an error of the server the last one is a placeholder, and the failure before it is still to be reflected on.
+    method.learn(pool.trajectories(task_id=task.id, success=False)[-1:], pool)
     guidance: Guidance = method.recall(task, pool)
     return guidance
 
@@ -104,10 +113,11 @@ def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Tas
     scope = training_scope(session, block)
     key = f"{block.name}/{TRAINING}/{task.id}"
     make = actor if plan.acts else dialogue
-    aside = Metered(session.llm)
+    spent = session.meter()
+    aside = Metered(session.llm, parent=spent)
     if trial:
         watch.more(TRAINING)
-    with closing(benchmark.make_env(True)) as env:
+    with closing(benchmark.make_env(True)) as env, seed_shifted(seed_shift(plan, trial)):
         made = episode(
             session,
             trial_key(key, trial),
@@ -117,6 +127,7 @@ def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Tas
             task,
             lambda: guided_by_failures(plan, block, session, task, trial, scope, key, aside),
             meta(block, TRAINING, "train", 0, trial),
+            spent=spent,
             aside=aside,
         )
     watch.ended(TRAINING, made)

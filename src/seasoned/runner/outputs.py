@@ -19,7 +19,7 @@ from seasoned.report.summary import build
 from seasoned.runner.plan import TRAINING, Plan
 from seasoned.runner.rundir import write_json, write_jsonl
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Task, Trajectory, now
+from seasoned.types import Lesson, Task, Trajectory, Usage, now
 
 SUMMARY = "summary.json"
 
@@ -58,7 +58,8 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
         "finished": max([t.created for t in kept], default=now()),
         "version": __version__,
     }
-    summary = build(rows, run=run, baseline=plan.recipe.baseline, lessons=lessons, trajectories=kept)
+    learning = _learning(plan, store, run_id)
+    summary = build(rows, run=run, baseline=plan.recipe.baseline, lessons=lessons, trajectories=kept, learning=learning)
     chosen = set(choose_episodes(summary, rows))
     write_report(
         directory / "report.html",
@@ -144,6 +145,16 @@ def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
         return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], *turns
 
     return sorted(kept, key=place)
+
+
+def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
+    """What learning from all training attempts used, by condition; those that share a pool share it, too."""
+    used: dict[str, Usage] = {}
+    for condition in plan.conditions:
+        if condition.learns and condition.own_pool:
+            pools = (plan.pool(condition, block, len(block.train)) for block in plan.blocks)
+            used[condition.name] = sum((store.journal_usage(f"{run_id}/{pool}/learn") for pool in pools), Usage())
+    return used
 
 
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:

@@ -62,10 +62,10 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
     with store.transaction():
         store.drop_episodes(run_id, keys)
         for key in keys:
-            name, _, task = key.split("/", 2)
-            store.journal_drop(f"{run_id}/{key}")
-            store.journal_drop(f"{run_id}/{shared_key(name, task)}")
-            _forget_reflections(store, run_id, key, task)
+            name, label, task = key.split("/", 2)
+            task = re.sub(r"#\d+$", "", task)  # its trial
+            _forget_calls(store, plan, run_id, f"{name}/{label}/{task}", shared_key(name, task))
+            _forget_reflections(store, run_id, name, label, task)
         for block in plan.blocks if TRAINING in names else ():
             _unlearn(store, plan, run_id, block)
 
@@ -107,15 +107,20 @@ def _check_names(names: Collection[str], known: Sequence[str]) -> None:
             raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
 
 
-def _forget_reflections(store: Store, run_id: str, key: str, task: str) -> None:
+def _forget_calls(store: Store, plan: Plan, run_id: str, *keys: str) -> None:
+    """Drop what was asked for a task under these keys: at any trial, on the way to it, and to recall."""
+    trials = range(1, max(plan.recipe.gather.retries, plan.recipe.method.trials) + 1)
+    ends = ["", "/recall", *(f"#{trial}" for trial in trials), *(f"/reflect{trial}" for trial in trials)]
+    for key in keys:
+        for end in ends:
+            store.journal_drop(f"{run_id}/{key}{end}")
+
+
+def _forget_reflections(store: Store, run_id: str, block: str, label: str, task: str) -> None:
     """Remove what was learned from failures on the way to an episode that is made again."""
-    block, label, _ = key.split("/", 2)
     scope = f"{run_id}/{block}/{label}" + ("" if label == TRAINING else "/test")
-    for lesson in store.lessons(scope, kind="reflection", key=task.split("#")[0]):
+    for lesson in store.lessons(scope, kind="reflection", key=task):
         store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
-    for trial in range(1, 100):
-        if not store.journal_drop(f"{run_id}/{key}/reflect{trial}"):
-            break
 
 
 def _unlearn(store: Store, plan: Plan, run_id: str, block: Block) -> None:

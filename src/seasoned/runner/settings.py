@@ -51,14 +51,17 @@ class AgentSettings(Section):
     """The agent: its style, and the caps of its replies in tokens (None: `Recipe.caps`).
 
     `style` is the dialogue's; `shots` are the examples of few-shot. Where the agent acts in several steps, `policy` is
-    how, `examples` the worked trajectories it is shown, and `repeats` the identical actions in a row that end an
-    attempt (0: never).
+    how, `examples` the worked trajectories it is shown, `repeats` the identical actions in a row that end an attempt
+    (0: never; with `same_observation`, only where the observation was the same, too), and `max_actions` how many
+    actions end one, beside the benchmark's own limit.
     """
 
     style: Literal["guided", "free"] = "guided"
     policy: Literal["act", "react", "choose"] = "react"
     examples: int = Field(default=2, ge=0)
     repeats: int = Field(default=3, ge=0)
+    same_observation: bool = True
+    max_actions: int | None = Field(default=None, ge=1)
     action_tokens: int | None = Field(default=None, ge=1)
     think_tokens: int | None = Field(default=None, ge=1)
     answer_tokens: int | None = Field(default=None, ge=1)

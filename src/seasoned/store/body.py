@@ -12,7 +12,7 @@ import math
 import sys
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from seasoned.errors import StoreError
 
@@ -85,9 +85,17 @@ def from_body(kind: type[M], body: str, name: str) -> M:
         return kind.model_validate_json(body)
     except ValueError as error:
         raise StoreError(
-            f"{name} is in the store but cannot be read: {_first_line(error)}; "
-            "mend its column `body`, or remove the row, with any SQL tool"
+            f"{name} is in the store but cannot be read ({_faults(error)}): "
+            "`seasoned doctor --repair --store FILE` mends what can be mended"
         ) from error
+
+
+def _faults(error: ValueError) -> str:
+    """What is wrong with a row, a few words for each of the first three."""
+    if not isinstance(error, ValidationError):
+        return _first_line(error)
+    found = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors(include_url=False)[:3]]
+    return "; ".join(f"{place}: {words}" if place else words for place, words in found)[:300]
 
 
 def _first_line(error: Exception) -> str:

@@ -23,6 +23,7 @@ from sqlalchemy import URL, Connection, Engine, Table, bindparam, create_engine,
 from sqlalchemy.exc import ArgumentError
 
 from seasoned.errors import MissingExtraError, StoreError, StoreLockedError
+from seasoned.store.body import clean_text
 from seasoned.store.faults import DATABASE_ERRORS, translate
 from seasoned.store.schema import scopes
 from seasoned.store.upgrade import bring_up
@@ -83,15 +84,21 @@ class Database:
         return self._held() is not None
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *scopes: str) -> Iterator[None]:
         """All writes of this thread inside the block, as one: all of them are kept, or none.
 
         Other writers wait meanwhile, so no model is called in here.
 
+        Args:
+            scopes: those that no other writer may touch from the beginning on. SQLite keeps all of them, Postgres only
+                these, in one order, so that two such blocks never wait for one another.
+
         Raises:
             StoreLockedError: when another writer does not finish within the timeout.
         """
-        if self._held() is not None:
+        held = self._held()
+        if held is not None:
+            self._keep_scopes(held, scopes)
             yield
             return
         if not self._turn.acquire(timeout=self.timeout):
@@ -107,6 +114,7 @@ class Database:
                     connection.begin()
                 self._local.connection = connection
                 try:
+                    self._keep_scopes(connection, scopes)
                     yield
                     self._held()
                 except BaseException:
@@ -185,6 +193,11 @@ class Database:
         from sqlalchemy.dialects import postgresql
 
         return postgresql.insert(table)
+
+    def _keep_scopes(self, connection: Connection, scopes: Sequence[str]) -> None:
+        with self._faults():
+            for scope in () if self._sqlite else sorted(map(clean_text, scopes)):
+                self._bump(connection, scope)
 
     def _bump(self, connection: Connection, scope: str, *, purge: bool = False) -> int:
         """Count a change of the scope, first thing in a write: in Postgres the row's lock makes its writers queue."""
@@ -268,6 +281,7 @@ def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
     dbapi.execute("PRAGMA foreign_keys=ON")
     dbapi.execute("PRAGMA synchronous=NORMAL")
     dbapi.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, whatever SQLite was built with
+    dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() knows ASCII
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -1,30 +1,74 @@
-"""Deletion for good: of attempts, and of all that a scope holds.
+"""Deletion for good: of lessons, of attempts, and of all that a scope holds.
 
-Always holds: what is deleted here is gone from every table; caches of pools learn of it; and `scrub` empties SQLite's
-write-ahead log, so that the file's pages, which SQLite overwrites with zeros, are all that is left of it.
+Always holds: what is deleted here is gone from every table; the attempts that were shown it keep neither their guidance
+nor the deleted lesson's words; caches of pools learn of it; and `scrub` empties SQLite's write-ahead log, so that the
+file's pages, which SQLite overwrites with zeros, are all that is left of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
+from seasoned.errors import StoreError
 from seasoned.store import schema
-from seasoned.store.body import clean_text
-from seasoned.store.database import Database, chunks
-from seasoned.store.trajectories import delete_trajectories
+from seasoned.store.body import clean_text, from_body, to_body
+from seasoned.store.database import chunks
+from seasoned.store.lessons import Lessons
+from seasoned.store.trajectories import delete_trajectories, trajectory_row
+from seasoned.types import Lesson, Trajectory
 
-_t, _l, _v = schema.trajectories.c, schema.lessons.c, schema.vectors.c
+FORGOTTEN = "[forgotten]"
+"""What stands in an attempt in the place of what it was shown and was then forgotten."""
+
+_OWN = 20  # characters below which words are anybody's, and stay
+_CUT = 600  # characters of a lesson that a prompt shows
+_PAGE = 100  # rows that are held at once
+_t, _l, _h, _u, _v = (
+    table.c
+    for table in (schema.trajectories, schema.lessons, schema.lesson_history, schema.lesson_uses, schema.vectors)
+)
 
 
-class Forgetting(Database):
-    """The part of `Store` that deletes for good; single lessons are deleted by `remove_lesson(purge=True)`."""
+class Forgetting(Lessons):
+    """The part of `Store` that deletes for good."""
+
+    def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
+        """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
+
+        With `purge`, attempts that were shown the lesson lose the guidance they had, and the lesson's words of every
+        version, wherever they stand in them word for word.
+
+        Raises:
+            StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
+        """
+        lesson_id = clean_text(lesson_id)
+        with self.transaction():
+            scope = self.scope_of(lesson_id)
+            if scope is None:
+                raise StoreError(f"the lesson {lesson_id} is not in the store")
+            if purge:
+                with self._write() as connection:
+                    self._bump(connection, scope, purge=True)
+                    _blank(connection, _shown(connection, lesson_id), _words(connection, lesson_id))
+                    connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
+                    connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
+                    connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
+                self.drop_loose_vectors()
+                return
+            lesson = self.get_lesson(lesson_id)
+            if lesson is not None and lesson.status != "deleted":
+                self.update_lesson(lesson.model_copy(update={"status": "deleted"}), who=who, why=why)
 
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
         """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
 
-        Lessons that came from them stay, and still name them as their sources.
+        Lessons that came from them stay, and still name them as their sources; see `blank_demonstrations` too.
 
         Returns:
             How many there were.
@@ -37,6 +81,26 @@ class Forgetting(Database):
                 ids = connection.execute(found).scalars().all()
                 removed += delete_trajectories(connection, ids)
         return removed
+
+    def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
+        """Take their guidance out of the trajectories of these scopes that were shown any of these as demonstrations.
+
+        Returns:
+            How many there were.
+        """
+        gone = {clean_text(i) for i in trajectory_ids}
+        quoted = [json.dumps(i, ensure_ascii=False) for i in gone]
+        place = func.instr if self._sqlite else func.strpos
+        showing = place(_t.body, '"demonstration_ids":["') > 0
+        wanted = select(_t.id, _t.body).where(_t.scope.in_(list(map(clean_text, scopes))), showing)
+        found = []
+        with self._write() as connection:
+            for row in connection.execute(wanted.execution_options(yield_per=_PAGE)):
+                if any(i in row.body for i in quoted):
+                    shown = from_body(Trajectory, row.body, f"the trajectory {row.id}").demonstration_ids
+                    found += [row.id] if gone.intersection(shown) else []
+            _blank(connection, found, ())
+        return len(found)
 
     def clear_scope(self, scope: str) -> tuple[int, int]:
         """Delete all trajectories and lessons of a scope, with everything that belongs to them, and its snapshots.
@@ -51,32 +115,41 @@ class Forgetting(Database):
             self._bump(connection, scope, purge=True)
             ids = connection.execute(select(_t.id).where(_t.scope == scope)).scalars().all()
             trajectories = delete_trajectories(connection, ids)
+            elsewhere = select(_u.lesson_id).where(_u.lesson_id.in_(its_lessons)).distinct()
+            for lesson_id in connection.execute(elsewhere).scalars().all():
+                _blank(connection, _shown(connection, lesson_id), _words(connection, lesson_id))
             connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id.in_(its_lessons)))
             connection.execute(delete(uses).where(uses.c.lesson_id.in_(its_lessons)))
             lessons = connection.execute(delete(schema.lessons).where(_l.scope == scope)).rowcount
             connection.execute(delete(snapshots).where(snapshots.c.scope == scope))
         return trajectories, lessons
 
-    def lessons_from(self, trajectory_ids: Sequence[str]) -> dict[str, int]:
-        """The lessons that came from any of these trajectories, by id, with how many other sources each has."""
+    def lessons_from(self, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
+        """The lessons of a scope that came from any of these trajectories, by id, with how much else each rests on.
+
+        That is its other sources; and where only an earlier version came from these, its present state is one.
+        """
         wanted = {clean_text(i) for i in trajectory_ids}
-        sources = schema.lesson_sources.c
-        found: dict[str, int] = {}
+        present, mine = schema.lesson_sources.c, _l.scope == clean_text(scope)
+        sources = select(present.lesson_id, present.trajectory_id).join(schema.lessons, _l.id == present.lesson_id)
+        states = select(_h.lesson_id, _h.body).join(schema.lessons, _l.id == _h.lesson_id)
+        taught, earlier, others = set(), set(), Counter[str]()
         with self._read() as connection:
-            for part in chunks(sorted(wanted)):
-                hit = select(sources.lesson_id).where(sources.trajectory_id.in_(part)).distinct()
-                for lesson_id in connection.execute(hit).scalars():
-                    found[lesson_id] = 0
-            for part in chunks(list(found)):
-                rows = select(sources.lesson_id, sources.trajectory_id).where(sources.lesson_id.in_(part))
-                for row in connection.execute(rows):
-                    found[row.lesson_id] += row.trajectory_id not in wanted
-        return found
+            for row in connection.execute(sources.where(mine).execution_options(yield_per=_PAGE)):
+                if row.trajectory_id in wanted:
+                    taught.add(row.lesson_id)
+                else:
+                    others[row.lesson_id] += 1
+            for row in connection.execute(states.where(mine).execution_options(yield_per=_PAGE)):
+                if not wanted.isdisjoint(_sources(row.body)):
+                    earlier.add(row.lesson_id)
+        return {i: others[i] + (i not in taught) for i in sorted(taught | earlier)}
 
     def drop_loose_vectors(self) -> int:
         """Delete vectors that belong to no lesson or trajectory by name; they are made anew when they are needed."""
+        owner = _v.owner  # in ranges, which an index finds
+        loose = or_(owner < "lesson", and_(owner > "lesson", owner < "trajectory"), owner > "trajectory")
         with self._write() as connection:
-            loose = _v.owner.not_in(("lesson", "trajectory"))
             return connection.execute(delete(schema.vectors).where(loose)).rowcount
 
     def scrub(self) -> bool:
@@ -91,3 +164,56 @@ class Forgetting(Database):
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             busy = raw.fetchone()
             return busy is not None and not busy[0]
+
+
+def _blank(connection: Connection, trajectory_ids: Sequence[str], words: Sequence[str]) -> None:
+    """Take the guidance out of these trajectories, wherever it stands in them, and these words too."""
+    for start in range(0, len(trajectory_ids), _PAGE):
+        part = trajectory_ids[start : start + _PAGE]
+        for row in connection.execute(select(_t.id, _t.body).where(_t.id.in_(part))).all():
+            stored = from_body(Trajectory, row.body, f"the trajectory {row.id}")
+            # Guidance that was asked for again stands below the first, in a block of its own.
+            told = [stored.guidance, *re.split(r"(?<=>)\n(?=<)", stored.guidance)]
+            gone = [text for text in (*told, *words) if len(text) >= _OWN]
+            values = stored.model_dump()
+            fields = {name: _without(values[name], gone) for name in ("messages", "steps", "outcome", "meta")}
+            guidance = FORGOTTEN if stored.guidance else ""
+            blank, body = to_body(Trajectory.model_validate({**values, **fields, "guidance": guidance}))
+            connection.execute(update(schema.trajectories).where(_t.id == row.id).values(trajectory_row(blank, body)))
+
+
+def _shown(connection: Connection, lesson_id: str) -> Sequence[str]:
+    return connection.execute(select(_u.trajectory_id).where(_u.lesson_id == lesson_id)).scalars().all()
+
+
+def _without(value: Any, gone: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        for text in gone:
+            value = value.replace(text, FORGOTTEN)
+        return value
+    if isinstance(value, dict):
+        return {key: _without(item, gone) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without(item, gone) for item in value]
+    return value
+
+
+def _words(connection: Connection, lesson_id: str) -> list[str]:
+    """What a lesson said in any of its versions, as it was written and as prompts show it, the longest first."""
+    said = set()
+    for body in connection.execute(select(_h.body).where(_h.lesson_id == lesson_id)).scalars():
+        try:
+            text = from_body(Lesson, body, f"the history of the lesson {lesson_id}").text
+        except StoreError:  # what is damaged can be removed all the same
+            continue
+        line = " ".join(text.split())
+        said |= {text, line, line[: _CUT - 1].rstrip()}
+    return sorted((text for text in said if len(text) >= _OWN), key=len, reverse=True)
+
+
+def _sources(body: str) -> set[str]:
+    """The sources that a lesson's body names; none where it cannot be read."""
+    try:
+        return set(json.loads(body)["sources"])
+    except (ValueError, KeyError, TypeError):
+        return set()

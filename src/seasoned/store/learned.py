@@ -71,6 +71,13 @@ class Learned(Database):
             done = connection.execute(update(schema.leases).where(_e.name == name, mine).values(row))
             return done.rowcount == 1
 
+    def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
+        """Stay the one who holds this name, for so many seconds from now; False when another has, or had, it since."""
+        mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
+        with self._write() as connection:
+            kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
+            return kept.rowcount == 1
+
     def drop_lease(self, name: str, holder: str) -> None:
         """Give the name back, if this holder still has it."""
         with self._write() as connection:

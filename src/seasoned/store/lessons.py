@@ -7,6 +7,7 @@ scope is None.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow
 from seasoned.types import Lesson, LessonKind, LessonStatus, now
+
+MAX_NAME = 2000
+"""Bytes of a lesson's key and of a task's id that are kept: no index of Postgres takes more than 2,700 in all."""
 
 _t = schema.lessons.c
 _INSERT = insert(schema.lessons)
@@ -40,7 +44,8 @@ class Lessons(Database):
             why: one line for the history.
 
         Returns:
-            The lessons as stored: the same, but for characters that no database takes (see `store.body`).
+            The lessons as stored: the same, but for characters that no database takes (see `store.body`), and for keys
+            longer than `MAX_NAME` (see `short_name`).
 
         Raises:
             StoreError: when an id is taken.
@@ -48,7 +53,7 @@ class Lessons(Database):
         if not lessons:
             return []
         scope, who, why, at = clean_text(scope), clean_text(who), clean_text(why), now()
-        pairs = [to_body(lesson) for lesson in lessons]
+        pairs = [to_body(_named(lesson)) for lesson in lessons]
         try:
             with self._write() as connection:
                 change = self._bump(connection, scope)
@@ -103,6 +108,7 @@ class Lessons(Database):
         """
         check_page(limit, offset)
         tests: list[ColumnElement[bool]] = []
+        key = None if key is None else short_name(key)
         for column, value in ((_t.scope, scope), (_t.kind, kind), (_t.status, status), (_t.key, key)):
             if value is not None:
                 tests.append(column == clean_text(value))
@@ -149,7 +155,7 @@ class Lessons(Database):
         if len({lesson.id for lesson in lessons}) < len(lessons):
             raise StoreError("a lesson was to be changed twice in one call; give each once, in its last state")
         at = now()
-        pairs = [to_body(x.model_copy(update={"version": x.version + 1, "updated": at})) for x in lessons]
+        pairs = [to_body(_named(x).model_copy(update={"version": x.version + 1, "updated": at})) for x in lessons]
         ids = [lesson.id for lesson, _ in pairs]
         with self._write() as connection:
             homes = self._by_id(connection, _t.scope, ids)
@@ -175,29 +181,6 @@ class Lessons(Database):
     def _by_id(self, connection: Connection, column: ColumnElement[Any], ids: Sequence[str]) -> dict[str, Any]:
         rows = (row for part in chunks(ids) for row in connection.execute(select(_t.id, column).where(_t.id.in_(part))))
         return {row[0]: row[1] for row in rows}
-
-    def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
-        """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
-
-        Raises:
-            StoreError: when there is no such lesson.
-        """
-        lesson_id = clean_text(lesson_id)
-        with self.transaction():
-            scope = self.scope_of(lesson_id)
-            if scope is None:
-                raise StoreError(f"the lesson {lesson_id} is not in the store")
-            if purge:
-                with self._write() as connection:
-                    self._bump(connection, scope, purge=True)
-                    vectors, uses = schema.vectors, schema.lesson_uses
-                    connection.execute(delete(vectors).where(vectors.c.owner == "lesson", vectors.c.id == lesson_id))
-                    connection.execute(delete(uses).where(uses.c.lesson_id == lesson_id))
-                    connection.execute(delete(schema.lessons).where(_t.id == lesson_id))
-                return
-            lesson = self.get_lesson(lesson_id)
-            if lesson is not None and lesson.status != "deleted":
-                self.update_lesson(lesson.model_copy(update={"status": "deleted"}), who=who, why=why)
 
     def lesson_uses(self, lesson_id: str) -> list[tuple[str, bool | None]]:
         """The trajectories in which a lesson was shown, oldest first, each with its success (None: unknown)."""
@@ -247,6 +230,13 @@ def fold(text: str) -> str:
     return clean_text(text).casefold()
 
 
+def short_name(text: str) -> str:
+    """A key or a task's id as it is kept: of a longer one than `MAX_NAME` bytes the beginning, and a digest of it."""
+    if len(text) <= MAX_NAME // 4 or len(raw := clean_text(text).encode()) <= MAX_NAME:
+        return text
+    return f"{raw[: MAX_NAME - 20].decode(errors='ignore')}~{hashlib.sha256(raw).hexdigest()[:16]}"
+
+
 def check_page(limit: int | None, offset: int) -> None:
     """Refuse a page that cannot be.
 
@@ -265,6 +255,11 @@ def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
     row["folded"] = f"{lesson.key}\n{lesson.text}".casefold()
     row["body"] = body
     return row
+
+
+def _named(lesson: Lesson) -> Lesson:
+    key = short_name(lesson.key)
+    return lesson if key == lesson.key else lesson.model_copy(update={"key": key})
 
 
 def _put_history(

@@ -115,14 +115,15 @@ def attempt_page(
         scope: one pool, or None for all.
         run_id: only those of this run.
         success: "yes", "no" or "unknown"; "" for all.
-        query: only those whose task contains each of these words; case is ignored in ASCII.
+        query: only those whose task contains each of these words, whatever the case.
         before: only those that stand before this place.
         limit: at most so many.
     """
     tests = _equal((_t.scope, scope), (_t.run_id, run_id))
     if success:
         tests.append(_t.success.is_(None) if success == "unknown" else _t.success == (success == "yes"))
-    tests += [_contains(store, func.lower(_t.task), word.lower()) for word in clean_text(query[:1000]).split()]
+    task, folded = (func.casefold(_t.task), str.casefold) if store._sqlite else (func.lower(_t.task), str.lower)
+    tests += [_contains(store, task, folded(word)) for word in clean_text(query[:1000]).split()]
     page = _page(select(_t.seq), tests, _t.seq, before, limit)
     return _lines(store, select(*_LINE, _beginning()).where(_t.seq.in_(page)).order_by(_t.seq.desc()))
 

@@ -1,8 +1,8 @@
 """Trajectories and episodes in the store.
 
-Always holds: a trajectory never changes once it is stored, and storing the same one twice stores it once; a trajectory
-and its episode are written in one transaction; an episode that is dropped takes its trajectory along, so none counts
-twice.
+Always holds: a trajectory never changes once it is stored (but that `store.forget` takes out of it what it was shown),
+and storing the same one twice stores it once; a trajectory and its episode are written in one transaction; an episode
+that is dropped takes its trajectory along, so none counts twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow, MissingRow
-from seasoned.store.lessons import check_page
+from seasoned.store.lessons import check_page, short_name
 from seasoned.types import Trajectory, now
 
 _t = schema.trajectories.c
@@ -48,7 +48,7 @@ class Trajectories(Database):
 
         Args:
             scope: the pool they belong to.
-            trajectories: in the order they are to be listed in.
+            trajectories: in the order they are to be listed in; ids of tasks become `short_name`s.
             run_id: the run that made them, or "".
 
         Raises:
@@ -58,7 +58,7 @@ class Trajectories(Database):
             return
         try:
             with self._write() as connection:
-                self._add(connection, clean_text(scope), [to_body(t) for t in trajectories], clean_text(run_id))
+                self._add(connection, clean_text(scope), [_body(t) for t in trajectories], clean_text(run_id))
         except DuplicateRow as error:  # between our look and our write, which only Postgres allows
             raise StoreError("somebody else has just stored one of these trajectories; add them again") from error
 
@@ -113,6 +113,7 @@ class Trajectories(Database):
         """
         check_page(limit, offset)
         tests: list[ColumnElement[bool]] = []
+        task_id = None if task_id is None else short_name(task_id)
         for column, value in ((_t.scope, scope), (_t.run_id, run_id), (_t.task_id, task_id)):
             if value is not None:
                 tests.append(column == clean_text(value))
@@ -137,7 +138,7 @@ class Trajectories(Database):
         """How many attempts these scopes hold, at all tasks or at one."""
         wanted = select(func.count()).select_from(schema.trajectories).where(_t.scope.in_(map(clean_text, scopes)))
         if task_id is not None:
-            wanted = wanted.where(_t.task_id == clean_text(task_id))
+            wanted = wanted.where(_t.task_id == clean_text(short_name(task_id)))
         with self._read() as connection:
             return int(connection.execute(wanted).scalar_one())
 
@@ -154,7 +155,7 @@ class Trajectories(Database):
             StoreError: when there is no such run, or the trajectory belongs to another episode.
         """
         run_id, key = clean_text(run_id), clean_text(key)
-        pair = to_body(trajectory)
+        pair = _body(trajectory)
         episode = {"run_id": run_id, "key": key, "trajectory_id": pair[0].id}
         try:
             with self._write() as connection:
@@ -267,6 +268,11 @@ def trajectory_row(trajectory: Trajectory, body: str) -> dict[str, Any]:
     names = ("id", "task_id", "task", "benchmark", "category", "agent", "created")
     row = {name: getattr(trajectory, name) for name in names}
     return row | {"success": trajectory.outcome.success, "reason": trajectory.outcome.reason, "body": body}
+
+
+def _body(trajectory: Trajectory) -> tuple[Trajectory, str]:
+    name = short_name(trajectory.task_id)
+    return to_body(trajectory if name == trajectory.task_id else trajectory.model_copy(update={"task_id": name}))
 
 
 def _read_back(trajectory_id: str, body: str) -> Trajectory:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _v = schema.vectors.c
+_OWNERS = {"lesson": schema.lessons, "trajectory": schema.trajectories}
 _BATCH = 1024  # texts that an embedder gets at once
 _SLACK = 1e-5  # more than the rounding of a float32 product of unit rows
 
@@ -40,6 +41,8 @@ class Vectors(Database):
         digests: Sequence[str] | None = None,
     ) -> None:
         """Store vectors; one that is there under the same owner, id and embedder is replaced.
+
+        One of a lesson or a trajectory that is not in the store (it was forgotten meanwhile) is passed over.
 
         Args:
             owner: whose vectors these are.
@@ -72,7 +75,9 @@ class Vectors(Database):
             for i, mark, row in zip(ids, marks, rows, strict=True)
         ]
         with self._write() as connection:
-            connection.execute(statement, values)
+            there = _there(connection, owner, [value["id"] for value in values])
+            if kept := [value for value in values if value["id"] in there]:
+                connection.execute(statement, kept)
 
     def get_vectors(
         self,
@@ -132,11 +137,20 @@ class Vectors(Database):
                 f"the vector of the {row.owner} {row.id} by {row.embedder} should have {row.dim * 4} bytes, and has "
                 f"{row[4]}; remove the row, and it is made anew"
             )
-        for owner, table in (("lesson", schema.lessons), ("trajectory", schema.trajectories)):
+        for owner, table in _OWNERS.items():
             lost = select(_v.id, _v.embedder).outerjoin(table, table.c.id == _v.id)
             lost = lost.where(_v.owner == owner, table.c.id.is_(None)).order_by(_v.id)
             for its_id, embedder in connection.execute(lost):
                 yield f"a vector by {embedder} belongs to the {owner} {its_id}, which is not in the store"
+
+
+def _there(connection: Connection, owner: str, ids: Sequence[str]) -> set[str]:
+    """Those of these ids whose owners are in the store, and stay there until the transaction ends; of texts, all."""
+    if owner not in _OWNERS:
+        return set(ids)
+    table = _OWNERS[owner]
+    found = (select(table.c.id).where(table.c.id.in_(part)).with_for_update(read=True) for part in chunks(ids))
+    return {row for wanted in found for row in connection.execute(wanted).scalars()}
 
 
 def digest(text: str) -> str:

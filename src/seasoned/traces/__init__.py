@@ -113,7 +113,7 @@ def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ())
     new = [trajectory for trajectory in imported.trajectories if trajectory.meta.get("source_id") not in exported]
     for start in range(0, len(new), _BATCH):
         batch = {f"tra-{digest(pool.experience, t.id)}": t for t in new[start : start + _BATCH]}
-        with pool.store.transaction():
+        with pool.store.transaction(*(scopes or [pool.experience])):  # an import beside this one keeps the same order
             there = {trajectory.id for trajectory in pool.store.get_trajectories(list(batch))}
             for own, trajectory in batch.items():
                 if own not in there:

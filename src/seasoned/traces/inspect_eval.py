@@ -13,12 +13,25 @@ import io
 import zipfile
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.traces.conversation import answer_of, chat, read_turns, steps_of, task_of
-from seasoned.traces.source import Found, Problem, date, digest, load, make, number, texts, usage, verdict
+from seasoned.traces.source import (
+    MAX_REPEATED,
+    Found,
+    Problem,
+    date,
+    digest,
+    load,
+    make,
+    number,
+    texts,
+    usage,
+    verdict,
+)
 from seasoned.types import Outcome, Trajectory, Usage
 
 MAX_ENTRY = 64 * 1024 * 1024
@@ -29,6 +42,13 @@ _ZSTD = 93
 _ATTACHED = "attachment://"
 _LIMITS = {"message": "step_limit", "turn": "step_limit", "token": "budget", "cost": "budget", "time": "budget",
            "working": "budget", "context": "context"}  # fmt: skip
+
+
+@dataclass
+class _Room:
+    """How many characters of attachments the samples of a file may repeat still."""
+
+    left: int
 
 
 def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
@@ -46,6 +66,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
     _check_directory(path, raw)
     found = Found()
     seen: Counter[str] = Counter()
+    room = _Room(MAX_REPEATED)
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
@@ -61,12 +82,12 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
                 if fault:
                     found.problems.append(Problem(place, fault))
                 else:
-                    found.take(place, _sample, value, about, {**source, "place": place}, seen)
+                    found.take(place, _sample, value, about, {**source, "place": place}, seen, room)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, NotImplementedError) as error:
         raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it anew") from error
     if not found.trajectories and not found.problems:
         raise DataError(f"{path} is an archive without samples: an .eval log of inspect-ai was expected")
-    return found
+    return _told(found, room)
 
 
 def read_json(value: Any, source: Mapping[str, Any]) -> Found:
@@ -78,14 +99,15 @@ def read_json(value: Any, source: Mapping[str, Any]) -> Found:
     """
     found = Found()
     seen: Counter[str] = Counter()
+    room = _Room(MAX_REPEATED)
     for place, log in value:
         samples = log.get("samples") if isinstance(log, dict) else None
         if not isinstance(samples, list):
             found.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
             continue
         for count, sample in enumerate(samples, 1):
-            found.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen)
-    return found
+            found.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen, room)
+    return _told(found, room)
 
 
 def _check_directory(path: Path, raw: bytes) -> None:
@@ -135,11 +157,18 @@ def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[
     return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
 
 
-def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
+def _told(found: Found, room: _Room) -> Found:
+    if room.left < 0:
+        why = f"used again and again, for more than {MAX_REPEATED:,} characters in all: names of some were left"
+        found.problems.append(Problem("attachments", why))
+    return found
+
+
+def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str], room: _Room) -> Trajectory | str:
     if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
         return "no sample with a list of messages"
     attached = sample.get("attachments")
-    messages = _resolved(sample["messages"], attached if isinstance(attached, dict) else {})
+    messages = _resolved(sample["messages"], attached if isinstance(attached, dict) else {}, set(), room)
     turns = read_turns(messages)
     steps = steps_of(turns)
     if not steps:
@@ -171,14 +200,22 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
     )
 
 
-def _resolved(value: Any, attached: Mapping[str, Any], depth: int = 60) -> Any:
-    """The value with the texts that stand elsewhere in the sample put in their places."""
+def _resolved(value: Any, attached: Mapping[str, Any], used: set[str], room: _Room, depth: int = 60) -> Any:
+    """The value with the texts that stand elsewhere in the sample put in their places, while there is room for that."""
     if isinstance(value, str) and value.startswith(_ATTACHED):
-        return attached.get(value.removeprefix(_ATTACHED), value)
+        name = value.removeprefix(_ATTACHED)
+        text = attached.get(name)
+        if not isinstance(text, str):
+            return value
+        room.left -= len(text) if name in used else 0
+        if name in used and room.left < 0:
+            return value
+        used.add(name)
+        return text
     if depth and isinstance(value, dict):
-        return {key: _resolved(item, attached, depth - 1) for key, item in value.items()}
+        return {key: _resolved(item, attached, used, room, depth - 1) for key, item in value.items()}
     if depth and isinstance(value, list):
-        return [_resolved(item, attached, depth - 1) for item in value]
+        return [_resolved(item, attached, used, room, depth - 1) for item in value]
     return value
 
 

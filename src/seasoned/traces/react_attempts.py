@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from seasoned.traces.source import Found, Problem, digest, make, verdict
+from seasoned.traces.source import MAX_REPEATED, Found, Problem, digest, make, verdict
 from seasoned.types import Outcome, Step, Trajectory
 
 _VERDICT = re.compile(
@@ -39,6 +39,7 @@ class Attempt:
     score: float | None = None
     section: str = ""
     labelled: bool = False
+    again: bool = False  # its task was told for the one before
     ended: bool = False
 
     def text(self, which: int) -> str:
@@ -62,9 +63,15 @@ def finished(
     seen: Counter[str] = Counter()
     tries: Counter[str] = Counter()
     latest: dict[str, int] = {}
+    repeated = 0
     for attempt in attempts:
         steps = [_step(*step) for step in attempt.steps]
         task = "\n".join(attempt.task).strip() or _unnamed(attempt, source)
+        repeated += len(task) if attempt.again else 0
+        if attempt.again and repeated > MAX_REPEATED:
+            why = f"tasks told once are tried again for more than {MAX_REPEATED:,} characters in all: left out"
+            found.problems.append(Problem(f"line {attempt.line}", why))
+            continue
         outcome = _outcome(attempt, steps)
         same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
         if repeats and outcome.success and seen[same]:

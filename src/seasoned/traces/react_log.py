@@ -215,12 +215,12 @@ class _Reader:
         now = self.open
         again = now is not None and bool(now.steps) and count <= 1 and (now.ended or (count == 1 and now.text(ACTION)))
         if now is None or again:
-            task = list(now.task if now is not None else self.task)
+            task = "\n".join(now.task if now is not None else self.task)
             environment = now.environment if now is not None else -1
             self._close()
             self._begin(place, environment=environment)
             assert self.open is not None
-            self.open.task = task
+            self.open.task, self.open.again = [task] if task else [], True
         assert self.open is not None
         self.open.labelled = True
         return self.open

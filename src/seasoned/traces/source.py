@@ -21,6 +21,8 @@ from seasoned.types import Message, Outcome, Step, Trajectory, Usage, now
 
 MAX_LINE = 16 * 1024 * 1024
 """Bytes of one line above which it is a broken line."""
+MAX_REPEATED = 16 * 1024 * 1024
+"""Characters of one file that may be told once and used again and again: what goes beyond is left out and named."""
 
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _LOOKED_AT = 20  # lines that tell whether a file has one JSON value a line

@@ -10,12 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, ConflictError
-from seasoned.memory.screened import MAX_LESSON
+from seasoned.memory.changes import Switch, edited, switched, written
 from seasoned.report.text import clean
-from seasoned.retrieve.words import fold
-from seasoned.store.body import clean_text
-from seasoned.trust import flags, mask
-from seasoned.types import Lesson
+from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find
 from seasoned.web.show import link, show
 from seasoned.web.site import asked, form, site_of
@@ -24,15 +21,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from seasoned.types import Lesson
     from seasoned.web.site import Site
 
-_SWITCHES: Mapping[str, tuple[dict[str, Any], str]] = {
-    "pin": ({"pinned": True}, "pinned"),
-    "unpin": ({"pinned": False}, "no longer pinned"),
-    "disable": ({"status": "disabled"}, "disabled"),
-    "enable": ({"status": "active"}, "enabled"),
-    "release": ({"status": "active"}, "released from quarantine"),
-    "delete": ({"status": "deleted"}, "deleted"),
+_PINS = {"pin": (True, "pinned"), "unpin": (False, "no longer pinned")}
+_SWITCHES: Mapping[str, tuple[Switch, str]] = {
+    "disable": ("disable", "disabled"),
+    "enable": ("enable", "enabled"),
+    "release": ("release", "released from quarantine"),
+    "delete": ("delete", "deleted"),
+    "restore": ("restore", "restored"),
 }
 
 
@@ -51,26 +49,17 @@ def add(request: Request) -> Response:
         scope = given["scope"].strip()
         if not scope or given["kind"] not in KINDS:
             raise ConfigError(f"a lesson needs a pool, such as memory/default, and a kind: {', '.join(KINDS)}")
-        made = Lesson(
-            kind=_kind(given["kind"]),
-            text=_text(given["text"], MAX_LESSON),
-            key=_key(given["key"]),
-            category=mask(given["category"].strip())[:200],
-            pinned=bool(given["pinned"]),
-            origin="person",
-        )
+        fields = {name: given[name] for name in ("text", "key", "category")}
+        made = written(given["kind"], **fields, pinned=bool(given["pinned"]))
     except ConfigError as error:
         return _add_page(request, given, str(error), 422)
-    made = _flagged(made)
-    if made.data:
-        made = made.model_copy(update={"status": "quarantined"})
     (kept,) = site_of(request).store.add_lessons(scope, [made], who="person", why=_why(given, "added on the page"))
     return _go(kept.id, "waits" if kept.status == "quarantined" else "added")
 
 
 def edit_form(request: Request) -> Response:
     """The form of a lesson, with the version that is read."""
-    lesson = find(site_of(request), asked(request, "id"))
+    lesson = edited(find(site_of(request), asked(request, "id")))  # not if it is deleted
     fields = {"text": lesson.text, "key": lesson.key, "category": lesson.category, "why": "", "pinned": "on"}
     return _edit_page(request, lesson, fields)
 
@@ -110,15 +99,14 @@ def do(request: Request) -> Response:
         if old is None:
             raise ConfigError(f"the lesson {lesson.id} has no version {wanted[:20]!r}; its history names those it has")
         changed, why = old, f"rolled back to version {wanted}"
-    elif action == "restore":
-        states = [change.lesson.status for change in site.store.history(lesson.id)]
-        before = next((status for status in reversed(states) if status != "deleted"), "active")
-        changed, why = lesson.model_copy(update={"status": before}), "restored"
+    elif action in _PINS:
+        pinned, why = _PINS[action]
+        changed = lesson.model_copy(update={"pinned": pinned})
     elif action in _SWITCHES:
-        update, why = _SWITCHES[action]
-        if action == "release" and lesson.status != "quarantined":
-            raise ConfigError(f"the lesson {lesson.id} is not in quarantine, so there is nothing to release")
-        changed = lesson.model_copy(update=update)
+        switch, why = _SWITCHES[action]
+        states = [change.lesson.status for change in site.store.history(lesson.id)]
+        # What is out of date is told below, whatever it was for.
+        changed = switched(lesson, switch, states) if version == lesson.version else lesson
     else:
         raise ConfigError(f"there is no button {action[:40]!r}")
     site.store.update_lesson(changed.model_copy(update={"version": version}), who="person", why=_why(given, why))
@@ -134,52 +122,15 @@ def _purge(site: Site, lesson: Lesson, version: int, given: Mapping[str, str]) -
         if find(site, lesson.id).version != version:
             raise ConflictError(f"the lesson {lesson.id} was changed meanwhile; read it again before it is deleted")
         site.store.remove_lesson(lesson.id, who="person", purge=True)
-    site.store.scrub()
-    return RedirectResponse(link("/lessons", done="purge"), 303)
+    done = "purge" if site.store.scrub() else "purge-later"
+    return RedirectResponse(link("/lessons", done=done), 303)
 
 
 def _edited(lesson: Lesson, given: Mapping[str, str]) -> Lesson:
     """The lesson with what the form says. What the browser could not show is no edit where the rest is the same."""
-    changes: dict[str, Any] = {"pinned": bool(given["pinned"])}
-    for name in ("text", "key", "category"):
-        stored = getattr(lesson, name)
-        if given[name] != clean(stored):
-            changes[name] = given[name]
-    if "text" in changes:
-        changes |= {"text": _text(changes["text"], max(MAX_LESSON, len(lesson.text))), "origin": "person"}
-    if "key" in changes:
-        changes["key"] = _key(changes["key"])
-    if "category" in changes:
-        changes["category"] = mask(changes["category"].strip())[:200]
-    if set(changes) == {"pinned"}:
-        return lesson.model_copy(update=changes)
-    return _flagged(lesson.model_copy(update=changes))
-
-
-def _flagged(lesson: Lesson) -> Lesson:
-    """The lesson, with what in it seems aimed at the model in `data["flags"]`."""
-    found = flags(f"{lesson.key}\n\n{lesson.text}")
-    if not found:
-        return lesson
-    before = lesson.data.get("flags", ())
-    return lesson.model_copy(update={"data": {**lesson.data, "flags": list(dict.fromkeys((*before, *found)))}})
-
-
-def _text(text: str, limit: int) -> str:
-    if not text.strip() or len(text) > limit:
-        raise ConfigError(f"a lesson has 1 to {limit:,} characters, and this has {len(text.strip()):,}")
-    return mask(clean_text(text))
-
-
-def _key(key: str) -> str:
-    folded = mask(" ".join(fold(key).split()))
-    if len(folded) > 1000:
-        raise ConfigError(f"a key has at most 1,000 characters, and this has {len(folded):,}")
-    return folded
-
-
-def _kind(kind: str) -> Any:
-    return kind
+    names = ("text", "key", "category")
+    changes: dict[str, Any] = {name: given[name] for name in names if given[name] != clean(getattr(lesson, name))}
+    return edited(lesson, **changes, pinned=bool(given["pinned"]))
 
 
 def _why(given: Mapping[str, str], otherwise: str) -> str:

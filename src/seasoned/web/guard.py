@@ -73,7 +73,11 @@ def guarded(app: App, token: str, names: Iterable[str] = (), *, anywhere: bool =
         if scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/static/"):
             await app(scope, receive, told)
             return
-        given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token", [""])[-1]
+        try:
+            given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token", [""])[-1]
+        except ValueError:
+            await _refuse(told, 400, "Too long", "An address of this page has a few parts, and this has too many.")
+            return
         if given and scope["method"] == "GET" and _same(given, token):
             kept = f"{cookie}={token}; HttpOnly; SameSite=Strict; Path=/"
             await _send(told, 200, _ENTRY, [(b"set-cookie", kept.encode())])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 LONG = 4000
 """Characters of a text that are shown before somebody asks for all of it."""
-_TOKENS = 1200  # words and gaps of a text that are compared
+COMPARED = 10
+"""Versions of a lesson, newest first, that are compared word by word with the ones before them."""
+_WORDS = 600  # of a text that are compared
+_WORK = 2_000_000  # words times pairs of equal words: a comparison takes no longer than about 0.1 s
 _DONE = {
     "added": "The lesson was added.",
     "waits": "The lesson was added. Its text seems aimed at the model, so it waits in quarantine.",
@@ -41,6 +45,8 @@ _DONE = {
     "restore": "Restored.",
     "rollback": "The earlier version was brought back as a new one.",
     "purge": "The lesson and its history were deleted for good.",
+    "purge-later": "The lesson and its history were deleted. Another program is reading the store: until the last one "
+    "closes it, the log beside its file still holds the text.",
     "snapshot": "The present state has a name now.",
     "rolled": "The earlier state was brought back; each lesson that changed has a new version.",
 }
@@ -61,7 +67,7 @@ def templates() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )
     environment.globals.update(
-        link=link, LONG=LONG, difference=difference, moved=moved, verdict=verdict, version=_mark()
+        link=link, LONG=LONG, COMPARED=COMPARED, difference=difference, moved=moved, verdict=verdict, version=_mark()
     )
     environment.filters.update(line=one_line, cut=_beginning, clock=clock, label=label, count=count, or_none=_or_none)
     return environment
@@ -94,23 +100,41 @@ def verdict(success: bool | None) -> tuple[str, str]:
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:
     """What became of a text: parts marked "same", "gone" or "new", in order; long texts give their ends alone."""
-    old, new = re.findall(r"\s+|\S+", clean(before)), re.findall(r"\s+|\S+", clean(after))
-    if len(old) > _TOKENS or len(new) > _TOKENS:
+    old, new = _words(before), _words(after)
+    left, right = ([word for _, word in words] for words in (old, new))
+    often = Counter(left)
+    pairs = sum(often[word] for word in right)
+    if max(len(old), len(new)) > _WORDS or pairs * min(len(old), len(new)) > _WORK:
         return [("gone", cut(before, 600)), ("new", cut(after, 600))]
     found: list[tuple[str, str]] = []
-    gone = came = ""
-    for what, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        left, right = "".join(old[i:j]), "".join(new[k:m])
-        if what == "equal" and (left.strip() or not (gone or came)):
-            found += [*_changed(gone, came), ("same", left)]
-            gone = came = ""
-        else:  # a gap between two changed words belongs to the change, or it would be read word by word
-            gone, came = gone + left, came + right
-    return [*found, *_changed(gone, came)]
+
+    def tell(mark: str, text: str) -> None:
+        if text and found and found[-1][0] == mark:
+            found[-1] = (mark, found[-1][1] + text)
+        elif text:
+            found.append((mark, text))
+
+    for what, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        both = zip(old[i:j], new[k:m], strict=True) if what == "equal" else [(_joined(old[i:j]), _joined(new[k:m]))]
+        for (gap, gone), (other, came) in both:
+            tell("same" if gap == other else "gone", gap)
+            tell("new", "" if gap == other else other)
+            tell("same" if what == "equal" else "gone", gone)
+            tell("new", "" if what == "equal" else came)
+    return found
 
 
-def _changed(gone: str, came: str) -> list[tuple[str, str]]:
-    return [(mark, text) for mark, text in (("gone", gone), ("new", came)) if text]
+def _words(text: str) -> list[tuple[str, str]]:
+    """The words of a text, each with the gap before it; after them the last gap, before no word."""
+    shown = clean(text)
+    return [*re.findall(r"(\s*)(\S+)", shown), (shown[len(shown.rstrip()) :], "")]
+
+
+def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
+    """Several words as one; the gap before the first is that before all."""
+    text = "".join(gap + word for gap, word in words)
+    gap = words[0][0] if words else ""
+    return gap, text[len(gap) :]
 
 
 def moved(before: Lesson, after: Lesson) -> list[str]:

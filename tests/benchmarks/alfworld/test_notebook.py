@@ -78,6 +78,24 @@ def test_with_focus_a_thing_stays_where_it_belongs_once_it_is_ready():
         known, _ = play([*steps, ("go to desk 1", "On the desk 1, you see nothing."), put])
         focused = open_notebook(ROOM, True).after(known)
         assert ("take mug 1 from desk 1" in focused.choices(choices(known))) is taken
+        known, _ = play(steps)
+        held = open_notebook(ROOM, True).after(known)
+        assert held.line(known).endswith("not hot yet)." if taken else "It goes to: desk 1.")
+
+
+def test_with_focus_a_full_hand_opens_only_where_it_goes_and_only_then_is_a_lamp_lit():
+    room = ROOM.replace("put a hot mug in desk", "look at mug under the desklamp")
+    lamp = [("go to desk 1", "On the desk 1, you see a desklamp 1, and a mug 1.")]
+    shut = [("go to microwave 1", "The microwave 1 is closed.")]
+    taken = [("take mug 1 from desk 1", "You pick up the mug 1 from the desk 1.")]
+    for steps, command, offered in (
+        (lamp, "use desklamp 1", False),
+        (lamp + taken, "use desklamp 1", True),
+        (shut, "open microwave 1", True),
+        (lamp + taken + shut, "open microwave 1", False),
+    ):
+        known, _ = play(steps)
+        assert (command in open_notebook(room, True).after(known).choices(choices(known))) is offered
 
 
 def test_something_is_always_offered():

@@ -2,13 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seasoned.agents.react import React
 from seasoned.benchmarks.webshop.catalogue import Product
 from seasoned.benchmarks.webshop.goals import Goal, as_task
 from seasoned.benchmarks.webshop.search import MAX_QUERY
 from seasoned.benchmarks.webshop.shop import CLICK_HERE, CUT, SEARCH_FIRST, STEPS, Shop, ShopEnvironment
 from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, DataError
-from seasoned.types import Task
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.report.rows import Row
+from seasoned.report.trials import endings
+from seasoned.types import Guidance, Task
 
 MUG = Product(
     "MUG1",
@@ -58,7 +62,7 @@ def test_buying_what_was_asked_for():
     )
     assert observation == "You have bought it. Your score (0 to 1): 1.00"
     assert (reward, terminated, truncated) == (1.0, True, False)
-    assert info == {"success": True, "reward": 1.0, "choices": [], "free": ""}
+    assert info == {"success": True, "reward": 1.0, "answer": "MUG1", "choices": [], "free": ""}
 
 
 def test_buying_with_an_option_missing():
@@ -72,6 +76,17 @@ def test_buying_something_else():
     observation, reward, *_, info = play("search[candle]", "click[P3]", "click[Buy Now]", env=make(reveal=False))
     assert (observation, reward, info["success"]) == ("You have bought it.", 0.0, False)
     assert "MUG1" not in observation
+
+
+def test_a_wrong_purchase_is_an_end_of_its_own():
+    model = ScriptedModel(["search[candle]", "click[P3]", "click[Buy Now]"])
+    made = React(llm=model, instruction="Shop.", style="act").run(TASK, make(reveal=False), Guidance())
+    assert (made.outcome.success, made.outcome.reason, made.outcome.answer) == (False, "answered", "P3")
+    row = Row(
+        run_id="r", benchmark="webshop", condition="act", seed=0, split="test", task_id="t", task="t",
+        success=False, reason=made.outcome.reason,
+    )  # fmt: skip
+    assert endings([row]) == {"success": 0, "failed": 1, "halted": 0}
 
 
 def test_the_first_page_and_what_is_offered():

@@ -26,8 +26,8 @@ _AT_MOST = 4
 class Notebook:
     """The task, and the places looked at since what is held last changed.
 
-    With `focus`, nothing is taken that the task does not name or that is where it belongs, put down where the task does
-    not say, or heated, cooled or cleaned unless it says so; and what is left to be done here stands in the line.
+    With `focus`, commands beside the task are not offered; what is left to be done here stands in the line, and where a
+    thing that is ready goes.
     """
 
     goal: str = ""
@@ -65,7 +65,13 @@ class Notebook:
         said = f"Task: {self.goal} You hold: {held}."
         if seen or not known.held or stray:
             said += f" Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
-        here = [c for c in self.choices(choices(known)) if not c.startswith(_ELSEWHERE)] if self.focus else []
+        if not self.focus:
+            return said
+        goes = (
+            [place for place in known.places if _kind(place) in asked] if known.held and not stray and not due else []
+        )
+        here = [c for c in self.choices(choices(known)) if not c.startswith(_ELSEWHERE)]
+        said += f" It goes to: {', '.join(goes[:_AT_MOST])}." if goes else ""
         return f"{said} Here: {', '.join(here[:_AT_MOST])}." if here else said
 
     def _asked(self) -> frozenset[str]:
@@ -76,14 +82,23 @@ class Notebook:
         return frozenset(how for word, how in _WANTED.items() if word in self._asked())
 
     def _fits(self, command: str) -> bool:
+        """Whether a command serves the task, as far as its words tell.
+
+        Taken is what the task names, unless it is ready and where it goes; put down what is ready, where it goes;
+        heated, cooled or cleaned as the task says. With a full hand only the place where the thing goes is opened; a
+        lamp is lit with a full hand alone.
+        """
         asked, (verb, _, rest) = self._asked(), command.partition(" ")
-        if verb == "take":
-            thing, _, place = rest.partition(" from ")
-            ready = self._due() <= {how for how, treated in self.hand[1] if treated == thing}
-            return _kind(thing) in asked and not (ready and _kind(place) in asked)
-        if verb == "move":
-            return _kind(rest.rpartition(" to ")[2]) in asked
-        return verb not in _STATES or verb in self._due()
+        if verb == "open":
+            return not self.hand[0] or _kind(rest) in asked
+        if verb == "use":
+            return bool(self.hand[0])
+        if verb not in ("take", "move"):
+            return verb not in _STATES or verb in self._due()
+        thing, _, place = rest.partition(" from " if verb == "take" else " to ")
+        ready = self._due() <= {how for how, treated in self.hand[1] if treated == thing}
+        there = ready and _kind(place) in asked
+        return there if verb == "move" else _kind(thing) in asked and not there
 
 
 def _kind(name: str) -> str:

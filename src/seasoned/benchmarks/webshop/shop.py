@@ -108,7 +108,8 @@ class ShopEnvironment:
         Returns:
             observation, reward (from 0 to 1, at the end), terminated, truncated, info. `info` has "choices" (the clicks
             of the page) and "free" ("search" where words may be searched for, else ""); at the end "success" (the
-            reward is 1) and "reward"; "invalid": True where nothing could be done.
+            reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid": True where nothing
+            could be done.
 
         Raises:
             ContractError: There was no `reset`, or the attempt has ended.
@@ -160,7 +161,8 @@ class ShopEnvironment:
         chosen = visit.chosen.values()
         earned = reward(product, chosen, visit.goal, gold, upstream_colors=self._shop.upstream_colors)
         observation = SCORE.format(score=earned.total) if self._reveal else BOUGHT
-        info = {"success": earned.total == 1.0, "reward": earned.total, "choices": [], "free": ""}
+        info = {"success": earned.total == 1.0, "reward": earned.total, "answer": product.asin}
+        info |= {"choices": [], "free": ""}
         return observation, earned.total, True, False, info
 
 

@@ -1,0 +1,175 @@
+"""What a person writes and changes in lessons: one rule for the page, the command line and `Memory.add`.
+
+Always holds: a text that seems aimed at the model waits in quarantine, whoever wrote it, and is let go by a release and
+by nothing else; a lesson is switched only from the state that the switch is for; nothing is stored here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from seasoned.errors import ConfigError
+from seasoned.memory.screened import MAX_LESSON
+from seasoned.retrieve.words import fold
+from seasoned.store.body import clean_text
+from seasoned.trust import flags, mask
+from seasoned.types import Lesson, LessonKind, LessonStatus
+
+Switch = Literal["disable", "enable", "release", "delete", "restore"]
+
+MAX_KEY = 1000
+_KINDS: tuple[LessonKind, ...] = get_args(LessonKind)
+_FROM: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
+    "disable": (("active",), "an active one can be disabled"),
+    "enable": (("disabled",), "a disabled one can be enabled"),
+    "release": (("quarantined",), "one in quarantine can be released"),
+    "delete": (("active", "disabled", "quarantined"), "one that is there can be deleted"),
+    "restore": (("deleted",), "a deleted one can be restored"),
+}
+
+
+def checked_text(text: object, limit: int = MAX_LESSON) -> str:
+    """A lesson's text, if it may be one.
+
+    Raises:
+        ConfigError: when it is no text, is empty, or is longer than the limit.
+    """
+    if not isinstance(text, str):
+        raise ConfigError(f"a lesson is a text, and this is {text!r:.80}")
+    if not text.strip() or len(text) > limit:
+        raise ConfigError(f"a lesson has 1 to {limit:,} characters, and this has {len(text.strip()):,}")
+    return text
+
+
+def checked_kind(kind: object) -> LessonKind:
+    """A kind of lessons.
+
+    Raises:
+        ConfigError: when there is no such kind.
+    """
+    if kind in _KINDS:
+        return kind
+    near = difflib.get_close_matches(str(kind), _KINDS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_KINDS)}"
+    raise ConfigError(f"there is no kind of lesson {kind!r:.80}; {hint}")
+
+
+def checked_key(kind: LessonKind, key: object) -> str:
+    """A key as it is stored: folded, with single spaces.
+
+    Raises:
+        ConfigError: when it is no text or too long, or is empty and the lesson a note, which is found by it alone.
+    """
+    if not isinstance(key, str):
+        raise ConfigError(f"a key is a text, and this is {key!r:.80}")
+    folded = " ".join(fold(key).split())
+    if len(folded) > MAX_KEY:
+        raise ConfigError(f"a key has at most {MAX_KEY:,} characters, and this has {len(folded):,}")
+    if kind == "note" and not folded:
+        raise ConfigError("a note is found by its key alone, and this has none: give it one, or make it a heuristic")
+    return folded
+
+
+def checked_category(category: object) -> str:
+    """A category, if it may be one.
+
+    Raises:
+        ConfigError: when it is no text.
+    """
+    if not isinstance(category, str):
+        raise ConfigError(f"a category is a text, and this is {category!r:.80}")
+    return category
+
+
+def written(kind: str, text: str, *, key: str = "", category: str = "", pinned: bool = False) -> Lesson:
+    """A new lesson in a person's words: masked, and quarantined where it seems aimed at the model.
+
+    Raises:
+        ConfigError: as the checks above.
+    """
+    known = checked_kind(kind)
+    made = Lesson(kind=known, text=_stored(text), pinned=pinned, origin="person")
+    return _screened(made.model_copy(update={"key": mask(checked_key(known, key)), "category": _category(category)}))
+
+
+def edited(
+    lesson: Lesson,
+    *,
+    text: str | None = None,
+    key: str | None = None,
+    category: str | None = None,
+    pinned: bool | None = None,
+) -> Lesson:
+    """A lesson as a person wants it; None leaves a field as it is.
+
+    New words are masked, and where they seem aimed at the model, the lesson waits in quarantine. A text that is longer
+    than a lesson may be can be edited as long as it grows no more.
+
+    Raises:
+        ConfigError: as the checks above, or when the lesson is deleted.
+    """
+    if lesson.status == "deleted":
+        raise ConfigError(
+            f"the lesson {lesson.id} is deleted: restore it first, on the page or with `seasoned lessons rollback`"
+        )
+    fresh: dict[str, Any] = {} if pinned is None else {"pinned": pinned}
+    if text is not None:
+        fresh |= {"text": _stored(text, max(MAX_LESSON, len(lesson.text))), "origin": "person"}
+    if key is not None:
+        fresh["key"] = mask(checked_key(lesson.kind, key))
+    if category is not None:
+        fresh["category"] = _category(category)
+    changed = lesson.model_copy(update=fresh)
+    return changed if (changed.text, changed.key) == (lesson.text, lesson.key) else _screened(changed)
+
+
+def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> Lesson:
+    """A lesson in another state. What was in quarantine before it was disabled or deleted goes back there.
+
+    Args:
+        lesson: as it is.
+        switch: what to do.
+        states: those that it had, oldest first.
+
+    Raises:
+        ConfigError: when it is in no state that this is for.
+    """
+    before, only = _FROM[switch]
+    if lesson.status not in before:
+        raise ConfigError(f"the lesson {lesson.id} is {lesson.status}, and only {only}; nothing was changed")
+    status: LessonStatus = "active"
+    if switch in ("disable", "delete"):
+        status = "disabled" if switch == "disable" else "deleted"
+    elif switch != "release":
+        passed = ("disabled", "deleted") if switch == "enable" else ("deleted",)
+        unread: LessonStatus = "quarantined" if flags(_words(lesson)) else "active"
+        status = next((state for state in reversed(states) if state not in passed), unread)
+    return lesson.model_copy(update={"status": status})
+
+
+def reasons(lesson: Lesson) -> list[str]:
+    """Why a lesson was flagged, as ends of a sentence that begins with "the text"."""
+    found = lesson.data.get("flags", ())
+    return [str(each) for each in found] if isinstance(found, list | tuple) else []
+
+
+def _screened(lesson: Lesson) -> Lesson:
+    found = flags(_words(lesson))
+    if not found:
+        return lesson
+    told = list(dict.fromkeys((*reasons(lesson), *found)))
+    return lesson.model_copy(update={"data": {**lesson.data, "flags": told}, "status": "quarantined"})
+
+
+def _words(lesson: Lesson) -> str:
+    return f"{lesson.key}\n\n{lesson.text}"
+
+
+def _stored(text: str, limit: int = MAX_LESSON) -> str:
+    return mask(clean_text(checked_text(text, limit)))
+
+
+def _category(category: str) -> str:
+    return mask(checked_category(category).strip())[:200]
