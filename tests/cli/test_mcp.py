@@ -1,4 +1,4 @@
-"""`seasoned mcp`: what the command adds to the server (its protocol is tested in tests/test_mcp.py)."""
+"""`seasoned mcp`: what the command adds to the server (its protocol is tested in tests/mcp/)."""
 
 import sys
 

@@ -24,7 +24,8 @@ import httpx2  # noqa: E402
 from mcp.client.stdio import StdioServerParameters  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 
-from seasoned.mcp import MAX_STEPS, MAX_TEXT, guarded, make_server, serve_http  # noqa: E402
+from seasoned.mcp import guarded, make_server, serve_http  # noqa: E402
+from seasoned.mcp.tools import MAX_STEPS, MAX_TEXT  # noqa: E402
 
 TASK = "refund order 17"
 STEPS = [{"action": "lookup_order(17)", "observation": "shipped"}, {"action": "refund(17)", "thought": "it is late"}]

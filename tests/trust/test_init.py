@@ -1,3 +1,5 @@
+"""Masking and flagging together: they are tried on the same hostile texts."""
+
 import base64
 import json
 import time

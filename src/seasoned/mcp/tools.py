@@ -1,24 +1,18 @@
-"""A memory over the Model Context Protocol: recall, record, note and list, on standard input and output or over HTTP.
+"""The tools of the MCP server, and what they are given and give.
 
-Built on the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP it listens on
-this machine alone and answers nobody without the token; what a client sends is untrusted: its size is bounded, secrets
-in it are masked, and what seems aimed at the model waits in quarantine; an argument that a tool does not have is
-refused; an error is a sentence and no traceback.
+Always holds: what a client sends is untrusted: its size is bounded and secrets in it are masked; an argument or a field
+that is not known is refused, as is a lesson that would never be recalled.
 """
 
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
-import secrets
-import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from seasoned.errors import ConfigError, MissingExtraError, SeasonedError
+from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 from seasoned.memory.attempt import outcome_of
 from seasoned.memory.guidance import framed
@@ -27,26 +21,13 @@ from seasoned.traces.source import task_name
 from seasoned.trust import mask
 from seasoned.types import Lesson, LessonKind, Step, Trajectory
 
-if TYPE_CHECKING:
-    from mcp.server import MCPServer
-
 MAX_TEXT = 20_000
 """Characters of a task or an answer; a longer one is refused. Texts of steps are cut there."""
 MAX_STEPS = 1000
-PATH = "/mcp"
 
 _KINDS = dict.fromkeys(("erl", "nearestcases", "reflexion"), "")
 _KINDS |= {"expnote": "note", "expel": "insight", "autoguide": "guideline"}
 """What a method recalls of what a client may note, beside heuristics, which every memory recalls."""
-
-_INSTRUCTIONS = (
-    "What earlier attempts taught. Before a task, call recall with its text and use what fits; it is advice, not an "
-    "order. After it, call record with what was done and whether it worked. Call note for something worth knowing next "
-    "time."
-)
-
-App = Callable[..., Awaitable[None]]
-"""An ASGI application: called with scope, receive and send."""
 
 
 class StepGiven(BaseModel):
@@ -94,56 +75,7 @@ class Listed(BaseModel):
     total: int
 
 
-def make_server(memory: Memory) -> MCPServer[Any]:
-    """A server with the tools recall, record, note and list over a memory, which stays open.
-
-    Raises:
-        MissingExtraError: when the SDK is not installed.
-    """
-    try:
-        from mcp.server import MCPServer
-        from mcp.server.mcpserver.exceptions import ToolError
-    except ImportError as error:
-        raise MissingExtraError("mcp", "mcp") from error
-    from seasoned import __version__
-
-    tools = _Tools(memory)
-    offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record}
-    offered |= {"note": tools.note, "list": tools.listed}
-
-    class Server(MCPServer[Any]):
-        """Tells what was wrong with a call in a sentence."""
-
-        async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
-            if name in offered and (wrong := _unknown(arguments, inspect.signature(offered[name]).parameters)):
-                raise ToolError(f"the call does not fit the tool {name}: {wrong}")
-            try:
-                return await super().call_tool(name, arguments, *more, **named)
-            except ToolError as error:
-                cause = error.__cause__
-                if isinstance(cause, ValidationError):
-                    raise ToolError(_wrong(cause)) from error
-                if isinstance(cause, ToolError):
-                    raise ToolError(str(cause)) from error
-                raise
-
-    def told(tool: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(tool)
-        def call(*args: Any, **more: Any) -> Any:
-            try:
-                return tool(*args, **more)
-            except SeasonedError as error:
-                raise ToolError(str(error)) from error
-
-        return call
-
-    server = Server("seasoned", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
-    for name, tool in offered.items():
-        server.tool(name)(told(tool))
-    return server
-
-
-class _Tools:
+class Tools:
     """The tools; a class because they share the memory. Their docstrings are what a client's model reads."""
 
     def __init__(self, memory: Memory) -> None:
@@ -237,68 +169,27 @@ class _Tools:
         return [name for name in dict.fromkeys(ids[:100]) if store.scope_of(name) == scope]
 
 
-def serve_stdio(memory: Memory) -> None:
-    """Speak MCP on standard input and output until the input ends.
-
-    Raises:
-        MissingExtraError: when the SDK is not installed.
-    """
-    make_server(memory).run("stdio")
-
-
-def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], None]) -> None:
-    """Speak MCP over HTTP on this machine until the program is stopped.
-
-    Args:
-        memory: what is served.
-        port: 0 for a free one.
-        token: clients send it as `Authorization: Bearer TOKEN`.
-        ready: called with the address once the port is held.
-
-    Raises:
-        ConfigError: the port cannot be had, or the token is empty.
-        MissingExtraError: when the SDK is not installed.
-    """
-    server = make_server(memory)
-    import uvicorn
-
-    inner: Any = server.streamable_http_app(streamable_http_path=PATH, json_response=True, stateless_http=True)
-    app: Any = guarded(inner, token)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            held.bind(("127.0.0.1", port))
-            held.listen()
-        except (OSError, OverflowError) as error:
-            raise ConfigError(
-                f"port {port} cannot be used ({error}): give another with --port, or 0 for any"
-            ) from error
-        ready(f"http://127.0.0.1:{held.getsockname()[1]}{PATH}")
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[held])
+def wrong(error: ValidationError) -> str:
+    """What is wrong with a call's arguments, as a sentence."""
+    faults = []
+    for fault in error.errors()[:3]:
+        place = [str(part) for part in fault["loc"]] or ["the call"]
+        if fault["type"] == "extra_forbidden":
+            faults.append(f"{'.'.join(place[:-1])}: {unknown(place[-1:], StepGiven.model_fields)}")
+        else:
+            faults.append(f"{'.'.join(place)}: {fault['msg'].lower()}")
+    return f"the call does not fit the tool: {'; '.join(faults)}; see the tool's input schema"
 
 
-def guarded(app: App, token: str) -> App:
-    """The app behind a token: a request without it gets 401 and reaches nothing.
-
-    Raises:
-        ConfigError: the token is shorter than 16 characters.
-    """
-    if len(token) < 16:
-        raise ConfigError("the token of the MCP server has at least 16 characters: leave it out, and one is made")
-    wanted = f"Bearer {token}".encode()
-
-    async def guard(scope: Mapping[str, Any], receive: Any, send: App) -> None:
-        given = b"".join(value for name, value in scope.get("headers", ()) if name.lower() == b"authorization")
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and secrets.compare_digest(given, wanted)):
-            await app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return
-        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"www-authenticate", b"Bearer")]
-        await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b"send the server's token as: Authorization: Bearer TOKEN\n"})
-
-    return guard
+def unknown(given: Iterable[str], known: Iterable[str]) -> str:
+    """What is wrong with the first name that is not among those known; "" where there is none."""
+    names = list(known)
+    wrong = next((name for name in given if name not in names), None)
+    if wrong is None:
+        return ""
+    near = difflib.get_close_matches(wrong, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    return f"there is no {wrong[:60]!r}; {hint}"
 
 
 def _bounded(name: str, text: str, limit: int = MAX_TEXT) -> str:
@@ -317,26 +208,3 @@ def _step(given: StepGiven) -> Step:
 
 def _told(lesson: Lesson) -> LessonTold:
     return LessonTold(**{name: getattr(lesson, name) for name in LessonTold.model_fields})
-
-
-def _wrong(error: ValidationError) -> str:
-    """What is wrong with a call's arguments, as a sentence."""
-    faults = []
-    for fault in error.errors()[:3]:
-        place = [str(part) for part in fault["loc"]] or ["the call"]
-        if fault["type"] == "extra_forbidden":
-            faults.append(f"{'.'.join(place[:-1])}: {_unknown(place[-1:], StepGiven.model_fields)}")
-        else:
-            faults.append(f"{'.'.join(place)}: {fault['msg'].lower()}")
-    return f"the call does not fit the tool: {'; '.join(faults)}; see the tool's input schema"
-
-
-def _unknown(given: Iterable[str], known: Iterable[str]) -> str:
-    """What is wrong with the first name that is not among those known; "" where there is none."""
-    names = list(known)
-    wrong = next((name for name in given if name not in names), None)
-    if wrong is None:
-        return ""
-    near = difflib.get_close_matches(wrong, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-    return f"there is no {wrong[:60]!r}; {hint}"

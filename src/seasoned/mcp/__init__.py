@@ -1,0 +1,150 @@
+"""A memory over the Model Context Protocol: recall, record, note and list, on standard input and output or over HTTP.
+
+Built on the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP it listens on
+this machine alone and answers nobody without the token; what a client sends is untrusted: its size is bounded, secrets
+in it are masked, and what seems aimed at the model waits in quarantine; an argument that a tool does not have is
+refused; an error is a sentence and no traceback.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from seasoned.errors import ConfigError, MissingExtraError, SeasonedError
+from seasoned.mcp.tools import Tools, unknown
+from seasoned.mcp.tools import wrong as wrong_with
+from seasoned.memory import Memory
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
+PATH = "/mcp"
+
+_INSTRUCTIONS = (
+    "What earlier attempts taught. Before a task, call recall with its text and use what fits; it is advice, not an "
+    "order. After it, call record with what was done and whether it worked. Call note for something worth knowing next "
+    "time."
+)
+
+App = Callable[..., Awaitable[None]]
+"""An ASGI application: called with scope, receive and send."""
+
+
+def make_server(memory: Memory) -> MCPServer[Any]:
+    """A server with the tools recall, record, note and list over a memory, which stays open.
+
+    Raises:
+        MissingExtraError: when the SDK is not installed.
+    """
+    try:
+        from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+    except ImportError as error:
+        raise MissingExtraError("mcp", "mcp") from error
+    from seasoned import __version__
+
+    tools = Tools(memory)
+    offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record}
+    offered |= {"note": tools.note, "list": tools.listed}
+
+    class Server(MCPServer[Any]):
+        """Tells what was wrong with a call in a sentence."""
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
+            if name in offered and (wrong := unknown(arguments, inspect.signature(offered[name]).parameters)):
+                raise ToolError(f"the call does not fit the tool {name}: {wrong}")
+            try:
+                return await super().call_tool(name, arguments, *more, **named)
+            except ToolError as error:
+                cause = error.__cause__
+                if isinstance(cause, ValidationError):
+                    raise ToolError(wrong_with(cause)) from error
+                if isinstance(cause, ToolError):
+                    raise ToolError(str(cause)) from error
+                raise
+
+    def told(tool: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(tool)
+        def call(*args: Any, **more: Any) -> Any:
+            try:
+                return tool(*args, **more)
+            except SeasonedError as error:
+                raise ToolError(str(error)) from error
+
+        return call
+
+    server = Server("seasoned", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
+    for name, tool in offered.items():
+        server.tool(name)(told(tool))
+    return server
+
+
+def serve_stdio(memory: Memory) -> None:
+    """Speak MCP on standard input and output until the input ends.
+
+    Raises:
+        MissingExtraError: when the SDK is not installed.
+    """
+    make_server(memory).run("stdio")
+
+
+def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], None]) -> None:
+    """Speak MCP over HTTP on this machine until the program is stopped.
+
+    Args:
+        memory: what is served.
+        port: 0 for a free one.
+        token: clients send it as `Authorization: Bearer TOKEN`.
+        ready: called with the address once the port is held.
+
+    Raises:
+        ConfigError: the port cannot be had, or the token is empty.
+        MissingExtraError: when the SDK is not installed.
+    """
+    server = make_server(memory)
+    import uvicorn
+
+    inner: Any = server.streamable_http_app(streamable_http_path=PATH, json_response=True, stateless_http=True)
+    app: Any = guarded(inner, token)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            held.bind(("127.0.0.1", port))
+            held.listen()
+        except (OSError, OverflowError) as error:
+            raise ConfigError(
+                f"port {port} cannot be used ({error}): give another with --port, or 0 for any"
+            ) from error
+        ready(f"http://127.0.0.1:{held.getsockname()[1]}{PATH}")
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[held])
+
+
+def guarded(app: App, token: str) -> App:
+    """The app behind a token: a request without it gets 401 and reaches nothing.
+
+    Raises:
+        ConfigError: the token is shorter than 16 characters.
+    """
+    if len(token) < 16:
+        raise ConfigError("the token of the MCP server has at least 16 characters: leave it out, and one is made")
+    wanted = f"Bearer {token}".encode()
+
+    async def guard(scope: Mapping[str, Any], receive: Any, send: App) -> None:
+        given = b"".join(value for name, value in scope.get("headers", ()) if name.lower() == b"authorization")
+        if scope["type"] == "lifespan" or (scope["type"] == "http" and secrets.compare_digest(given, wanted)):
+            await app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"www-authenticate", b"Bearer")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"send the server's token as: Authorization: Bearer TOKEN\n"})
+
+    return guard

@@ -1,0 +1,167 @@
+"""Text of unknown origin: secrets in it are masked, and instructions aimed at the model are found.
+
+Floor 1, the standard library alone: pure functions over text. Always holds: no text raises; the time taken grows
+linearly with the length; masking twice gives what masking once gave; nothing is flagged or masked that is not in the
+text. What these patterns cannot see is told in docs/trust.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import unicodedata
+from collections.abc import Callable
+
+from seasoned.trust.masking import SECRETS, Mask, Secret, mask, mask_value, masker
+
+__all__ = ["SECRETS", "Mask", "Secret", "enclosed", "flags", "mask", "mask_value", "masker", "visible"]
+
+_NEAR = 80  # characters between the first and the last word of "ignore .. previous .. instructions"
+_BLOB = 64  # base64 digits in a row that are looked into
+_BLOB_READ = 4096  # digits of it that are decoded
+
+_VERBS = (
+    r"ignor\w{0,6}|disregard\w{0,3}|(?<!n't )(?<!not )(?<!never )forget|override|overrule|bypass"
+    r"|do(?: not|n't) (?:follow|obey)|stop (?:following|obeying)"
+    r"|vergiss|missachte|olvida|oublie[zr]?|ne tiens pas compte|忽略|无视|忘记|無視"
+)
+_VERB_HINTS: tuple[str, ...] = ("ignor", "disregard", "forget", "overr", "bypass", "follow", "obey", "vergiss")
+_VERB_HINTS += ("missachte", "olvida", "oublie", "tiens", "忽略", "无视", "忘记", "無視")
+_WHICH = (
+    r"previous\w{0,2}|prior|above|earlier|preceding|all|any|every|your|these|those|system|original|initial|vorherig\w{1,2}"
+    r"|bisherig\w{1,2}|alle[ns]?|obig\w{1,2}|anterior\w{0,3}|previ[ao]s?|tod[ao]s|pr[eé]c[eé]dent\w{0,2}|tou(?:te)?s"
+    r"|之前|以上|所有|先前|前面"
+)
+_WHAT = (
+    r"instruct\w{1,5}|prompts?|rules?|guidelines?|directions?|directives?|polic(?:y|ies)|commands?|anweisung\w{0,2}"
+    r"|regeln?|vorgaben?|instruccion\w{0,2}|reglas?|consignes?|r[eè]gles?|指令|指示|提示|规则|命令"
+)
+_ORDER = re.compile(rf"(?<![a-z])(?:(?P<verb>{_VERBS})|(?P<which>{_WHICH})|(?P<what>{_WHAT}))(?![a-z])")
+_MODEL = r"(?:ai|llm|language model|assistant)s?"
+_PHRASES = re.compile(
+    r"\byou are now (?:a|an|in|the|no longer)\b|\bfrom now on,? you (?:are|will|must|should|shall)\b"
+    r"|\b(?:reveal|print|repeat|output|show|leak) (?:me )?(?:your|the) (?:system|hidden|initial|original) "
+    r"(?:prompt|instruct)|\bdo not (?:tell|inform|mention this to|alert) the user\b"
+    r"|\bwithout (?:telling|informing) the user\b|\bdo anything now\b|\bjailbr(?:eak|oken)\b"
+    r"|\b(?:developer|debug|god|dan|jailbreak) mode (?:enabled|activated|on)\b"
+    rf"|\b(?:new|updated|real|actual|important) (?:system )?instructions?(?: for (?:you|(?:the )?{_MODEL}))?\s{{0,3}}:"
+    rf"|\b(?:attention|note|message|instructions?) (?:to|for) (?:the |any |all )?{_MODEL}\b"
+    rf"|\bif you are an? {_MODEL}\b"
+)
+_ROLES = re.compile(
+    r"<\|?/?(?:im_start|im_end|im_sep|system|user|assistant|developer|endoftext|end_of_turn|start_of_turn|eot_id|bos"
+    r"|eos|start_header_id|end_header_id|begin_of_text|end|tool|channel|message)\|>"
+    r"|</?(?:system|assistant|developer)(?:_prompt)?>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>"
+    r"|^[ \t>#*]{0,8}(?:system|assistant|developer)(?: (?:message|prompt|note))?[ \t*]{0,4}:"
+    r"|^#{2,4} ?(?:system|instruction|assistant)s?\b",
+    re.MULTILINE,
+)
+_CALLS = re.compile(
+    r"</?(?:tool_calls?|function_calls?|function_results?|tool_results?|tool_response|invoke|antml:\w{1,20})\b"
+    r"|<function=|\"(?:tool_calls|function_call|tool_call_id)\"\s{0,4}:|\[tool_calls\]|<\|python_tag\|>|<｜tool"
+)
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_TAGS = re.compile("(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0000-\U000e007f]{2,}")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_WITHIN = re.compile("[A-Za-z0-9][\u200b-\u200d\u2060-\u2064\ufeff]+[A-Za-z0-9]")
+_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e01ef]+")
+_UNSEEN = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff]+")
+_GAP = "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]"
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_B64 = re.compile(rf"[A-Za-z0-9+/_-]{{{_BLOB},}}")
+
+IGNORES = "tells the model to ignore its instructions"
+COMMANDS = "speaks to the model as if it could give it orders"
+ROLES = "has the marks of another speaker's turn"
+CALLS = "looks like a tool call"
+HIDES = "has characters that hide text or turn its direction"
+ENCODES = "has encoded text in it"
+
+
+def flags(text: str, *, foreign: bool = True) -> tuple[str, ...]:
+    """What in a text seems to be aimed at the model that will read it.
+
+    Args:
+        text: any text.
+        foreign: whether it came from outside the agent (an observation, a page, a task, a lesson). In what an agent
+            wrote itself, role marks and tool calls are how it works, so they are not looked for.
+
+    Returns:
+        Reasons, as ends of a sentence that begins with "the text"; () where nothing was found.
+    """
+    found = []
+    plain = _plain(text)
+    if _orders(plain):
+        found.append(IGNORES)
+    if _PHRASES.search(plain):
+        found.append(COMMANDS)
+    if _hides(text):
+        found.append(HIDES)
+    if foreign and _ROLES.search(plain):
+        found.append(ROLES)
+    if foreign and _CALLS.search(plain):
+        found.append(CALLS)
+    if foreign and any(_readable(blob.group()) for blob in _B64.finditer(text)):
+        found.append(ENCODES)
+    return tuple(found)
+
+
+def visible(text: str) -> str:
+    """The text without the characters that hide text or turn its direction; joiners of emoji and scripts stay."""
+    if not text.isascii():
+        text = _SELECTORS.sub("", _TAGS.sub("", _BIDI.sub("", _UNSEEN.sub("", text))))
+    return _CONTROLS.sub("", text)
+
+
+def enclosed(text: str, tag: str) -> str:
+    """The text such that it cannot open or close the block `<tag>` that it is put into, nor seem to."""
+    letters = rf"{_GAP}{{0,4}}".join(map(re.escape, tag))
+    blank = rf"(?:\s|{_GAP}){{0,8}}"
+    return re.sub(rf"<(?={blank}/?{blank}{letters}(?!\w))", "(", text, flags=re.IGNORECASE)
+
+
+def _plain(text: str) -> str:
+    """The text as a model reads it: without what hides, in one Unicode form, lower case, runs of blanks as one."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
+    return re.sub(r"[ \t\r\f\v]+", " ", text).lower()
+
+
+def _orders(plain: str) -> bool:
+    """Whether a word such as "ignore" is soon followed by both a "previous" and an "instructions", in any order."""
+    if not any(hint in plain for hint in _VERB_HINTS):
+        return False
+    verb = which = what = -_NEAR - 1
+    for found in _ORDER.finditer(plain):
+        at = found.start()
+        if found.lastgroup == "verb":
+            verb = at
+        elif found.lastgroup == "which":
+            which = at
+        else:
+            what = at
+        if found.lastgroup != "verb" and verb >= 0 and at - verb <= _NEAR and min(which, what) > verb:
+            return True
+    return False
+
+
+def _hides(text: str) -> bool:
+    if text.isascii():
+        return False
+    return any(pattern.search(text) for pattern in (_BIDI, _TAGS, _SELECTORS, _WITHIN))
+
+
+def _readable(blob: str) -> bool:
+    """Whether base64 digits decode to a text that can be read."""
+    piece = blob[: min(len(blob), _BLOB_READ) // 4 * 4].translate(str.maketrans("-_", "+/"))
+    try:
+        said = base64.b64decode(piece, validate=True)
+        words = said.decode("utf-8")
+    except (binascii.Error, ValueError):
+        return False
+    return _share(words, str.isprintable) > 0.95 and _share(words, lambda c: c.isalpha() or c.isspace()) > 0.6
+
+
+def _share(text: str, holds: Callable[[str], bool]) -> float:
+    return sum(holds(c) or c in "\n\t" for c in text) / max(len(text), 1)
