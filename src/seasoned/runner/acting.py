@@ -7,7 +7,7 @@ they differ from their baseline in the guidance alone; `act`, `react` and `choos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from seasoned.agents.react import React
 from seasoned.benchmarks.base import Benchmark
@@ -77,9 +77,11 @@ def _acts(policy: Policy) -> MakeAgent:
     return make
 
 
-def _expel(mode: Literal["insights", "retrieve", "both"]) -> MakeMethod:
+def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeMethod:
+    """ExpeL as the recipe has it under `expel`, but for the settings that a condition is about."""
+
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        chosen = recipe.expel
+        chosen = recipe.expel.model_copy(update=other)
         return ExpeL(
             llm=llm,
             about=benchmark.about,
@@ -147,10 +149,38 @@ ACTING = (
     Condition("choose", "actions chosen among those that follow from what was observed", _acts("choose"), acts=True),
     Condition("given", "lessons from a file, such as adapted or hand-written ones", actor, _given, acts=True),
     Condition("retry", "the agent, which tries again", actor, acts=True, retries="none"),
+    Condition("last", "the agent, which tries again and sees its last attempt", actor, acts=True, retries="last"),
     Condition("reflexion", "the agent, which reflects and tries again", actor, acts=True, retries="reflexion"),
+    Condition("last-reflexion", "both: its last attempt and reflections", actor, acts=True, retries="last+reflexion"),
     Condition("expel", "insights and own successes", actor, _expel("both"), True, pool="expel", acts=True),
     Condition("expel-insights", "insights alone", actor, _expel("insights"), True, pool="expel", acts=True),
     Condition("expel-retrieve", "own successes alone", actor, _expel("retrieve"), True, pool="expel", acts=True),
+    Condition(
+        "expel-reasoning",
+        "insights, and at each turn own successes by the last thought",
+        _asking,
+        _expel("both", retrieve_by="thought"),
+        True,
+        pool="expel",
+        acts=True,
+    ),
+    Condition(
+        "expel-random",
+        "insights, and own successes drawn at random",
+        actor,
+        _expel("both", retrieve_by="random"),
+        True,
+        pool="expel",
+        acts=True,
+    ),
+    Condition(
+        "expel-reflections",
+        "insights from attempts with their reflections, and own successes",
+        actor,
+        _expel("both", with_reflections=True),
+        True,
+        acts=True,
+    ),
     Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, pool="autoguide", acts=True),
     Condition(
         "few-shot-trajectories", "own successes, in equal number", actor, _trajectories, True, 1, False, acts=True
