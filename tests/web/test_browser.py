@@ -16,10 +16,15 @@ from seasoned.web.app import make_app
 pytestmark = pytest.mark.browser
 
 TOKEN = "a-token-of-a-test-0123456789"
+# What follows a key or a swap that was asked for is no jump; a busy machine's answer comes later than the half second
+# after a key that a browser knows as an answer to it.
 JUMPS = """
 window.jumps = 0;
+let swapped = -1e9;
+document.addEventListener("htmx:beforeSwap", () => { swapped = performance.now(); });
 new PerformanceObserver((list) => {
-  for (const e of list.getEntries()) if (!e.hadRecentInput) window.jumps += e.value;
+  for (const e of list.getEntries())
+    if (!e.hadRecentInput && Math.abs(e.startTime - swapped) > 500) window.jumps += e.value;
 }).observe({ type: "layout-shift", buffered: true });
 """
 
