@@ -28,6 +28,7 @@ class Reader:
         self.answers = {task.text: task.data["answer"] for task in (*data.train, *data.test)}
         self.asked = Counter()
         self.insight = INSIGHT
+        self.hints = (PLAN, INSIGHT)
 
     def __call__(self, messages):
         self.asked[json.dumps(messages)] += 1
@@ -42,7 +43,7 @@ class Reader:
         task = tasks[-1]
         answer = next(self.answers[text] for text in self.answers if text in task)
         shown = len(tasks) > 1
-        told = PLAN in whole or INSIGHT in whole or shown
+        told = shown or any(hint in whole for hint in self.hints)
         return f"Thought: so.\nAction: Finish[{answer if told else 'nobody knows'}]"
 
 
@@ -104,6 +105,21 @@ def test_it_gathers_reflects_learns_and_is_judged_once(played, store, reader):
     )
     assert found["react"]["learning"] is None
     assert (directory / "report.html").is_file()
+
+
+@pytest.mark.parametrize(("iterate", "heuristics"), [("all", 4), ("failures", 2)])
+def test_heuristics_can_be_learned_on_the_way_and_guide_what_comes_next(played, store, reader, iterate, heuristics):
+    reader.hints = ("read both pages first",)
+    changes = {"conditions": ["react", "erl-all"], "gather": {"iterate": iterate, "batch": 2}}
+    directory = played(**changes)
+    training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
+    assert [t["outcome"]["success"] for t in training] == [False, False, True, True]
+    assert ["read both pages first" in t["guidance"] for t in training] == [False, False, True, True]
+    assert all(not {t["id"]} & set(t["lesson_ids"]) for t in training)
+    assert len(store.lessons(kind="heuristic")) == heuristics
+    asked = sum(n for text, n in reader.asked.items() if '\\"trigger\\", \\"action\\"' in text)
+    assert asked == heuristics  # nothing is learned a second time for the condition
+    assert blocks(directory)[1]["erl-all"]["successes"] == 3
 
 
 def test_what_was_learned_once_serves_all_parts_of_expel(played, store):

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
-from seasoned.protocols import Agent, Embedder, Method
+from seasoned.protocols import Agent, Method
 from seasoned.runner.condition import Condition
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
 from seasoned.runner.folds import check_no_leak
 from seasoned.runner.gather import guided_by_failures, is_open, seed_shift, training_scope, trial_key
+from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.redo import mark_learned, shared_key, turn_label, unlearned
@@ -73,7 +73,7 @@ def check_parts(plan: Plan, llm: object) -> None:
         if condition.method is not None:
             condition.method(plan.recipe, plan.blocks[0].benchmark, llm)  # type: ignore[arg-type]
         if _searches(condition):
-            _embedder(plan.recipe.embedder)
+            shared_embedder(plan.recipe.embedder)
 
 
 def _enter(
@@ -87,7 +87,7 @@ def _enter(
     own = tuple(t for t in training if t.task_id in first) if condition.learns else tuple(training)
     experience = training_scope(session, block)
     scope = f"{session.run_id}/{plan.pool(condition, block, trained_on)}" if condition.own_pool else experience
-    made = _embedder(recipe.embedder) if _searches(condition) else None
+    made = shared_embedder(recipe.embedder) if _searches(condition) else None
     if method is not None and condition.learns and condition.own_pool and unlearned(session.store, scope):
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
         learner = with_llm(method, session.journaled(f"{plan.pool(condition, block, trained_on)}/learn"))
@@ -174,10 +174,3 @@ def joined(first: Guidance, second: Guidance) -> Guidance:
         demonstrations=(*first.demonstrations, *second.demonstrations),
         text="\n\n".join(text for text in (first.text, second.text) if text),
     )
-
-
-@cache
-def _embedder(name: str) -> Embedder:
-    from seasoned.embed import embedder
-
-    return embedder(name)

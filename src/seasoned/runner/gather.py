@@ -1,7 +1,8 @@
 """Training attempts: one of each task, or several, each after a reflection on the one before.
 
 Always holds: attempts are made once for a seed and fold and shared by all conditions that learn from them; an attempt
-that is in the store is not made again; nothing is recalled for a first attempt.
+that is in the store is not made again; nothing is recalled for a first attempt, but where
+heuristics are learned on the way (`gather.iterate`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from contextlib import closing
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
+from seasoned.protocols import Method
 from seasoned.runner.acting import actor, reflexion
-from seasoned.runner.conditions import dialogue
+from seasoned.runner.conditions import CONDITIONS, carrier, dialogue
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
+from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.progress import Watch
+from seasoned.runner.redo import is_learned, mark_learned
 from seasoned.types import Guidance, Task, Trajectory
 
 _TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
@@ -26,6 +30,8 @@ _TRIAL = 1000  # more than a test is run times, so that no trial has the seed of
 def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
     """The training attempts, in the order of the tasks; of one task, in the order of the trials."""
     watch.stage(TRAINING, len(block.train))
+    if plan.recipe.gather.iterate:
+        return _iterated(plan, block, session, watch)
     if not plan.acts:
         return run_jobs(lambda task: _attempt(plan, block, session, watch, task, 0), block.train, plan.workers)
     settings = plan.recipe.gather
@@ -49,6 +55,36 @@ def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Tra
         run_jobs(again, tasks, plan.workers)
         idle = 0 if any(made[task.id][-1].outcome.success for task in tasks) else idle + 1
     return [trajectory for task in block.train for trajectory in made[task.id]]
+
+
+def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
+    """One attempt at each task, guided by the heuristics that the batches before it taught (ERL, algorithm 1)."""
+    settings, erl = plan.recipe.gather, CONDITIONS["erl"]
+    assert erl.method is not None
+    method = erl.method(plan.recipe, block.benchmark, session.llm)
+    name = plan.pool(erl, block, len(block.train))
+    pool = ExperiencePool(
+        session.store,
+        f"{session.run_id}/{name}",
+        run_id=session.run_id,
+        embedder=shared_embedder(plan.recipe.embedder),
+        experience=training_scope(session, block),
+    )
+    learner = with_llm(method, session.journaled(f"{name}/learn"))
+    made: list[Trajectory] = []
+    for start in range(0, len(block.train), settings.batch):
+        tried = run_jobs(
+            lambda task: _attempt(plan, block, session, watch, task, 0, (method, pool)),
+            block.train[start : start + settings.batch],
+            plan.workers,
+        )
+        made += tried
+        if is_learned(session.store, pool.scope):  # and a person may have changed it since
+            continue
+        wanted = (False,) if settings.iterate == "failures" else (True, False, None)
+        learner.learn([t for t in tried if t.outcome.reason != "error" and t.outcome.success in wanted], pool)
+    mark_learned(session.store, pool.scope)
+    return made
 
 
 def is_open(trials: Sequence[Trajectory], retries: int) -> bool:
@@ -108,15 +144,31 @@ def guided_by_failures(
     return guidance
 
 
-def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Task, trial: int) -> Trajectory:
+def _attempt(
+    plan: Plan,
+    block: Block,
+    session: Session,
+    watch: Watch,
+    task: Task,
+    trial: int,
+    taught: tuple[Method, ExperiencePool] | None = None,
+) -> Trajectory:
     recipe, benchmark = plan.recipe, block.benchmark
     scope = training_scope(session, block)
     key = f"{block.name}/{TRAINING}/{task.id}"
-    make = actor if plan.acts else dialogue
+    make = actor if plan.acts else carrier if taught else dialogue
     spent = session.meter()
     aside = Metered(session.llm, parent=spent)
     if trial:
         watch.more(TRAINING)
+
+    def guide() -> Guidance:
+        if taught is None:
+            return guided_by_failures(plan, block, session, task, trial, scope, key, aside)
+        method, pool = taught
+        guidance: Guidance = with_llm(method, session.journaled(f"{key}/recall", aside)).recall(task, pool)
+        return guidance
+
     with closing(benchmark.make_env(True)) as env, seed_shifted(seed_shift(plan, trial)):
         made = episode(
             session,
@@ -125,7 +177,7 @@ def _attempt(plan: Plan, block: Block, session: Session, watch: Watch, task: Tas
             make(recipe, benchmark, session.llm, block.train),
             env,
             task,
-            lambda: guided_by_failures(plan, block, session, task, trial, scope, key, aside),
+            guide,
             meta(block, TRAINING, "train", 0, trial),
             spent=spent,
             aside=aside,

@@ -1,4 +1,4 @@
-"""Opens the model a recipe names.
+"""Opens the models a recipe names: the one that answers, and the one that gives vectors.
 
 Always holds: what is opened here is closed here; secrets come from the environment alone.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from seasoned.runner.settings import BUNDLED, LLMSettings
 
 if TYPE_CHECKING:
-    from seasoned.protocols import LLM
+    from seasoned.protocols import LLM, Embedder
 
 
 @contextmanager
@@ -51,3 +52,15 @@ def open_llm(settings: LLMSettings) -> Iterator[LLM]:
         yield chat
     finally:
         chat.close()
+
+
+@cache
+def shared_embedder(name: str) -> Embedder:
+    """The embedder of this name, made once for all pools.
+
+    Raises:
+        ConfigError, MissingExtraError: as `seasoned.embed.embedder`.
+    """
+    from seasoned.embed import embedder
+
+    return embedder(name)

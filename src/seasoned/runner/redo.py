@@ -72,11 +72,16 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
 
 def unlearned(store: Store, scope: str) -> bool:
     """Whether a pool is still to be learned; what an interrupted learning left behind is removed."""
-    if store.journal_get(f"{scope}/learned", "done") is not None:
+    if is_learned(store, scope):
         return False
     for lesson in store.lessons(scope):
         store.remove_lesson(lesson.id, who="rule", why="learning was interrupted and begins anew", purge=True)
     return True
+
+
+def is_learned(store: Store, scope: str) -> bool:
+    """Whether a pool was learned to the end."""
+    return store.journal_get(f"{scope}/learned", "done") is not None
 
 
 def mark_learned(store: Store, scope: str) -> None:

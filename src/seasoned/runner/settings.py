@@ -90,12 +90,17 @@ class GatherSettings(Section):
     A failed task is tried again up to `retries` times, each time with what `reflect` says: reflections, the last
     attempt, both, or nothing. `order` is one task after the other, or all open tasks once a trial; by trials, it stops
     after `patience` trials in a row that solved nothing more.
+
+    With `iterate`, each task is tried once, `batch` of them between two learnings, guided by the heuristics that those
+    before taught (ERL, appendix E): all of them, or failures alone. Conditions of ERL recall those heuristics.
     """
 
     retries: int = Field(default=3, ge=0)
     order: Literal["task-first", "trial-first"] = "task-first"
     reflect: Literal["none", "last", "reflexion", "last+reflexion"] = "reflexion"
     patience: int = Field(default=2, ge=1)
+    iterate: Literal["", "all", "failures"] = ""
+    batch: int = Field(default=8, ge=1)
 
 
 class ExpeLSettings(Section):
