@@ -112,7 +112,7 @@ def draw(solved, alone):
     """The part solved of each block of attempts with its Wilson interval, with and without learning, as SVG."""
 
     def plot(axes):
-        for name, attempts, colour in (("learning", solved, BLUE), ("without", alone, GREY)):
+        for name, attempts, colour, above in (("learning", solved, BLUE, 8), ("without", alone, GREY, -15)):
             parts = in_blocks(attempts)
             ends = [min(BLOCK * (i + 1), len(attempts)) for i in range(len(parts))]
             rates = [100 * sum(part) / len(part) for part in parts]
@@ -121,7 +121,7 @@ def draw(solved, alone):
             axes.fill_between(ends, *bounds, color=colour, alpha=0.16, linewidth=0)
             axes.plot(ends, rates, color=colour, marker="o", linewidth=2, label=name)
             for end, rate in zip(ends, rates, strict=True):
-                axes.annotate(f"{rate:.0f}", (end, rate), (0, 8), textcoords="offset points", ha="center")
+                axes.annotate(f"{rate:.0f}", (end, rate), (0, above), textcoords="offset points", ha="center")
             axes.set_xticks(ends)
         axes.axhline(25, color="#888888", linestyle=":", linewidth=1)
         axes.set_xlabel("attempts so far")
