@@ -129,6 +129,18 @@ def test_what_comes_again_can_be_shown():
     assert read_heuristic({"trigger": "glad", "action": "Answer q5."})[0] is not None
 
 
+def test_a_trigger_that_comes_too_late_is_asked_for_again_once():
+    late = {"analysis": "x", "trigger": "the answer was wrong", "action": "look at the label first"}
+    model = ScriptedModel([late, {**late, "trigger": "the label is torn"}])
+    assert write_heuristic(model, attempt(False, "answered")).text == "When the label is torn: look at the label first"
+    asked = model.requests[1]["messages"]
+    assert [message["role"] for message in asked] == ["system", "user", "assistant", "user"]
+    assert "Nobody knows at the beginning" in asked[-1]["content"]
+    model = ScriptedModel([late, late])
+    assert write_heuristic(model, attempt(False, "answered")) is None
+    assert len(model.requests) == 2
+
+
 @pytest.mark.parametrize(
     "trigger", ["the answer was wrong", "When the attempt failed", "your first guess was not right", "the task failed"]
 )

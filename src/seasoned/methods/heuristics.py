@@ -6,8 +6,10 @@ action; an attempt gives at most one.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +48,7 @@ _OUTCOME = re.compile(
     r"|\b(?:attempt|task) (?:failed|succeeded)\b",
     re.IGNORECASE,
 )
+_TOO_LATE = "its trigger is how the attempt ended"
 _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
 _IDLE = frozenset(
     {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
@@ -137,11 +140,26 @@ def write_heuristic(
             log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
             reply = str(getattr(error.reply, "text", ""))
         draft, problem = read_heuristic(reply, judges=judges, example=example)
+        if draft is None and problem.startswith(_TOO_LATE):
+            again = render_prompt("seasoned.methods", "erl_again.j2")
+            messages += [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
+            draft, problem = _again(llm, messages, judges, example, max_tokens) or (draft, problem)
         if problem:
             log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
         return draft
     log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, refused)
     return None
+
+
+def _again(
+    llm: LLM, messages: Sequence[Message], judges: bool, example: tuple[str, str] | None, max_tokens: int
+) -> tuple[Draft | None, str] | None:
+    """What the model writes when its trigger came too late; None where that cannot be read either."""
+    try:
+        reply = llm.chat(messages, schema=heuristic_schema(judges), max_tokens=max_tokens)
+    except (ParseError, ContextLengthError):
+        return None
+    return read_heuristic(reply.parsed, judges=judges, example=example)
 
 
 def heuristic_schema(judges: bool = False) -> dict[str, Any]:
@@ -183,7 +201,7 @@ def read_heuristic(
     if same_words(action) in {same_words(shown[1]) for shown in (GOOD, BAD, example or GOOD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
     if _OUTCOME.search(trigger):
-        return None, f"its trigger is how the attempt ended, which nobody knows before: {trigger!r}, so it is dropped"
+        return None, f"{_TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
     verdict = _verdict(fields.get("succeeded"))
     if judges and verdict is None:
         return None, f"it does not tell whether the attempt succeeded, so it is dropped: {clean(str(reply), 120)!r}"
