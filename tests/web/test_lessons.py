@@ -1,3 +1,6 @@
+import threading
+import time
+
 from seasoned.types import Lesson
 from seasoned.web.show import COMPARED
 from seasoned.web.site import PAGE
@@ -118,4 +121,36 @@ def test_search_by_meaning(store, runs):
     assert "nearest in meaning" in page
     assert page.index("Look an order up") < page.index("It was shipped.")
     assert "Ask twice." not in page  # quarantined
+
+
+def test_a_search_by_meaning_does_not_wait_for_the_start(store, runs):
+    from starlette.testclient import TestClient
+
+    from seasoned.embed import embedder
+    from seasoned.web.app import make_app
+    from seasoned.web.site import Site
+
+    started = threading.Event()
+    held = threading.Event()
+
+    class Slow:
+        name, dim = "slow", 256
+
+        def embed(self, texts):
+            started.set()
+            assert held.wait(20)
+            return embedder("hashing").embed(texts)
+
+    app = make_app(store, token="t" * 16, runs_folder=runs, embedder=Slow())
+    with TestClient(app, base_url="http://localhost") as client:
+        assert started.wait(20)
+        client.get(f"/?token={'t' * 16}")
+        page = client.get("/lessons?by=meaning&q=shipped").text
+        held.set()
+        assert "1 found by words: the search by meaning is getting ready" in page
+        deadline = time.monotonic() + 20
+        while "nearest in meaning" not in client.get("/lessons?by=meaning&q=shipped").text:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    assert not Site(store, runs).warming
     assert "by meaning" in client.get("/lessons").text

@@ -12,6 +12,8 @@ def test_the_nearest_of_one_pool_or_of_all(store, runs):
 
 def test_the_first_search_is_made_at_the_start(store, runs):
     site = Site(store, runs, embedder("hashing"))
+    site.warming = True
     site.warm()
+    assert not site.warming
     assert {"memory/default"} <= set(site._pools)
     Site(store, runs).warm()  # without an embedder it does nothing, and says nothing

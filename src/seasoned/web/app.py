@@ -108,6 +108,7 @@ def make_app(
 async def _warmed(app: Starlette) -> AsyncIterator[None]:
     """The first search by meaning reads all vectors (seconds for 100,000), so it is made before anybody asks."""
     if app.state.site.embedder is not None:
+        app.state.site.warming = True
         threading.Thread(target=app.state.site.warm, name="seasoned-warming", daemon=True).start()
     yield
 

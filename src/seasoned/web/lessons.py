@@ -33,7 +33,8 @@ def lesson_list(request: Request) -> Response:
     site = site_of(request)
     query, scope = asked(request, "q"), asked(request, "scope")
     kind, status = chosen(request, "kind", KINDS), chosen(request, "status", STATES)
-    by_meaning = bool(asked(request, "by") == "meaning" and query.strip() and site.embedder)
+    wanted = bool(asked(request, "by") == "meaning" and query.strip() and site.embedder)
+    by_meaning = wanted and not site.warming
     if by_meaning:
         lines, more = site.nearest(query, scope or None, kind or None), False
     else:
@@ -48,7 +49,13 @@ def lesson_list(request: Request) -> Response:
         )
         lines, more = found[:PAGE], len(found) > PAGE
     asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "by": asked(request, "by")}
-    same = {"lines": lines, "more": more, "asked": asked_for, "by_meaning": by_meaning}
+    same = {
+        "lines": lines,
+        "more": more,
+        "asked": asked_for,
+        "by_meaning": by_meaning,
+        "early": wanted and not by_meaning,
+    }
     if partial(request):
         return show(request, "lesson_rows.html.j2", **same)
     return show(

@@ -28,11 +28,15 @@ PAGE = 50
 
 @dataclass
 class Site:
-    """A store with the folder of its runs. Without an embedder there is no search by meaning."""
+    """A store with the folder of its runs. Without an embedder there is no search by meaning.
+
+    While `warming`, the vectors are being read for the first time, and a search by meaning would wait for that.
+    """
 
     store: Store
     runs: Path
     embedder: Embedder | None = None
+    warming: bool = False
     _pools: dict[str, ExperiencePool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -48,8 +52,11 @@ class Site:
 
     def warm(self) -> None:
         """Make a first search by meaning; where it fails, the first one that a person makes says why."""
-        with suppress(SeasonedError):
-            self.nearest("anything", None)
+        try:
+            with suppress(SeasonedError):
+                self.nearest("anything", None)
+        finally:
+            self.warming = False
 
 
 def site_of(request: Request) -> Site:
