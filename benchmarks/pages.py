@@ -72,8 +72,8 @@ def _pages(get: Callable[..., bytes], sizes: Sizes, shown: list[str]) -> list[Fi
     }
     what = f"page, {sizes.vectors:,} lessons"
     found = [Figure(f"{what}: {name}", seconds(work, sizes.repeats), target=_TARGET) for name, work in wanted.items()]
-    early = Figure(f"{what}: asked by meaning right after the start, answered by words", (first, first), target=_TARGET)
-    return [*found, early, Figure(f"{what}: the search by meaning is ready after", (ready, ready))]
+    early = Figure(f"{what}: by meaning at the start, by words still", (first, first), target=_TARGET)
+    return [*found, early, Figure(f"{what}: search by meaning, ready after", (ready, ready))]
 
 
 def _fill(path: Path, sizes: Sizes) -> list[str]:
