@@ -85,12 +85,10 @@ def build(
     pools = effect.pool_sizes(lessons, training, sharing=True)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
+    spent = {name: _spent(used) for name, used in (learning or {}).items()}
     conditions = [
-        {
-            **_condition(name, by_name[name], tried[name], pools.get(name)),
-            "reliability": over_runs(again, name),
-            "learning": _spent(learning[name]) if learning and name in learning else None,
-        }
+        _condition(name, by_name[name], tried[name], pools.get(name))
+        | {"reliability": over_runs(again, name), "learning": spent.get(name)}
         for name in names
     ]
     method = _method(conditions, run, baseline)
