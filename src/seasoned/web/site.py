@@ -6,6 +6,7 @@ lesson or attempt is changed here.
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,11 +53,14 @@ class Site:
 
     def warm(self) -> None:
         """Make a first search by meaning; where it fails, the first one that a person makes says why."""
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(0.0005)  # else each answer waits for this thread, 5 ms at a time
         try:
             with suppress(SeasonedError):
                 self.nearest("anything", None)
         finally:
             self.warming = False
+            sys.setswitchinterval(before)
 
 
 def site_of(request: Request) -> Site:
