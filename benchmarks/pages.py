@@ -50,8 +50,10 @@ def _pages(get: Callable[..., bytes], sizes: Sizes, shown: list[str]) -> list[Fi
     turn, asked = count(), [text.split() for text in texts(50)]
     syllables = ("ba", "fo", "gu", "je", "lo", "pe", "so", "we")
     began = time.perf_counter()
+    get("/lessons")
+    opened = time.perf_counter()
     get("/lessons", q="an order that was shipped", by="meaning")
-    first = time.perf_counter() - began
+    first, searched = opened - began, time.perf_counter() - opened
     while b"is getting ready" in get("/lessons", q="an order that was shipped", by="meaning"):
         time.sleep(0.2)
     ready = time.perf_counter() - began
@@ -72,8 +74,11 @@ def _pages(get: Callable[..., bytes], sizes: Sizes, shown: list[str]) -> list[Fi
     }
     what = f"page, {sizes.vectors:,} lessons"
     found = [Figure(f"{what}: {name}", seconds(work, sizes.repeats), target=_TARGET) for name, work in wanted.items()]
-    early = Figure(f"{what}: by meaning at the start, by words still", (first, first), target=_TARGET)
-    return [*found, early, Figure(f"{what}: search by meaning, ready after", (ready, ready))]
+    early = [
+        Figure(f"{what}: the first answer of all", (first, first), target=_TARGET),
+        Figure(f"{what}: by meaning at the start, by words still", (searched, searched), target=_TARGET),
+    ]
+    return [*found, *early, Figure(f"{what}: search by meaning, ready after", (ready, ready))]
 
 
 def _fill(path: Path, sizes: Sizes) -> list[str]:

@@ -280,6 +280,7 @@ def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
     dbapi.isolation_level = None  # transactions begin where _begin_sqlite says, not where sqlite3 guesses
     dbapi.execute("PRAGMA foreign_keys=ON")
     dbapi.execute("PRAGMA synchronous=NORMAL")
+    dbapi.execute("PRAGMA mmap_size=134217728")  # a search through all of 100,000 lessons takes half the time
     dbapi.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, whatever SQLite was built with
     dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() knows ASCII
 

@@ -82,7 +82,7 @@ def lesson_page(
     """
     tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
     tests += _equal((_l.scope, scope), (_l.kind, kind))
-    tests += [_contains(store, _l.folded, word) for word in fold(query[:1000]).split()]
+    tests += _contain(store, _l.folded, fold(query[:1000]))
     page = _page(select(_l.seq), tests, _l.seq, before, limit)
     with store._read() as connection:
         rows = connection.execute(
@@ -123,7 +123,7 @@ def attempt_page(
     if success:
         tests.append(_t.success.is_(None) if success == "unknown" else _t.success == (success == "yes"))
     task, folded = (func.casefold(_t.task), str.casefold) if store._sqlite else (func.lower(_t.task), str.lower)
-    tests += [_contains(store, task, folded(word)) for word in clean_text(query[:1000]).split()]
+    tests += _contain(store, task, folded(clean_text(query[:1000])))
     page = _page(select(_t.seq), tests, _t.seq, before, limit)
     return _lines(store, select(*_LINE, _beginning()).where(_t.seq.in_(page)).order_by(_t.seq.desc()))
 
@@ -209,9 +209,10 @@ def _equal(*pairs: tuple[ColumnElement[Any], str | None]) -> list[ColumnElement[
     return [column == clean_text(value) for column, value in pairs if value is not None]
 
 
-def _contains(store: Database, text: ColumnElement[Any], word: str) -> ColumnElement[bool]:
+def _contain(store: Database, text: ColumnElement[Any], words: str) -> list[ColumnElement[bool]]:
+    """A test for each word, the longest first: it is the rarest, and the others are then asked of few rows."""
     place = func.instr if store._sqlite else func.strpos
-    return place(text, word) > 0
+    return [place(text, word) > 0 for word in sorted(words.split(), key=len, reverse=True)]
 
 
 def _page(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from seasoned.errors import ConfigError, ConflictError, MissingExtraError, SeasonedError, StoreError, StoreLockedError
 from seasoned.protocols import Embedder
 from seasoned.store.faults import DATABASE_ERRORS
+from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
 from seasoned.web import attempts, changes, lessons, runs, snapshots
 from seasoned.web.guard import FORM, App, guarded
-from seasoned.web.show import show
+from seasoned.web.show import show, templates
 from seasoned.web.site import Site
 
 if TYPE_CHECKING:
@@ -106,11 +107,26 @@ def make_app(
 
 @asynccontextmanager
 async def _warmed(app: Starlette) -> AsyncIterator[None]:
-    """The first search by meaning reads all vectors (seconds for 100,000), so it is made before anybody asks."""
-    if app.state.site.embedder is not None:
-        app.state.site.warming = True
-        threading.Thread(target=app.state.site.warm, name="seasoned-warming", daemon=True).start()
+    """The first search by meaning reads all vectors (seconds for 100,000), so it is made before anybody asks.
+
+    What any first answer would wait for comes before the first request is taken, since afterwards it would share the
+    processor with those vectors.
+    """
+    from starlette.concurrency import run_in_threadpool
+
+    site = app.state.site
+    await run_in_threadpool(_prepared, site)
+    if site.embedder is not None:
+        site.warming = True
+        threading.Thread(target=site.warm, name="seasoned-warming", daemon=True).start()
     yield
+
+
+def _prepared(site: Site) -> None:
+    for name in templates().list_templates():
+        templates().get_template(name)
+    with suppress(SeasonedError, *DATABASE_ERRORS):
+        lesson_page(site.store, query="anything", limit=1)
 
 
 def serve(app: App, *, host: str, port: int, ready: Callable[[str], None]) -> None:

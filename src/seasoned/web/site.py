@@ -6,6 +6,7 @@ lesson or attempt is changed here.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from contextlib import suppress
@@ -55,12 +56,15 @@ class Site:
         """Make a first search by meaning; where it fails, the first one that a person makes says why."""
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # else each answer waits for this thread, 5 ms at a time
+        gc.disable()  # each look for cycles among all these lessons would hold up every answer, 0.2 s at 100,000
         try:
             with suppress(SeasonedError):
                 self.nearest("anything", None)
         finally:
             self.warming = False
             sys.setswitchinterval(before)
+            gc.freeze()
+            gc.enable()
 
 
 def site_of(request: Request) -> Site:
