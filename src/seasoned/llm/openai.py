@@ -137,23 +137,21 @@ class OpenAIChat:
             return reply.model_copy(update={"text": cut(reply.text, stop)}) if "stop" in self._refused else reply
 
     def _request(self, messages: list[Message], form: dict[str, Any] | None, wishes: dict[str, Any]) -> dict[str, Any]:
-        request: dict[str, Any] = {
-            "model": self.name,
-            "messages": [{**message, "content": clean(message["content"])} for message in messages],
-        }
+        sent = [{**message, "content": clean(message["content"])} for message in messages]
+        request: dict[str, Any] = {"model": self.name, "messages": []}
         for name, value in wishes.items():
             if value is not None and name not in self._refused:
                 request[name] = value
             elif value is not None and name == "max_tokens":
                 request["max_completion_tokens"] = value
-        extra = dict(self._extra_body)
+        # The SDK holds each message against all of its types, which takes longer than sending it; a body's extra part
+        # goes as it is.
+        extra = {"messages": sent, **self._extra_body}
         if form is not None and form["type"] == FORM:
             extra[FORM] = form[FORM]
         elif form is not None:
             request["response_format"] = form
-        if extra:
-            request["extra_body"] = extra
-        return request
+        return {**request, "extra_body": extra}
 
     def _reply(self, content: bytes, seconds: float) -> Reply:
         body = read_body(content)
