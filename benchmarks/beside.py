@@ -103,7 +103,7 @@ def prepare(envs: Path, peer: Peer, base: str) -> tuple[Path, dict[str, Any]]:
         subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
         pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"]
         subprocess.run([*pip, peer.pinned], check=True)
-        megabytes, packages = weight(folder)
+        _, megabytes, packages = weight(folder)
         if peer.extra:
             subprocess.run([*pip, *peer.extra], check=True)
         facts = {"pinned": [peer.pinned, *peer.extra], "megabytes": megabytes, "packages": packages}

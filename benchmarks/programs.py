@@ -39,27 +39,23 @@ def starts(sizes: Sizes) -> list[Figure]:
 
 def install(wanted: bool) -> list[Figure]:
     """Size and number of packages of the core in a new environment, itself included, pip's own tools left out."""
-    size, count = "core install: size on disk", "core install: packages"
+    names = ("core install: its files", "core install: the blocks they take on this disk", "core install: packages")
+    units, targets = ("MB", "MB", "packages"), (170, None, 32)
     if not wanted:
         why = "not measured (--install)"
-        return [
-            Figure(size, unit="MB", target=170, missing=why),
-            Figure(count, unit="packages", target=32, missing=why),
-        ]
+        return [Figure(n, unit=u, target=t, missing=why) for n, u, t in zip(names, units, targets, strict=True)]
     with TemporaryDirectory(prefix="seasoned-install-") as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [str(Path(folder, "bin", "python")), "-m", "pip", "--disable-pip-version-check", "--no-input"]
         subprocess.run([*pip, "install", "--quiet", str(ROOT)], check=True)
-        megabytes, packages = weight(Path(folder))
-    return [
-        Figure(size, (megabytes,), unit="MB", target=170),
-        Figure(count, (float(packages),), unit="packages", target=32),
-    ]
+        found = weight(Path(folder))
+    return [Figure(n, (value,), unit=u, target=t) for n, value, u, t in zip(names, found, units, targets, strict=True)]
 
 
-def weight(environment: Path) -> tuple[float, int]:
-    """Megabytes on the disk and packages of an environment, pip's own tools left out."""
+def weight(environment: Path) -> tuple[float, float, int]:
+    """Megabytes in the files and on the disk, and packages of an environment, pip's own tools left out."""
     site = next((environment / "lib").glob("python*/site-packages"))
     packages = [p for p in site.glob("*.dist-info") if p.name.split("-")[0] not in _TOOLS]
     files = [p for p in site.rglob("*") if p.is_file() and p.relative_to(site).parts[0].split("-")[0] not in _TOOLS]
-    return sum(p.stat().st_blocks * 512 for p in files) / 1e6, len(packages)
+    sizes = [p.stat() for p in files]
+    return sum(s.st_size for s in sizes) / 1e6, sum(s.st_blocks * 512 for s in sizes) / 1e6, len(packages)

@@ -30,7 +30,7 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
     assert written["machine"]["cores"] >= 1
     figures = {figure["what"]: figure for figure in written["figures"]}
     shown = capsys.readouterr().out
-    assert len(figures) == len(written["figures"]) == 49
+    assert len(figures) == len(written["figures"]) == 50
     for what, figure in figures.items():
         assert what in shown
         if figure["missing"]:
@@ -40,7 +40,9 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
             assert len(figure["samples"]) >= (1 if " processes x " in what else 2)
             assert min(figure["samples"]) <= figure["median"] <= max(figure["samples"])
     missing = {what for what, figure in figures.items() if figure["missing"]}
-    assert missing == {"core install: size on disk", "core install: packages"}
+    assert missing == {
+        f"core install: {what}" for what in ("its files", "the blocks they take on this disk", "packages")
+    }
     assert figures["`import seasoned`, interpreter included"]["target"] == 0.15
 
 
