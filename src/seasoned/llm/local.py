@@ -6,18 +6,24 @@ another origin let in; nothing is printed; `close` ends it even while it answers
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import shutil
 import socket
 import stat
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError
 from seasoned.llm import modelfile
@@ -65,9 +71,14 @@ class LocalModel:
         self.name = self.path.stem.lower()
         self.slots = slots
         self._api_key = secrets.token_urlsafe(24)
-        server = _start(self.path, self.name, self._api_key, slots, context, threads or usable_cores())
+        self._folder = Path(mkdtemp(prefix="seasoned-slots-"))
+        try:
+            server = _start(self.path, self._api_key, slots, context, threads or usable_cores(), self._folder)
+        except BaseException:
+            self._folder.rmdir()
+            raise
         self._address: str = server.listening_address
-        self._stop = weakref.finalize(self, _stop, [server], int(self._address.rsplit(":", 1)[1]))
+        self._stop = weakref.finalize(self, _stop, [server], int(self._address.rsplit(":", 1)[1]), self._folder)
         del server
         self._chat = OpenAIChat(
             self.name, base_url=self.base_url, api_key=self._api_key, seed=seed, timeout=_REPLY_SECONDS, max_retries=0
@@ -75,6 +86,8 @@ class LocalModel:
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
+        self._first = threading.Lock()
+        self._begun = slots == 1
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r}, {'closed' if self._closed else self._address})"
@@ -116,13 +129,17 @@ class LocalModel:
             if self._closed:
                 raise InfrastructureError(f"the local model {self.name} is closed: open it again to ask it")
             self._calls += 1
-        try:
-            limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
+        limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
+
+        def ask() -> Reply:
             if schema is not None and is_choice(schema):
                 reply = self._chat.choose(messages, schema["enum"], **limits)
             else:
                 reply = self._chat.chat(messages, schema=schema, stop=stop, **limits)
             return reply.model_copy(update={"usage": reply.usage.model_copy(update={"cost": 0.0})})
+
+        try:
+            return ask() if self._begun else self._begin(ask)
         except LLMError as error:
             if self._closed:
                 raise InfrastructureError(f"the local model {self.name} was closed while it answered") from error
@@ -131,6 +148,39 @@ class LocalModel:
             with self._changed:
                 self._calls -= 1
                 self._changed.notify_all()
+
+    def _begin(self, ask: Callable[[], Reply]) -> Reply:
+        """The first reply, for which the others wait: what was read for it is then given to every slot.
+
+        Prompts mostly begin alike, and each slot would read that beginning for itself, at the same time as the others.
+        """
+        with self._first:
+            if self._begun:
+                return ask()
+            try:
+                reply = ask()
+                with suppress(OSError, HTTPException, ValueError):  # it only saves time
+                    self._give_to_all_slots()
+                return reply
+            finally:
+                self._begun = True
+
+    def _give_to_all_slots(self) -> None:
+        address = urlsplit(self._address)
+        with closing(HTTPConnection(address.hostname or "", address.port, timeout=60)) as connection:
+
+            def act(slot: int, action: str) -> int:
+                headers = {"Authorization": f"Bearer {self._api_key}", "Content-Type": "application/json"}
+                connection.request("POST", f"/slots/{slot}?action={action}", '{"filename": "first"}', headers)
+                body = json.loads(connection.getresponse().read())
+                found = body.get("n_saved") if isinstance(body, dict) else 0
+                return found if isinstance(found, int) else 0
+
+            read = next((slot for slot in range(self.slots) if act(slot, "save")), None)
+            for slot in range(self.slots):
+                if read not in (None, slot):
+                    act(slot, "restore")
+        (self._folder / "first").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Ends the server and frees the model; replies under way fail. Closing twice does nothing."""
@@ -190,17 +240,18 @@ def _library() -> Any:
     return xllamacpp
 
 
-def _start(path: Path, name: str, api_key: str, slots: int, context: int, threads: int) -> Any:
+def _start(path: Path, api_key: str, slots: int, context: int, threads: int, folder: Path) -> Any:
     library = _library()
     params = library.CommonParams()
     params.model.path = str(path)
-    params.model_alias = {name}
+    params.model_alias = {path.stem.lower()}
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.api_keys = [api_key]
     # The server names one origin that may read replies; this one exists nowhere.
     params.cors_origins, params.cors_credentials = "https://nobody.invalid", False
     params.ui = params.endpoint_slots = params.endpoint_props = False
     params.endpoint_metrics = True
+    params.slot_save_path = f"{folder}/"
     params.offline = True
     params.verbosity = -1
     params.n_parallel, params.n_ctx, params.kv_unified = slots, slots * context, False
@@ -221,9 +272,10 @@ def _start(path: Path, name: str, api_key: str, slots: int, context: int, thread
     return server
 
 
-def _stop(held: list[Any], port: int) -> None:
+def _stop(held: list[Any], port: int, folder: Path) -> None:
     _hang_up(port)
     held.clear()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _hang_up(port: int) -> None:
