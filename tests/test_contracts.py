@@ -218,6 +218,11 @@ def test_a_broken_environment_is_told_which_clause(make, clause):
         check_environment(make)
 
 
+def test_an_environment_instead_of_what_makes_one_is_told():
+    with pytest.raises(ContractError, match="takes what makes an environment, such as its class"):
+        check_environment(Room())
+
+
 def test_one_environment_for_all_is_refused():
     room = Room()
     with pytest.raises(ContractError, match="fresh environment"):

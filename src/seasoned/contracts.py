@@ -106,6 +106,7 @@ def check_environment(
     """
     task = task or Task(id="contract", text="a task to check the environment with")
     played = (*actions, *_ODD_ACTIONS)
+    _expect(callable(make), "check_environment takes what makes an environment, such as its class, and no environment")
     first, second = make(), make()
     what = type(first).__name__
     _expect(isinstance(first, Environment), f"{what} must have the methods reset, step and close")

@@ -45,6 +45,11 @@ def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") 
         raise DataError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if _PICKLE.match(raw):
-        raise DataError(_NO_PICKLE.format(path=path))
+    refuse_pickle(path, raw)
     return raw
+
+
+def refuse_pickle(path: Path, beginning: bytes) -> None:
+    """Raises DataError when a file's name or its first bytes are those of a pickle."""
+    if path.suffix.lower() in _PICKLES or _PICKLE.match(beginning):
+        raise DataError(_NO_PICKLE.format(path=path))

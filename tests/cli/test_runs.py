@@ -22,6 +22,20 @@ def test_list(cli, two):
     assert two[0].name in text
 
 
+@pytest.mark.parametrize("content", ["{", "{}", "[]", "\x00"])
+def test_a_damaged_summary_is_told_and_hides_no_other_run(cli, two, content):
+    (two[0] / "summary.json").write_text(content, encoding="utf-8")
+    found = {row["run"]: row for row in cli("runs", "list", "--json").json}
+    assert found[two[1].name]["complete"]
+    assert found[two[0].name]["headline"] == "its summary.json is damaged"
+    shown = cli("runs", "show", "one")
+    assert (shown.code, shown.out) == (1, "")
+    [line] = [line for line in cli("doctor", "--json").json["checks"] if line["name"] == "runs"]
+    assert not line["ok"]
+    assert cli("run", "--resume", two[0], "-q").code == 0
+    assert cli("runs", "show", "one").code == 0
+
+
 def test_an_empty_list(cli):
     assert cli("runs", "list", "--json").json == []
     assert "no runs in runs" in cli("runs", "list").out

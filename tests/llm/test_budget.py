@@ -88,6 +88,14 @@ def test_unknown_cost_stays_unknown_and_the_known_part_still_counts():
         meter.chat(ASK)
 
 
+def test_a_limit_on_unknown_cost_is_told_once(caplog):
+    meter = Metered(Priced(Usage(calls=1, cost=None), Usage(calls=1, cost=None)), Budget(cost=1.0), scope="run")
+    meter.chat(ASK)
+    meter.chat(ASK)
+    [said] = caplog.messages
+    assert said.endswith("so the limit of $1.0 on the run's cost does not hold: limit its tokens")
+
+
 def test_replayed_calls_count_so_that_a_resumed_run_ends_where_the_first_did():
     meter = Metered(Priced(Usage(replayed=2), Usage(calls=1)), Budget(calls=2))
     meter.chat(ASK)

@@ -231,6 +231,9 @@ def test_long_observations_are_cut_and_a_megabyte_does_no_harm(memory):
     (result,) = calls(memory, ("record", {"task": "t", "steps": [{"observation": "\x00é" * 500_000}]}))
     assert said(result)["steps"] == 1
     assert len(memory.pool.trajectories()[0].steps[0].observation) == MAX_TEXT
+    cut_within = {"task": "t", "steps": [{"observation": f"{'y ' * (MAX_TEXT // 2 - 5)}ann.smith@shop.example"}]}
+    assert said(calls(memory, ("record", cut_within))[0])["steps"] == 1
+    assert "ann" not in memory.pool.trajectories()[-1].steps[0].observation
 
 
 def test_a_store_that_fails_is_a_sentence(memory):

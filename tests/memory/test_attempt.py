@@ -170,6 +170,19 @@ def test_asking_again_on_the_way(kept):
     assert begin(kept).advise() == Guidance()
 
 
+def test_what_is_in_force_keeps_to_the_cap_and_all_of_it_is_kept(kept):
+    answers = iter([Guidance(text=f"rule {n} {'x' * 50}") for n in range(20)])
+    attempt = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: next(answers), cap=70)
+    for n in range(20):
+        attempt.advise()
+        assert attempt.guidance.text == f"be quick\nrule {n} {'x' * 50}"
+    tight = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: Guidance(text="y" * 60), cap=65)
+    tight.advise()
+    assert tight.guidance.text == "y" * 60
+    told = attempt.finish().guidance
+    assert all(f"rule {n} " in told for n in range(20))
+
+
 CHAT = [
     {"role": "user", "content": "Where is order 17?"},
     {"role": "assistant", "content": "Let me look."},

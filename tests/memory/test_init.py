@@ -1,5 +1,6 @@
 """Memory as its users see it."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -196,6 +197,8 @@ def test_two_people_edit_one_lesson(memory):
 def test_snapshots_differences_and_the_way_back(memory):
     [one, _] = memory.add(["one", "two"])
     memory.snapshot("monday", why="it works")
+    with pytest.raises(ConfigError, match=r"seems to hold a secret \(\[masked:e-mail\]\)"):
+        memory.snapshot("ann@shop.example")
     memory.pool.update(one.model_copy(update={"text": "one, worse"}), who="person")
     memory.add("three")
     found = memory.diff("monday")
@@ -289,6 +292,54 @@ def test_what_cannot_be_added(memory, given, more, words):
     with pytest.raises(ConfigError, match=words):
         memory.add(given, **more)
     assert memory.lessons() == []
+
+
+@pytest.mark.parametrize("task", [None, 17, ["x"]])
+def test_a_task_is_a_text(memory, task):
+    with pytest.raises(ConfigError, match=r"a task is a text or a seasoned\.Task, and was"):
+        memory.attempt(task)
+    with pytest.raises(ConfigError, match="a task is a text"):
+        memory.recall(task)
+
+
+def test_a_file_of_ones_own_secrets_holds_in_a_memory_too(memory, tmp_path, monkeypatch):
+    (tmp_path / "s.toml").write_text('[[secret]]\nname = "order"\npattern = "ORD-[0-9]{4}"', encoding="utf-8")
+    monkeypatch.setenv("SEASONED_SECRETS", str(tmp_path / "s.toml"))
+    assert memory.add("ORD-1234 is late")[0].text == "[masked:order] is late"
+
+
+def test_what_is_tried_again_is_learned_from_beside_the_first_try(opened):
+    said = {"context": "an order is asked for", "guideline": "look it up first"}
+    memory = opened("autoguide", llm=ScriptedModel([json.dumps(said)]))
+    for action, success in (("refund", False), ("lookup", True)):
+        with memory.attempt("refund order 17") as attempt:
+            attempt.step(action=action)
+            attempt.finish(success)
+        memory.learn()
+    assert [x.text for x in memory.lessons()] == ["look it up first"]
+
+
+def test_unknown_outcomes_from_elsewhere_are_judged_if_asked(opened):
+    memory = opened("erl", llm=ScriptedModel([]), judge=True)
+    assert memory.method.judge
+    assert not opened("erl", llm=ScriptedModel([])).method.judge
+    assert opened("expnote", llm=ScriptedModel([]), judge=True).method == ExpNote()
+
+
+def test_a_close_that_cannot_keep_all_can_be_repeated(path):
+    memory = Memory(path, method=ExpNote(), embedder=None)
+    memory.attempt("left open")
+    keep, memory.pool.record = memory.pool.record, _full
+    with pytest.raises(StoreError, match="disk full"):
+        memory.close()
+    memory.pool.record = keep
+    memory.close()
+    with Store(path) as store:
+        assert [t.task for t in store.trajectories("memory/default")] == ["left open"]
+
+
+def _full(trajectory):
+    raise StoreError("disk full")
 
 
 @pytest.mark.parametrize("task", ["", " \n", Task(id="t", text="")])

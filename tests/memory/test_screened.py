@@ -154,6 +154,7 @@ def test_what_a_method_writes_is_cut_and_what_a_person_writes_is_not(sides):
     [own] = usual.add(note("x" * 50_000), who="person")
     assert len(own.text) == 50_000
     assert len(screen_lesson(note("x" * 1_000_000)).text) == MAX_LESSON  # from a file
+    assert "ann" not in screen_lesson(note(f"{'x ' * (MAX_LESSON // 2 - 5)}ann.smith@shop.example")).text
 
 
 def test_the_guard_is_asked_in_the_transaction_and_may_refuse(sides):

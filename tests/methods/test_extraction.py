@@ -39,6 +39,14 @@ def test_failures_in_order_beside_the_first_success_then_first_successes():
     assert names(plan_calls(tried, chunk=8, seed=0, compare=False)) == names(calls[3:])
 
 
+def test_a_new_attempt_is_compared_with_earlier_ones_at_its_task():
+    failed, won, again, lost = attempt("a", 0, False), attempt("a", 1), attempt("a", 2), attempt("a", 3, False)
+    other = attempt("b", 0, False)
+    assert names(plan_calls([won, other], earlier=[failed], chunk=8, seed=0)) == [["a-0", "a-1"], ["a-1"]]
+    assert names(plan_calls([again, lost], earlier=[failed, won, again], chunk=8, seed=0)) == [["a-3", "a-1"]]
+    assert names(plan_calls([other], earlier=[failed, won], chunk=8, seed=0)) == []
+
+
 def test_the_seed_shuffles_the_successes():
     tried = [attempt(f"t{n}") for n in range(12)]
     orders = {tuple(names(plan_calls(tried, chunk=99, seed=seed))[0]) for seed in range(4)}

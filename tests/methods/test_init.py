@@ -46,7 +46,8 @@ def test_by_short_name_with_options():
 
 
 def test_defaults_are_for_those_here_that_have_them(paths):
-    assert make_method("nearest", defaults={"k": 9, "same_task": True}) == NearestCases(k=9)
+    assert make_method("nearest", defaults={"k": 9, "same_task": True}) == NearestCases(9, same_task=True)
+    assert make_method("expnote", defaults={"k": 9, "same_task": True}) == ExpNote(k=9)
     assert make_method("nearest", defaults={"k": 9}, k=2) == NearestCases(k=2)
     assert make_method("somebodys.Mine", MODEL, defaults={"k": 9}).k == 1
 

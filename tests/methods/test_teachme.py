@@ -33,6 +33,18 @@ def test_broken_lines_and_other_languages_are_passed_over(facts):
     assert index["cat"] == [(1.0, "cat is a kind of pet")]
 
 
+def test_relations_that_nobody_listed_are_said_by_their_names(tmp_path):
+    (tmp_path / "facts.csv").write_text("/a/1\t/r/CreatedBy\t/c/en/cake\t/c/en/baker\t{}\n", encoding="utf-8")
+    assert read_facts(str(tmp_path / "facts.csv"), "en") == {"cake": [(1.0, "cake created by baker")]}
+
+
+@pytest.mark.parametrize("name", ["facts.pkl", "facts.csv"])
+def test_a_pickle_is_refused(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\x80\x04\x95\x10")
+    with pytest.raises(DataError, match=r"is a pickle\. It is never unpickled"):
+        read_facts(str(tmp_path / name), "en")
+
+
 def test_no_fact_is_no_text(facts):
     assert TeachMe(facts=facts).recall(Task(id="x", text="nothing"), None).text == ""
 

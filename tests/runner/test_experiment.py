@@ -288,6 +288,12 @@ def test_two_runs_at_once_in_one_store_keep_apart(recipe, go, store):
         ({"benchmark": {"name": "emojy"}}, "did you mean 'emoji'"),
         ({"benchmark": {"name": "emoji", "symbol": "codes"}}, "did you mean 'symbols'"),
         ({"conditions": ["expnote", "teachme"]}, "method.facts"),
+        (
+            {"conditions": ["expnote", "teachme"], "method": {"facts": "none.csv"}},
+            "expected a ConceptNet CSV at none.csv",
+        ),
+        ({"run_limits": {"tokens": -5}}, "greater than or equal to 0"),
+        ({"run_limits": {"cost": float("nan")}}, "greater than or equal to 0"),
         ({"conditions": ["nearest"], "embedder": "none-such"}, "none-such"),
     ],
 )

@@ -50,7 +50,13 @@ def test_reading_back(directory):
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [("{", "cannot be read"), ("[]", "expected a JSON object"), (None, "is not complete: go on")]
+    ("content", "says"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "expected a JSON object"),
+        ("{}", "with a headline"),
+        (None, "is not complete: go on"),
+    ],
 )
 def test_a_summary_that_is_none(tmp_path, content, says):
     if content is not None:
@@ -63,5 +69,6 @@ def test_a_summary_that_is_none(tmp_path, content, says):
 def test_rows_that_are_none(tmp_path, content):
     if content is not None:
         (tmp_path / "results.jsonl").write_text(content)
-    with pytest.raises(ConfigError, match=r"results\.jsonl cannot be read"):
+    says = r"results\.jsonl cannot be read" if content is None else r"results\.jsonl, line 1, is no row of results"
+    with pytest.raises(ConfigError, match=says):
         read_rows(tmp_path)

@@ -29,6 +29,8 @@ from seasoned.traces.react_lines import Line, classify
         (">>> 1 + 1", Line("text", ">>> 1 + 1")),
         ("BEGIN TRIAL 2", Line("trial", "", 2)),
         ("==== Trial #3 ====", Line("trial", "", 3)),
+        ("***** Start Trial #0 *****", Line("trial", "", 0)),
+        ("***** End Trial #0 *****", Line("ruler")),
         ("------- BEGIN INCORRECT AGENTS ------", Line("section", "incorrect")),
         ("Environment #7:", Line("environment", "", 7)),
         ("Environment #7 Trial #2: FAIL", Line("environment", "fail", 7)),

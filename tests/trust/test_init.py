@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from seasoned import trust
 from seasoned.errors import ConfigError
-from seasoned.trust import SECRETS, Secret, enclosed, flags, mask, mask_value, masker, visible
+from seasoned.trust import SECRETS, Secret, enclosed, flags, mask, mask_value, masker, read_secrets, visible
 
 # Made up for this test; in pieces, so that no scanner of this repository takes them for real ones.
 KEY = "sk-" + "proj-" + "a1B2c3D4e5F6g7H8"
@@ -57,6 +57,15 @@ BLOCK = f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{LINE}\n{LINE}\nQw==\n-----END RSA 
         ("password: '{hunter,<22>}'", "password: '[masked:secret]'"),
         ("password=(hunter22)x", "password=[masked:secret]"),
         ("GET /x?page=2&token=0123456789ab&y=1", "GET /x?page=2&token=[masked:secret]&y=1"),
+        ("DISCORD_TOKEN=MTk4NjIy.Cl2FMQ.ZnCjm1", "DISCORD_TOKEN=[masked:secret]"),
+        ("the token: abcd1234efgh, then", "the token: [masked:secret], then"),
+        ("Authorization: Token abcdef1234567890", "Authorization: Token [masked:token]"),
+        ("xai-" + "a1" * 20, "[masked:key]"),
+        (
+            "https://hooks.slack.com/services/" + "T0000/B0000/abcdefgh12345",
+            "https://hooks.slack.com/services/[masked:secret]",
+        ),
+        ("curl -u ann:hunter22 https://x.example", "curl -u ann:[masked:password] https://x.example"),
         (f"a@b.example and {KEY} and a@b.example", "[masked:e-mail] and [masked:key] and [masked:e-mail]"),
     ],
 )
@@ -110,6 +119,28 @@ def test_own_patterns_come_beside_or_instead():
     assert masker([order])("ORD-1234 of a@b.example") == "[masked:order number] of a@b.example"
     assert masker([])("a@b.example") == "a@b.example"
     assert masker([Secret("who", r"user=(?P<secret>\w+)", ("user=",))])("USER=ann, x") == "USER=[masked:who], x"
+
+
+def test_a_file_of_ones_own_kinds_holds_everywhere(tmp_path, monkeypatch):
+    path = tmp_path / "secrets.toml"
+    path.write_text('[[secret]]\nname = "order"\npattern = "ORD-[0-9]{4}"\n', encoding="utf-8")
+    assert read_secrets(path) == (Secret("order", "ORD-[0-9]{4}"),)
+    monkeypatch.setenv("SEASONED_SECRETS", str(path))
+    assert mask("ORD-1234 of a@b.example") == "[masked:order] of [masked:e-mail]"
+    monkeypatch.setenv("SEASONED_SECRETS", "")
+    assert mask("ORD-1234") == "ORD-1234"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "secret = 3", "[[secret]]\nname = 'x'", "[[secret]]\nname = 'x'\npattern = 3", "a = 1", "\x00", "=("]
+)
+def test_a_file_of_secrets_that_cannot_be(tmp_path, monkeypatch, text):
+    (tmp_path / "secrets.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("SEASONED_SECRETS", str(tmp_path / "secrets.toml"))
+    with pytest.raises(ConfigError, match=r"secrets\.toml.*a file of secrets has tables such as"):
+        mask("x")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_secrets(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(

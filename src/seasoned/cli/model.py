@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, many, open_store, print_json
-from seasoned.errors import SeasonedError
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.report.text import clean
 
 app = typer.Typer(help="The local model's file: where it is, fetch it, check it.", no_args_is_help=True)
@@ -161,6 +161,13 @@ def _repair(address: str) -> list[dict[str, Any]]:
 
 
 def _runs(runs: Path) -> dict[str, Any]:
-    there = list(runs.glob("*/config.toml")) if runs.is_dir() else []
-    complete = sum((p.parent / "summary.json").is_file() for p in there)
-    return _line("runs", True, f"{len(there)} in {runs}, {complete} complete")
+    from seasoned.runner.outputs import SUMMARY, read_summary
+
+    there = [p.parent for p in sorted(runs.glob("*/config.toml"))] if runs.is_dir() else []
+    complete = [directory for directory in there if (directory / SUMMARY).is_file()]
+    for directory in complete:
+        try:
+            read_summary(directory)
+        except ConfigError as error:
+            return _line("runs", False, f"{error}; it is written anew by seasoned run --resume {directory}")
+    return _line("runs", True, f"{len(there)} in {runs}, {len(complete)} complete")

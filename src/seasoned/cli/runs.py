@@ -22,7 +22,10 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     found = []
     for directory in sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []:
         complete = (directory / SUMMARY).is_file()
-        summary = read_summary(directory) if complete else {}
+        try:
+            summary = read_summary(directory) if complete else {}
+        except ConfigError:
+            complete, summary = False, {"headline": f"its {SUMMARY} is damaged"}
         found.append(
             {
                 "run": directory.name,

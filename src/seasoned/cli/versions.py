@@ -28,11 +28,12 @@ def snapshot(
     store: StoreOption = STORE,
 ) -> None:
     """Give the present state of all lessons of a pool a name."""
+    from seasoned.memory.changes import checked_snapshot_name
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, scope)
-        made = opened.add_snapshot(pool, name, who="person", why=mask(why))
+        made = opened.add_snapshot(pool, checked_snapshot_name(name), who="person", why=mask(why))
         count = len(opened.lessons_at(pool, "now"))
     tell(f"{made.name} is the state of {pool} at {made.at}: {many(count, 'lesson')}")
 

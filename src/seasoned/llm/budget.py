@@ -7,6 +7,7 @@ or cost; the limit on calls is exact, but for the re-ask inside one call with a 
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from typing import Any, Literal
 from seasoned.errors import BudgetExceeded, ConfigError, ParseError
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply, Usage
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,13 @@ class Metered:
             self._in_flight -= 1
             self._usage += usage
             self._known_cost += usage.cost or 0.0
+            if self.cost_known and self._usage.cost is None and self.budget.cost is not None:
+                log.warning(
+                    "the price of %s is unknown, so the limit of $%s on the %s's cost does not hold: limit its tokens",
+                    self.name,
+                    self.budget.cost,
+                    self.scope,
+                )
             self.cost_known = self._usage.cost is not None
 
 

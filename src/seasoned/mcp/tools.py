@@ -201,7 +201,7 @@ def _bounded(name: str, text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _step(given: StepGiven) -> Step:
-    said = (given.thought, given.action, given.observation)
+    said = map(mask, (given.thought, given.action, given.observation))  # before it is cut: half a secret is no secret
     thought, action, seen = (text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…" for text in said)
     return Step(thought=thought, action=action, observation=seen, reward=given.reward)
 

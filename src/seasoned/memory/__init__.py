@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.memory.attempt import Attempt, close_open
-from seasoned.memory.changes import checked_category, checked_key, checked_kind, checked_text
+from seasoned.memory.changes import checked_category, checked_key, checked_kind, checked_snapshot_name, checked_text
 from seasoned.memory.forget import Forgotten, forget
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.judge import judge as judged
@@ -28,7 +28,7 @@ from seasoned.pool import Who
 from seasoned.protocols import LLM, Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
-from seasoned.trust import SECRETS, Secret, masker
+from seasoned.trust import Secret, mask, masker
 from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, Trajectory
 
 __all__ = ["Attempt", "Forgotten", "Learned", "Learning", "Memory"]
@@ -54,7 +54,7 @@ class Memory:
         judge: bool = False,
         success_at: float = 1.0,
         cap: int = 6000,
-        secrets: Sequence[Secret] = SECRETS,
+        secrets: Sequence[Secret] | None = None,
         **options: Any,
     ) -> None:
         """Open a memory; the model is opened when it is first needed.
@@ -69,7 +69,7 @@ class Memory:
             judge: let the model decide whether attempts succeeded that were finished without anybody knowing.
             success_at: rewards count as success from here on.
             cap: the most characters of guidance.
-            secrets: what is masked in all that is stored.
+            secrets: what is masked in all that is stored; None for what `seasoned.trust.mask` takes.
             options: of the method, such as `k=3`.
 
         Raises:
@@ -84,10 +84,11 @@ class Memory:
         self._model = LateModel(llm)
         # Without an embedder nothing is found by meaning; all heuristics within the cap are better than none.
         blind = {"retrieve": "all"} if embedder is None else {}
-        self.method = make_method(method, self._model, defaults={**_DEFAULTS, **blind}, **options)
+        defaults = {**_DEFAULTS, **blind, **({"judge": True} if judge else {})}
+        self.method = make_method(method, self._model, defaults=defaults, **options)
         self._name = type(self.method).__name__.lower()
         self._judge, self._success_at, self._cap = judge, success_at, cap
-        self._masking = masker(secrets)
+        self._masking = mask if secrets is None else masker(secrets)
         self._embedder = _embedder(embedder)
         self._learning: list[Learning] = []
         self._owned = not isinstance(store, Store)
@@ -107,8 +108,10 @@ class Memory:
         """Wait for learning in the background, store attempts that were never finished, close what was opened here."""
         for learning in self._learning:
             learning.join()  # what stopped it comes out of its wait()
-        close_open(self._keep)
-        self._model.close()
+        try:
+            close_open(self._keep)
+        finally:
+            self._model.close()
         if self._owned:
             self.store.close()
 
@@ -133,7 +136,8 @@ class Memory:
             return found.model_copy(update={"text": framed(found.text, self._cap)})
 
         guidance = self.recall(wanted)
-        return Attempt(wanted, guidance, self._keep, ask, agent=agent, trial=trial, success_at=self._success_at)
+        told: dict[str, Any] = {"trial": trial, "success_at": self._success_at, "cap": self._cap}
+        return Attempt(wanted, guidance, self._keep, ask, agent=agent, **told)
 
     def recall(self, task: str | Task, category: str = "") -> Guidance:
         """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
@@ -249,7 +253,8 @@ class Memory:
 
     def snapshot(self, name: str, *, why: str = "", who: Who = "person") -> Snapshot:
         """Name the present state of all lessons; see `Store.add_snapshot`."""
-        return self.store.add_snapshot(self.pool.scope, name, who=who, why=self._masking(why))
+        named = checked_snapshot_name(name, self._masking)
+        return self.store.add_snapshot(self.pool.scope, named, who=who, why=self._masking(why))
 
     def diff(self, before: str, after: str = NOW) -> Difference:
         """What led from one state to another: each the name of a snapshot, a time, or "now"."""
@@ -267,7 +272,9 @@ class Memory:
     def _task(self, task: str | Task, category: str) -> Task:
         if isinstance(task, Task):
             return task.model_copy(update={"id": self._masking(task.id), "text": self._masking(task.text)})
-        text = self._masking(str(task))
+        if not isinstance(task, str):
+            raise ConfigError(f"a task is a text or a seasoned.Task, and was {task!r:.80}")
+        text = self._masking(task)
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
         return Task(id=f"task-{digest}", text=text, category=category)
 
@@ -291,7 +298,8 @@ def _check(store: object, namespace: object, cap: object, success_at: object, se
         raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap!r}")
     if not isinstance(success_at, SupportsFloat) or not math.isfinite(float(success_at)):
         raise ConfigError(f"success_at is the reward that counts as success, a finite number, and was {success_at!r}")
-    if not isinstance(secrets, Sequence) or not all(isinstance(each, Secret) for each in secrets):
+    listed = isinstance(secrets, Sequence) and all(isinstance(each, Secret) for each in secrets)
+    if secrets is not None and not listed:
         raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
 
 

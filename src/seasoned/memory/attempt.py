@@ -43,9 +43,11 @@ class Attempt:
         agent: str = "",
         trial: int = 0,
         success_at: float = 1.0,
+        cap: int | None = None,
     ) -> None:
         self.id = new_id("tra")
         self.task, self.guidance = task, guidance
+        self._told, self._cap = [guidance.text] if guidance.text else [], cap
         self._ask = ask
         self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
         self._steps: list[Step] = []
@@ -90,7 +92,8 @@ class Attempt:
     def advise(self) -> Guidance:
         """Ask again on the way: guidance for what was done so far, where the method has any (`autoguide` has).
 
-        What is new counts as in force from here on, and is kept with the attempt.
+        What is new counts as in force from here on, and all of it is kept with the attempt. `guidance` then holds the
+        first guidance and the newest or, where both together are longer than the memory's cap, the newest.
 
         Raises:
             ContractError: when the attempt was finished.
@@ -99,10 +102,13 @@ class Attempt:
             self._still_open("a question")
             fresh = self._ask(self._trajectory(Outcome())) if self._ask else Guidance()
             was = self.guidance
+            if fresh.text and fresh.text not in self._told:
+                self._told.append(fresh.text)
+            both = "\n".join(dict.fromkeys(text for text in (*self._told[:1], fresh.text) if text))
             self.guidance = Guidance(
                 lessons=tuple({lesson.id: lesson for lesson in (*was.lessons, *fresh.lessons)}.values()),
                 demonstrations=tuple({t.id: t for t in (*was.demonstrations, *fresh.demonstrations)}.values()),
-                text=was.text if fresh.text in was.text else f"{was.text}\n{fresh.text}".strip(),
+                text=both if self._cap is None or len(both) <= self._cap else fresh.text,
             )
         return fresh
 
@@ -168,7 +174,7 @@ class Attempt:
             agent=self._agent,
             steps=tuple(self._steps or self._read),
             outcome=outcome,
-            guidance=self.guidance.text,
+            guidance="\n".join(self._told),
             lesson_ids=tuple(lesson.id for lesson in self.guidance.lessons),
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self._messages),
@@ -213,9 +219,19 @@ def _number(value: object) -> float | None:
 
 
 def close_open(keep: Keep | None = None) -> None:
-    """Store the attempts that were never finished: those of one memory, by its function, or all."""
+    """Store the attempts that were never finished: those of one memory, by its function, or all.
+
+    Raises:
+        StoreError: when one cannot be stored; the others were tried all the same.
+    """
+    first: Exception | None = None
     for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
-        attempt._unfinished("never finished")
+        try:
+            attempt._unfinished("never finished")
+        except Exception as error:
+            first = first or error
+    if first is not None:
+        raise first
 
 
 @atexit.register

@@ -14,7 +14,7 @@ from seasoned.errors import ConfigError
 from seasoned.memory.screened import MAX_LESSON
 from seasoned.retrieve.words import fold
 from seasoned.store.body import clean_text
-from seasoned.trust import flags, mask
+from seasoned.trust import Mask, flags, mask
 from seasoned.types import Lesson, LessonKind, LessonStatus
 
 Switch = Literal["disable", "enable", "release", "delete", "restore"]
@@ -169,6 +169,17 @@ def _words(lesson: Lesson) -> str:
 
 def _stored(text: str, limit: int = MAX_LESSON) -> str:
     return mask(clean_text(checked_text(text, limit)))
+
+
+def checked_snapshot_name(name: str, masking: Mask = mask) -> str:
+    """The name, where it holds no secret: it could not be masked, since a rollback asks for it by name.
+
+    Raises:
+        ConfigError: when it holds one.
+    """
+    if masking(name) != name:
+        raise ConfigError(f"the name of a snapshot seems to hold a secret ({masking(name)[:80]}): give another name")
+    return name
 
 
 def _category(category: str) -> str:

@@ -137,9 +137,9 @@ def screen_lesson(
 
     Why it is, stands in `data["flags"]`. A text of more characters than `longest` is cut.
     """
-    if longest is not None and len(lesson.text) > longest:
-        lesson = lesson.model_copy(update={"text": f"{lesson.text[: longest - 1]}…"})
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
+    if longest is not None and len(fields["text"]) > longest:
+        fields["text"] = f"{fields['text'][: longest - 1]}…"
     told = {name: value for name, value in fields["data"].items() if name != "flags"}
     found = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(told))))]
     if found:

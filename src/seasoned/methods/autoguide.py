@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.demonstrations import attempts_at, nearness
-from seasoned.methods.extraction import Call, plan_calls
+from seasoned.methods.extraction import Call, attempts_before, plan_calls
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
@@ -89,7 +89,8 @@ class AutoGuide:
             StoreError: when the pool is read-only; no model was called then.
         """
         pool.writable()
-        pairs = plan_calls(trajectories, chunk=1, seed=0, successes=False)
+        earlier = attempts_before(trajectories, pool) if self.same_task else ()
+        pairs = plan_calls(trajectories, earlier=earlier, chunk=1, seed=0, successes=False)
         if not pairs:
             log.warning("no task was both failed and solved, so there is nothing to learn guidelines from")
         # Deleted ones too: what a person removed is not written again.

@@ -13,7 +13,7 @@ from typing import Literal
 
 from seasoned.errors import ConfigError
 from seasoned.methods.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
-from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, plan_calls
+from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls
 from seasoned.methods.operations import ADDED, LONGEST, Applied, Item, apply, same_words
 from seasoned.pool import ExperiencePool, Who
 from seasoned.protocols import LLM
@@ -110,6 +110,7 @@ class ExpeL:
             return
         calls = plan_calls(
             trajectories,
+            earlier=attempts_before(trajectories, pool) if self.same_task else (),
             chunk=self.chunk,
             seed=self.seed,
             compare=self.compare,

@@ -14,6 +14,7 @@ from itertools import pairwise
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.methods.operations import MOST, Item, operations_schema
 from seasoned.methods.replies import Parsed, parse_operations, read_operations
+from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
@@ -129,6 +130,7 @@ class Extractor:
 def plan_calls(
     trajectories: Sequence[Trajectory],
     *,
+    earlier: Sequence[Trajectory] = (),
     chunk: int,
     seed: int,
     compare: bool = True,
@@ -143,6 +145,7 @@ def plan_calls(
     Args:
         trajectories: all attempts; those of one task in the order of their trials. What ended in an error or without
             judgement is neither a success nor a failure.
+        earlier: attempts that were learned from before, at the same tasks: they serve in comparisons with a new one.
         chunk: the paper's L.
         seed: of the shuffling.
         compare: whether there are comparisons.
@@ -150,7 +153,8 @@ def plan_calls(
         reflections: gives what was thought after the attempts with these ids, where it is to be shown.
     """
     tasks: dict[str, list[Trajectory]] = {}
-    for trajectory in trajectories:
+    fresh = {trajectory.id for trajectory in trajectories}
+    for trajectory in (*(t for t in earlier if t.id not in fresh), *trajectories):
         tasks.setdefault(trajectory.task_id, []).append(trajectory)
     won = {task: next((t for t in tried if t.outcome.success), None) for task, tried in tasks.items()}
 
@@ -163,11 +167,16 @@ def plan_calls(
         for task, success in (won.items() if compare else ())
         if success is not None
         for failure in tasks[task]
-        if failure.outcome.success is False
+        if failure.outcome.success is False and not fresh.isdisjoint((failure.id, success.id))
     ]
-    first = [success for success in won.values() if success is not None] if successes else []
+    first = [success for success in won.values() if success is not None and success.id in fresh] if successes else []
     random.Random(f"insights-{seed}").shuffle(first)
     return calls + [call(part) for part in near_equal(first, chunk)]
+
+
+def attempts_before(trajectories: Sequence[Trajectory], pool: ExperiencePool) -> list[Trajectory]:
+    """All attempts that the pool has at the tasks of these."""
+    return [t for task in dict.fromkeys(t.task_id for t in trajectories) for t in pool.trajectories(task_id=task)]
 
 
 def near_equal(items: Sequence[Trajectory], most: int) -> list[Sequence[Trajectory]]:

@@ -1,6 +1,6 @@
-"""The plain alternative to notes: show the most similar earlier cases with their right answers.
+"""The plain alternative to notes: show the most similar earlier cases with their right answers, or how they went.
 
-Always holds: nothing is written; a task is never shown its own attempt.
+Always holds: nothing is written; a task is never shown its own attempt, unless that is asked for.
 """
 
 from __future__ import annotations
@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from seasoned.methods.expnote import last_word
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import transcript
 from seasoned.types import Guidance, Task, Trajectory
+
+_ROOM = 800  # characters of a case's steps
+_ENDED = {True: "this went well", False: "this failed", None: "how it ended is not known"}
 
 
 @dataclass(frozen=True)
 class NearestCases:
-    """The k training cases whose texts are nearest to the task's, by the pool's embedder."""
+    """The k training cases whose texts are nearest to the task's, by the pool's embedder.
+
+    `same_task` lets attempts at the task itself be shown: for work that comes again, never in an evaluation.
+    """
 
     k: int = 3
+    same_task: bool = False
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Nothing: the recorded attempts themselves are what is shown."""
@@ -26,9 +34,17 @@ class NearestCases:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The nearest cases with what was said of their answers, nearest first."""
         del progress
-        near = [t for t, _ in pool.nearest_trajectories(task.text, self.k + 1) if t.task_id != task.id][: self.k]
+        found = [t for t, _ in pool.nearest_trajectories(task.text, self.k if self.same_task else self.k + 1)]
+        near = [t for t in found if self.same_task or t.task_id != task.id][: self.k]
         if not near:
             return Guidance()
-        cases = [{"text": f"{clean(t.task)} You answered {clean(t.outcome.answer)}. {last_word(t)}"} for t in near]
-        text = render_prompt("seasoned.methods", "expnote_case.j2", notes=cases)
+        text = render_prompt("seasoned.methods", "expnote_case.j2", notes=[{"text": _told(t)} for t in near])
         return Guidance(demonstrations=tuple(near), text=text)
+
+
+def _told(case: Trajectory) -> str:
+    """The case on one line: with what was said of its answer or, where it has none, its steps and how it ended."""
+    if case.outcome.answer:
+        return f"{clean(case.task)} You answered {clean(case.outcome.answer)}. {last_word(case)}"
+    steps = "; ".join(transcript(case, limit=_ROOM, task=False).splitlines())
+    return f"{clean(case.task)} {steps} ({_ENDED[case.outcome.success]})"

@@ -1,13 +1,14 @@
 """TeachMe as ExpNote's baseline (Dalvi et al., 2022): facts of a knowledge base, looked up for the question.
 
 The facts come from a CSV in ConceptNet's form: tab-separated URI, relation, start, end, JSON. Always holds: a line that
-is not of that form is counted, never guessed at; nothing is learned.
+is not of that form is passed over, never guessed at; nothing is learned.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from seasoned.errors import DataError
+from seasoned.files import refuse_pickle
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.words import fold, split_words
@@ -72,10 +74,12 @@ def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
     """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are passed over.
 
     Raises:
-        DataError: if the file cannot be read or holds no fact of the language.
+        DataError: if the file cannot be read, is a pickle, or holds no fact of the language.
     """
     facts: dict[str, list[tuple[float, str]]] = defaultdict(list)
     try:
+        with Path(path).open("rb") as raw:  # a whole knowledge base does not fit into memory, so it is read as it comes
+            refuse_pickle(Path(path), raw.read(1024))
         with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
             for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
                 fact = _fact(row, language)
@@ -96,13 +100,14 @@ def _fact(row: list[str], language: str) -> tuple[str, float, str] | None:
         return None
     relation = row[1].rsplit("/", 1)[-1]
     start, end = _term(row[2], language), _term(row[3], language)
-    if not start or not end or relation not in _SAYS:
+    if not start or not end or not relation:
         return None
+    says = _SAYS.get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
     try:
         weight = float(json.loads(row[4])["weight"]) if len(row) > 4 else 1.0
     except (ValueError, KeyError, TypeError):
         weight = 1.0
-    return fold(start), weight, f"{start} {_SAYS[relation]} {end}"
+    return fold(start), weight, f"{start} {says} {end}"
 
 
 def _term(uri: str, language: str) -> str:

@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError
 from seasoned.methods.erl import ERL
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
-from seasoned.methods.teachme import TeachMe
+from seasoned.methods.teachme import TeachMe, read_facts
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.acting import ACTING, actor
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
@@ -112,6 +112,7 @@ def _teachme(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
             "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "
             "(tab-separated URI, relation, start, end, JSON)"
         )
+    read_facts(recipe.method.facts, "en")  # a file that is none is told of before any model is called
     return TeachMe(facts=recipe.method.facts, k=settings_k(recipe, benchmark))
 
 

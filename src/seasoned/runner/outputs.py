@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from seasoned import __version__
 from seasoned.errors import ConfigError
 from seasoned.report.episodes import choose_episodes
@@ -115,8 +117,8 @@ def read_summary(directory: Path) -> dict[str, Any]:
         summary = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
-    if not isinstance(summary, dict):
-        raise ConfigError(f"{file} does not hold a summary: expected a JSON object")
+    if not isinstance(summary, dict) or not {"headline", "conditions", "run"} <= set(summary):
+        raise ConfigError(f"{file} does not hold a summary: expected a JSON object with a headline and conditions")
     return summary
 
 
@@ -128,9 +130,17 @@ def read_rows(directory: Path) -> list[Row]:
     """
     file = directory / "results.jsonl"
     try:
-        return [Row.model_validate_json(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
+    return [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _row(file: Path, number: int, line: str) -> Row:
+    try:
+        return Row.model_validate_json(line)
+    except ValidationError:
+        raise ConfigError(f"{file}, line {number}, is no row of results: was the file changed?") from None
 
 
 def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:

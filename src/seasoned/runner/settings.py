@@ -169,7 +169,7 @@ class MethodSettings(Section):
 class Limits(Section):
     """Limits on tokens, US dollars, model calls and seconds; None is no limit."""
 
-    tokens: int | None = None
-    cost: float | None = None
-    calls: int | None = None
-    seconds: float | None = None
+    tokens: int | None = Field(default=None, ge=0)
+    cost: float | None = Field(default=None, ge=0)
+    calls: int | None = Field(default=None, ge=0)
+    seconds: float | None = Field(default=None, ge=0)

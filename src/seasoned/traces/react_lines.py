@@ -27,7 +27,7 @@ _KINDS = {
     "your score (min 0.0, max 1.0)": "score",
 }  # fmt: skip
 _TRIAL = re.compile(
-    r"[\W_]{0,80}(?:begin )?trial[ \t]{0,2}[:#]?[ \t]{0,2}(?P<number>\d{1,6})[\W_]{0,80}$", re.IGNORECASE
+    r"[\W_]{0,80}(?:(?:begin|start) )?trial[ \t]{0,2}[:#]?[ \t]{0,2}(?P<number>\d{1,6})[\W_]{0,80}$", re.IGNORECASE
 )
 _SECTION = re.compile(r"[\W_]{0,80}begin (?P<which>\w{1,20}) agents[\W_]{0,80}$", re.IGNORECASE)
 _ENVIRONMENT = re.compile(
@@ -35,7 +35,7 @@ _ENVIRONMENT = re.compile(
     r"(?P<rest>success|ok|fail|failure|skipped)?[ \t.]{0,4}$",
     re.IGNORECASE,
 )
-_RULER = re.compile(r"[#=*_~-]{5,}[ \t]*$")
+_RULER = re.compile(r"[#=*_~-]{5,}[ \t]*$|[\W_]{0,80}end trial[ \t]{0,2}[:#]?[ \t]{0,2}\d{1,6}[\W_]{0,80}$", re.I)
 _STATISTIC = re.compile(
     r"(?:(?:ADDITIONAL )?SUCCESS|FAIL|TOTAL|ACCURACY|Accuracy|Trial summary|Correct|Incorrect|Halted)[ \t]{0,2}:"
     r"[ \t]{0,4}(?:-?\d|Correct: ?\d)"

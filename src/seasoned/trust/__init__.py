@@ -13,9 +13,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from seasoned.trust.masking import SECRETS, Mask, Secret, mask, mask_value, masker
+from seasoned.trust.masking import SECRETS, Mask, Secret, mask, mask_value, masker, read_secrets
 
-__all__ = ["SECRETS", "Mask", "Secret", "enclosed", "flags", "mask", "mask_value", "masker", "visible"]
+__all__ = ["SECRETS", "Mask", "Secret", "enclosed", "flags", "mask", "mask_value", "masker", "read_secrets", "visible"]
 
 _NEAR = 80  # characters between the first and the last word of "ignore .. previous .. instructions"
 _BLOB = 64  # base64 digits in a row that are looked into

@@ -5,9 +5,13 @@ Always holds: no text raises; the time taken grows linearly with the length; mas
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError
@@ -36,10 +40,24 @@ _KEYS = (
     r"(?:sk|rk|pk)-[A-Za-z0-9_-]{16,}|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{20,}"
     r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}"
     r"|ya29\.[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
-    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|dop_v1_[a-f0-9]{32,}|gsk_[A-Za-z0-9]{20,}|AGE-SECRET-KEY-[A-Z0-9]{20,}"
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|dop_v1_[a-f0-9]{32,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|AGE-SECRET-KEY-[A-Z0-9]{20,}"
 )
 _KEY_HINTS: tuple[str, ...] = ("sk-", "rk-", "pk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_")
-_KEY_HINTS += ("github_pat_", "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "sg.", "dop_v1_", "gsk_", "secret-key")
+_KEY_HINTS += (
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "aiza",
+    "ya29.",
+    "npm_",
+    "pypi-",
+    "sg.",
+    "dop_v1_",
+    "gsk_",
+    "xai-",
+    "r8_",
+)
+_KEY_HINTS += ("secret-key",)
 # To its end; of one that was cut off, what looks like it. No block reaches over the beginning of another.
 _BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN ).)*?-----END [A-Z0-9 ]{0,60}-----"
@@ -71,7 +89,17 @@ SECRETS: tuple[Secret, ...] = (
     Secret("token", r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}", ("eyj",)),
     Secret("key", rf"(?<![A-Za-z0-9])(?-i:{_KEYS})", _KEY_HINTS),
     Secret("key", _AWS, ("akia", "asia", "abia", "acca")),
-    Secret("token", r"\bbearer[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{12,})", ("bearer",)),
+    Secret(
+        "token",
+        r"\b(?:bearer|authorization\W{1,6}token)[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{12,})",
+        ("bearer", "authorization"),
+    ),
+    Secret("secret", r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/_-]{20,})", ("hooks.slack.com",)),
+    Secret(
+        "password",
+        rf"(?<![\w-])(?:-u|--user)[ \t]{{1,4}}(?:{_QUOTE})?[^\s:\"'\[]{{1,64}}:(?P<secret>[^\s\"'\[]{{4,}})",
+        ("-u ", "--user"),
+    ),
     Secret("password", r"\bauthorization\W{1,6}basic[ \t]{1,8}(?P<secret>[A-Za-z0-9+/=]{8,})", ("basic",)),
     Secret(
         "secret",
@@ -87,6 +115,12 @@ SECRETS: tuple[Secret, ...] = (
         "secret",
         rf"(?P<quote>{_QUOTE})[A-Za-z0-9_-]{{0,40}}token(?P=quote)[ \t]{{0,4}}(?:=>|:)[ \t]{{0,4}}(?P=quote)"
         rf"(?=[^\s\"']{{0,64}}\d)(?P<secret>[^\s\"'\\]{{8,}})",
+        ("token",),
+    ),
+    Secret(
+        "secret",
+        rf"(?<![A-Za-z0-9]){_BEFORE}token[ \t]{{0,4}}[=:][ \t]{{0,4}}"
+        r"(?=[^\s\"',;]{0,64}\d)(?=[^\s\"',;]{0,64}[a-z])(?P<secret>[^\s\"',;<>&\[\]{}()\\]{8,})",
         ("token",),
     ),
     Secret(
@@ -148,8 +182,42 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
     return mask_all
 
 
-mask: Mask = masker()
-"""Masks `SECRETS` in a text."""
+def mask(text: str) -> str:
+    """The text with `SECRETS` masked, and what the file named by the variable SEASONED_SECRETS adds to them.
+
+    Raises:
+        ConfigError: that file cannot be read, or is not of the form that `read_secrets` takes.
+    """
+    return _everywhere(os.environ.get("SEASONED_SECRETS", ""))(text)
+
+
+@cache
+def _everywhere(path: str) -> Mask:
+    return masker((*SECRETS, *read_secrets(path))) if path else masker()
+
+
+def read_secrets(path: str | Path) -> tuple[Secret, ...]:
+    """Kinds of secrets of one's own, from a TOML file of tables `[[secret]]` with a name and a pattern.
+
+    Raises:
+        ConfigError: it cannot be read, or has another form.
+    """
+    form = 'a file of secrets has tables such as [[secret]] name = "order" pattern = "ORD-[0-9]{8}"'
+    try:
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"the file of secrets {path} cannot be read ({error}); {form}") from None
+    rows = found.get("secret")
+    if not isinstance(rows, list) or list(found) != ["secret"]:
+        raise ConfigError(f"{path}: {form}")
+    for row in rows:
+        if not isinstance(row, dict) or sorted(row) != ["name", "pattern"] or not all(map(_is_text, row.values())):
+            raise ConfigError(f"{path}: {form}, and one was {row!r:.200}")
+    return tuple(Secret(row["name"], row["pattern"]) for row in rows)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
 
 
 def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:

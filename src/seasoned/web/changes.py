@@ -134,7 +134,7 @@ def _edited(lesson: Lesson, given: Mapping[str, str]) -> Lesson:
 
 
 def _why(given: Mapping[str, str], otherwise: str) -> str:
-    return mask(" ".join(given.get("why", "").split())[:500]) or otherwise
+    return mask(" ".join(given.get("why", "").split()))[:500] or otherwise
 
 
 def _version(given: Mapping[str, str]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
+from seasoned.memory.changes import checked_snapshot_name
 from seasoned.store import pages
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import mask
@@ -41,8 +42,8 @@ def add_snapshot(request: Request) -> Response:
     scope = given.get("scope", "")
     if scope not in store.scopes():
         raise ConfigError(f"there is no pool {scope[:80]!r} in this store; choose one of the list")
-    why = mask(" ".join(given.get("why", "").split())[:500])
-    store.add_snapshot(scope, given.get("name", ""), who="person", why=why)
+    why = mask(" ".join(given.get("why", "").split()))[:500]
+    store.add_snapshot(scope, checked_snapshot_name(given.get("name", "")), who="person", why=why)
     return RedirectResponse(link("/snapshots", scope=scope, done="snapshot"), 303)
 
 
