@@ -90,6 +90,7 @@ class Example(_Frozen):
     """One worked case for a prompt, in our own words.
 
     `choices` are the answers offered, if any. With `wrong`, that is answered first and the right answer is told.
+    `reasoning` leads to the right answer without any note; it is given where the thought does not.
     `recalled` are the notes shown with the case, `notes` the (key, value) pairs that are noted after it.
     """
 
@@ -98,6 +99,7 @@ class Example(_Frozen):
     answer: str
     choices: tuple[str, ...] = ()
     wrong: str = ""
+    reasoning: str = ""
     recalled: tuple[tuple[str, str], ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
 

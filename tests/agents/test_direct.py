@@ -1,8 +1,11 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.agents.direct import Direct, split_reasoning
+from seasoned.benchmarks.base import prompts
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance
 
@@ -23,6 +26,18 @@ def test_chain_of_thought_keeps_its_reasoning(lets):
     made = Direct(model, lets.instruction, lets.examples, "cot").run(task, lets.make_env(False), Guidance())
     assert made.outcome.success is True
     assert made.steps[0].thought == "First one letter, then another."
+
+
+@pytest.mark.parametrize("name", ["lets", "clutrr", "mets"])
+def test_worked_reasoning_leads_to_the_right_answer_without_notes(name):
+    words = prompts(name)
+    agent = Direct(ScriptedModel([]), words.instruction, words.examples, "cot")
+    worked = [m["content"] for m in agent.preamble() if m["role"] == "assistant"]
+    assert len(worked) == len(words.examples)
+    for text, example in zip(worked, words.examples, strict=True):
+        assert text.endswith(f"\nAnswer: {example.answer}")
+        assert not re.search(r"\bnotes?\b", text)
+        assert not example.wrong or example.reasoning
 
 
 @pytest.mark.parametrize(

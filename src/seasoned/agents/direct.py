@@ -54,9 +54,9 @@ class Direct:
         system = render_prompt("seasoned.agents", "direct.j2", instruction=self.instruction, style=self.style)
         messages: list[Message] = [{"role": "system", "content": system}]
         for example in self.examples if self.style != "zero-shot" else ():
-            answer = f"{example.thought}\nAnswer: {example.answer}" if self.style == "cot" else example.answer
+            thought = f"{example.reasoning or example.thought}\nAnswer: " if self.style == "cot" else ""
             messages.append({"role": "user", "content": offered(example.question, example.choices)})
-            messages.append({"role": "assistant", "content": answer})
+            messages.append({"role": "assistant", "content": f"{thought}{example.answer}"})
         return messages
 
     def _answer(self, recorder: Recorder, info: dict[str, Any]) -> tuple[str, str]:
