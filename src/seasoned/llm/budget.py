@@ -128,7 +128,8 @@ class Metered:
                 if limit is not None and amount >= limit:
                     raise BudgetExceeded(
                         f"the {self.scope}'s budget allows {_amount(name, limit)}, of which {_amount(name, amount)} "
-                        f"are used: raise `{name}` in the budget of the {self.scope} to go on",
+                        f"are used: raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
+                        f"-c {self.scope}_limits.{name}=..)",
                         self.scope,
                     )
             self._in_flight += 1
@@ -151,4 +152,4 @@ class Metered:
 def _amount(name: str, value: float) -> str:
     if name == "cost":
         return f"${value:.4f}"
-    return f"{value:,.1f} seconds" if name == "seconds" else f"{value:,} {name}"
+    return f"{value:,.2f} seconds" if name == "seconds" else f"{value:,} {name}"
