@@ -57,7 +57,7 @@ class TestOwnChecks:
             (folder / "seasonedtest").mkdir(exist_ok=True)
             text = (
                 "from seasoned.benchmarks.checks import Check\n"
-                f"def check(options): return Check({good}, {total}, {tuple(problems)!r} or tuple(options.values()))\n"
+                f"def check(options): return Check({good}, {total}, {tuple(problems)!r} or tuple(map(str, options.values())))\n"
             )
             (folder / "seasonedtest" / "own.py").write_text(text, encoding="utf-8")
             monkeypatch.syspath_prepend(folder)
@@ -80,6 +80,10 @@ class TestOwnChecks:
         done = cli("bench", "check", found(1, 2, ["x"]), "--json")
         assert done.code == 1
         assert done.json == {"benchmark": "seasonedtest.own", "good": 1, "total": 2, "problems": ["x"]}
+
+    def test_options_may_be_named_as_in_a_recipe(self, cli, found):
+        words = ("-c", "benchmark.data=DIR", "--upstream-colors")
+        assert cli("bench", "check", found(0, 0), *words).out.splitlines() == ["DIR", "True", f"0/0 {SOLVED}"]
 
     def test_data_is_an_option(self, cli, found):
         name = found(0, 0)

@@ -70,6 +70,16 @@ def test_foreign_text_is_shown_as_it_is_and_commands_no_terminal(cli):
         assert not {"\x1b", "\x9b", "\u202e"} & set(done.out + done.err)
 
 
+def test_insights_are_listed_with_their_votes_and_where_they_came_from(cli, ids):
+    more = Lesson(kind="insight", text="Look twice.", importance=3, sources=("tra-1", "tra-2", "tra-3", "tra-4"))
+    with Store("seasoned.db") as store:
+        store.add_lessons("default", [more], who="model", why="learned")
+    shown = cli("lessons", "list", "--kind", "insight").out
+    assert "votes" in shown
+    assert "tra-1 tra-2 +2" in " ".join(shown.split())
+    assert "noted" in cli("lessons", "list").out
+
+
 def test_search(cli, ids):
     assert [x["id"] for x in cli("lessons", "search", "ANGST", "--json").json] == [ids[1]]
     assert [x["id"] for x in cli("lessons", "search", "🙂", "--json").json] == [ids[1]]

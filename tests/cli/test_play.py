@@ -35,6 +35,13 @@ def test_an_empty_line_ends_it(cli, typed):
     assert "You stopped after 0 steps." in cli("play", "emoji").out
 
 
+def test_a_thought_is_no_step_and_free_words_are_told(cli, typed):
+    typed("?", *["think[hm]"] * 20, "search[lamp]", "")
+    done = cli("play", "webshop")
+    assert "search[words]" in done.out
+    assert "You stopped after 1 step." in done.out
+
+
 def test_a_task_that_is_not_there_is_one_sentence(cli, typed):
     done = cli("play", "emoji", "--task", "none-such")
     assert done.code == 1

@@ -40,6 +40,24 @@ def test_what_a_person_changes_in_between_is_what_is_recalled(cli, model, folder
     assert "changed by hand" in told
 
 
+def test_what_a_person_adds_before_learning_stays(cli, model):
+    run = Path(cli("gather", "small.toml", "-q", "--json").json["path"]).name
+    words = ("lessons", "add", "by hand", "--kind", "note", "--key", "own", "--scope", f"{run}/s0f0/expnote")
+    assert cli(*words).code == 0
+    cli("learn", "last", "-q")
+    assert "by hand" in [lesson["text"] for lesson in cli("lessons", "list", "--json").json]
+    cli("run", "--resume", "last", "--redo", "training", "-q")
+    assert "by hand" in [lesson["text"] for lesson in cli("lessons", "list", "--json").json]
+
+
+def test_what_was_changed_after_the_judgement_is_told(cli, model):
+    cli("run", "small.toml", "-q")
+    assert cli("evaluate", "last", "-q").err == ""
+    [first, *_] = cli("lessons", "list", "--json").json
+    cli("lessons", "edit", first["id"], "--text", "changed by hand", "--why", "a test")
+    assert "1 lesson of this run changed after its tasks were judged" in cli("evaluate", "last", "-q").err
+
+
 def test_a_person_is_told_what_comes_next(cli, model):
     done = cli("gather", "small.toml", "-q")
     assert "Go on with: seasoned learn" in done.out

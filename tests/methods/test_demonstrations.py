@@ -92,6 +92,14 @@ def test_the_task_itself_is_never_shown(pool):
     assert set(chosen(pool, TASK, k=5, same_task=True)) == {"by-id", "by-words", "lamp"}
 
 
+def test_an_agent_without_thoughts_is_compared_by_its_actions(pool):
+    fill(
+        pool, attempt("wash", "Other.", ("", "wash the mug", "ok")), attempt("mug", TASK.text, ("", "open a box", "ok"))
+    )
+    progress = Trajectory(task_id="new", task=TASK.text, steps=(Step(action="wash the mug", observation="ok"),))
+    assert chosen(pool, TASK, progress, k=1, by="thought") == ["wash"]
+
+
 def test_of_a_task_the_shortest_success_is_shown(pool):
     long = attempt("long", MUG.task, ("", "look", "x" * 90), ("", "go", "ok"), task_id="t")
     short = attempt("short", MUG.task, ("", "go", "ok"), task_id="t")

@@ -32,6 +32,13 @@ def test_limit_takes_the_first_of_each_block(recipe):
     assert some.blocks[0].test == whole.blocks[0].test[:2]
 
 
+def test_under_a_limit_a_pool_may_have_fewer_than_the_recipe_names(recipe):
+    few = make_plan(recipe(train=10_000, test=10_000, limit=3))
+    assert (len(few.blocks[0].train), len(few.blocks[0].test)) == (3, 3)
+    with pytest.raises(SeasonedError, match="10000 training tasks were asked for"):
+        make_plan(recipe(train=10_000, test=10_000))
+
+
 def test_points_and_labels_of_a_curve(recipe):
     plan = make_plan(recipe(train=6, curve=[4, 2, 2, 6, 99], conditions=["disabled", "expnote", "nearest"]))
     disabled, expnote, nearest = plan.conditions

@@ -53,7 +53,7 @@ def games(tmp_path_factory):
 @pytest.mark.parametrize("name", [name for name in RECIPES if "alfworld" in name])
 def test_a_recipe_of_alfworld_runs(name, go, games):
     fewer = ["repeats=2"] if load_recipe(ROOT / "experiments" / f"{name}.toml").repeats > 1 else []
-    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *games, "train=1", "test=1", *fewer])
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *games, *fewer])
     check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
 
 

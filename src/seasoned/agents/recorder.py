@@ -1,16 +1,24 @@
 """How an attempt is kept while it is being made, whatever agent makes it.
 
 Always holds: what was said and done before a limit, an error or an interruption is in the trajectory; a failure of the
-server is recorded as the reason `error` with unknown success, never as a failure of the task.
+server or of the environment is recorded as the reason `error` with unknown success, never as a failure of the task.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError, ParseError
+from seasoned.errors import (
+    BudgetExceeded,
+    ContextLengthError,
+    DataError,
+    InfrastructureError,
+    ParseError,
+    SeasonedError,
+)
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean
 from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajectory, Usage
@@ -79,7 +87,8 @@ class Recorder:
 
     def act(self, action: str, thought: str = "") -> str:
         """Do one action in the environment and keep the step; returns the observation."""
-        observation, reward, terminated, truncated, info = self.env.step(action)
+        with _blamed(self.task):
+            observation, reward, terminated, truncated, info = self.env.step(action)
         self.info.update(info)
         self.over = terminated or truncated
         self.info["truncated"] = truncated
@@ -155,7 +164,8 @@ def attempt(
     """
     recorder = Recorder(agent, task, env, guidance, advise)
     try:
-        observation, info = env.reset(task)
+        with _blamed(task):
+            observation, info = env.reset(task)
         outcome = body(recorder, observation, info) or recorder.outcome()
     except BudgetExceeded as error:
         if error.scope == "run":
@@ -166,3 +176,17 @@ def attempt(
     except InfrastructureError as error:
         outcome = Outcome(reason="error", detail=str(error))
     return recorder.trajectory(outcome)
+
+
+@contextmanager
+def _blamed(task: Task) -> Iterator[None]:
+    """Make what an environment raises of its own an infrastructure error: it ends the attempt, not the run."""
+    try:
+        yield
+    except SeasonedError as error:
+        if not isinstance(error, DataError):
+            raise
+        raise InfrastructureError(f"the environment failed at the task {task.id}: {error}") from error
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise InfrastructureError(f"the environment failed at the task {task.id}: {said}") from error

@@ -39,6 +39,9 @@ def check(
         list[str] | None,
         typer.Option("-c", "--set", metavar="KEY=VALUE", help="An option of the benchmark: -c data=FILE. Repeatable."),
     ] = None,
+    upstream_colors: Annotated[
+        bool, typer.Option("--upstream-colors", help="WebShop: compare colours as the released code does, unrepaired.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="The seed the tasks are drawn by.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -48,6 +51,8 @@ def check(
     options = _options(setting or [])
     if data:
         options["data"] = data
+    if upstream_colors:
+        options["upstream_colors"] = True
     checks = own_check(name)
     if checks is None:
         _check_answers(name, options, seed, as_json)
@@ -115,9 +120,9 @@ def _options(settings: list[str]) -> dict[str, Any]:
         if not sign:
             raise ConfigError(f"expected an option as key=value, but got {one!r}")
         try:
-            options[key] = tomllib.loads(f"value = {text}")["value"]
+            options[key.removeprefix("benchmark.")] = tomllib.loads(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
-            options[key] = text
+            options[key.removeprefix("benchmark.")] = text
     return options
 
 

@@ -239,14 +239,25 @@ def _print(store: Store, found: list[Lesson], limit: int, as_json: bool) -> None
 
     pools = {lesson_id: one_line(scope, 60) for lesson_id, scope in scopes.items()}
     several = len(set(pools.values())) > 1
-    names = ("kind", "key", "lesson", "noted", "status", *(["pool"] if several else []))
+    insights = all(lesson.kind == "insight" for lesson in shown)
+    told = ("votes", "from") if insights else ("noted",)
+    names = ("kind", "key", "lesson", *told, "status", *(["pool"] if several else []))
     folded = (Column(name, overflow="fold") for name in names)
     table = Table(Column("id", no_wrap=True), *folded, box=None, pad_edge=False)
     for lesson in shown:
         cells = [one_line(lesson.id, 40), lesson.kind, one_line(lesson.key, 60), one_line(lesson.text, 100)]
-        cells += [f"{lesson.importance:g}", lesson.status + (" pinned" if lesson.pinned else "")]
+        cells += [f"{lesson.importance:g}", *([_from(lesson)] if insights else [])]
+        cells += [lesson.status + (" pinned" if lesson.pinned else "")]
         table.add_row(*map(Text, [*cells, *([pools[lesson.id]] if several else [])]))
     Console().print(table if shown else "no lessons")
+
+
+def _from(lesson: Lesson) -> str:
+    """The first attempts it came from, and how many more."""
+    from seasoned.report.text import one_line
+
+    more = f" +{len(lesson.sources) - 2}" if len(lesson.sources) > 2 else ""
+    return " ".join(one_line(source, 40) for source in lesson.sources[:2]) + more
 
 
 app.command("add")(changes.add)

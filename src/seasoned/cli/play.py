@@ -5,6 +5,7 @@ Always holds: what a person types and what an environment or an agent says is sh
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Store
     from seasoned.types import Trajectory
 
+_THOUGHT = re.compile(r"\s*think\s*[\[:]", re.IGNORECASE)
 _ENDED = {True: "solved", False: "not solved", None: "unknown"}
 
 
@@ -51,22 +53,25 @@ def play(
         observation, info = env.reset(found)
         tell(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
         steps = 0
-        while steps < loaded.max_turns:
+        while True:
             action = _read()
             if not action:
                 typer.echo(f"You stopped after {many(steps, 'step')}.")
                 return
             if action == "?":
-                tell("\n".join(info.get("choices", [])) or "It is not said what can be done here.")
+                free = [f"{info['free']}[words]"] if info.get("free") else []
+                tell("\n".join([*free, *info.get("choices", [])]) or "It is not said what can be done here.")
                 continue
             observation, reward, terminated, truncated, info = env.step(action)
-            steps += 1
+            steps += not _THOUGHT.match(action)
             tell(observation)
             if terminated or truncated:
                 how = "You made it" if info.get("success") else "It is over"
                 typer.echo(f"{how} after {many(steps, 'step')}, reward {info.get('reward', reward):g}.")
                 return
-        typer.echo(f"The {loaded.max_turns} steps of {benchmark} are used up.")
+            if steps >= loaded.max_turns:
+                typer.echo(f"The {loaded.max_turns} steps of {benchmark} are used up.")
+                return
 
 
 def attempts(

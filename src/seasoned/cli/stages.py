@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasoned.cli.run import RecipeArgument, SettingOption, chosen_recipe, execute
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, many, open_store
 
 if TYPE_CHECKING:
     from seasoned.runner.experiment import Stage
@@ -53,8 +53,38 @@ def evaluate(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge a run's conditions on its test tasks, with the lessons as they are now, and report."""
+    """Judge a run's conditions on its test tasks, with the lessons as they are now, and report.
+
+    What was judged before is not judged again; where a person has changed lessons since, that is said.
+    """
+    directory = find_run(run, runs)
+    changed = _changed_since_judged(directory, store)
     _go_on(run, "evaluate", quiet, store, runs, as_json)
+    if changed:
+        typer.echo(
+            f"{many(changed, 'lesson')} of this run changed after its tasks were judged; to judge a condition with the "
+            f"lessons as they are now: seasoned run --resume {directory} --redo CONDITION",
+            err=True,
+        )
+
+
+def _changed_since_judged(directory: Path, store: str) -> int:
+    """How many lessons a person wrote, changed or removed after the newest attempt of a run that was judged."""
+    from seasoned.runner.outputs import SUMMARY
+    from seasoned.store.pages import attempt_page
+
+    if not (directory / SUMMARY).is_file():
+        return 0
+    with open_store(store, must_exist=True) as opened:
+        newest = attempt_page(opened, run_id=directory.name, limit=1)
+        scopes = [scope for scope in opened.scopes() if scope.startswith(f"{directory.name}/")]
+        since = [
+            lesson.id
+            for scope in scopes
+            for lesson in opened.lessons(scope, status=None)
+            if newest and lesson.updated > newest[0].created
+        ]
+        return sum(opened.history(lesson_id)[-1].who == "person" for lesson_id in since)
 
 
 def _go_on(run: str, until: Stage, quiet: bool, store: str, runs: Path, as_json: bool) -> None:

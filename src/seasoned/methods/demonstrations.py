@@ -115,7 +115,10 @@ class Demonstrations:
         elif aspect == "rotation" and last is not None:
             aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
         if aspect == "thought":
-            return _or_task(aspect, _last_thought(progress), task)
+            thought = _last_thought(progress)
+            if not thought and last is not None:  # an agent that is held to commands has no thoughts: its last action
+                return _or_task("action", last.action, task)
+            return _or_task(aspect, thought, task)
         if aspect == "action":
             return _or_task(aspect, "" if last is None else last.action, task)
         if aspect == "step":

@@ -204,4 +204,14 @@ ACTING = (
         acts=True,
         retries="reflexion",
     ),
+    Condition(
+        "expel-retrieve-reflexion",
+        "own successes alone, and it tries again",
+        actor,
+        _expel("retrieve"),
+        True,
+        pool="expel",
+        acts=True,
+        retries="reflexion",
+    ),
 )

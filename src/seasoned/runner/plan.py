@@ -5,7 +5,7 @@ Always holds: a plan is made from the recipe alone and runs nothing; training an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -140,8 +140,8 @@ def make_plan(recipe: Recipe) -> Plan:
     blocks: list[Block] = []
     for seed in recipe.seeds:
         benchmark = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=seed)
-        train = take(benchmark.train, recipe.train, "training")
-        test = take(benchmark.test, recipe.test, "test")
+        train = _first(benchmark.train, recipe.train, limit, "training")
+        test = _first(benchmark.test, recipe.test, limit, "test")
         if recipe.folds >= 2:
             parts = stratified_folds([*train, *test], recipe.folds, seed)
             for number, part in enumerate(parts):
@@ -151,3 +151,8 @@ def make_plan(recipe: Recipe) -> Plan:
             blocks.append(Block(seed, 0, benchmark, train[:limit], test[:limit]))
     chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))
+
+
+def _first(tasks: Sequence[Task], n: int, limit: int | None, what: str) -> tuple[Task, ...]:
+    """The first n; under a limit, which asks for a part anyway, a pool may have fewer than the recipe names."""
+    return take(tasks, n if limit is None else min(n, len(tasks)), what)

@@ -16,7 +16,7 @@ from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.recipe import Recipe
 from seasoned.runner.rundir import check_resumable
 from seasoned.store.sql import Store
-from seasoned.types import Reply, Trajectory
+from seasoned.types import Lesson, Reply, Trajectory
 
 
 def check_resume(directory: Path, recipe: Recipe, store: Store) -> None:
@@ -75,8 +75,14 @@ def unlearned(store: Store, scope: str) -> bool:
     if is_learned(store, scope):
         return False
     for lesson in store.lessons(scope):
-        store.remove_lesson(lesson.id, who="rule", why="learning was interrupted and begins anew", purge=True)
+        if not _by_person(store, lesson):
+            store.remove_lesson(lesson.id, who="rule", why="learning was interrupted and begins anew", purge=True)
     return True
+
+
+def _by_person(store: Store, lesson: Lesson) -> bool:
+    """Whether a person wrote a lesson, or changed it last: that is never taken away in silence."""
+    return store.history(lesson.id)[-1].who == "person"
 
 
 def is_learned(store: Store, scope: str) -> bool:
@@ -133,6 +139,7 @@ def _unlearn(store: Store, plan: Plan, run_id: str, block: Block) -> None:
         for trained_on in plan.points(condition, block) if condition.learns and condition.own_pool else ():
             scope = f"{run_id}/{plan.pool(condition, block, trained_on)}"
             for lesson in store.lessons(scope):
-                store.remove_lesson(lesson.id, who="rule", why="the training is made again", purge=True)
+                if not _by_person(store, lesson):
+                    store.remove_lesson(lesson.id, who="rule", why="the training is made again", purge=True)
             store.journal_drop(f"{scope}/learned")
             store.journal_drop(f"{scope}/learn")
