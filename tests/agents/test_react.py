@@ -67,6 +67,14 @@ def test_the_worked_example_comes_first_and_the_task_last():
     assert "Stairs!" not in "".join(said)
 
 
+@pytest.mark.parametrize("reply", ["Thought: the last.\nAction: open 3", "```\nopen 3\n```", "### Action\nopen 3"])
+def test_an_act_that_comes_after_a_line_break_is_read(reply):
+    model, act = agent([reply], style="act")
+    made = act.run(TASK, Corridor(), Guidance())
+    assert [step.action for step in made.steps] == ["open 3"]
+    assert "\nObservation" in model.requests[0]["stop"]
+
+
 def test_demonstrations_take_the_place_of_worked_examples():
     model, act = agent(["open 3"], style="act")
     own = WORKED.model_copy(update={"id": "tra-1", "task": "Find the cellar."})

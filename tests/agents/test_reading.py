@@ -26,9 +26,48 @@ from seasoned.retrieve.render import clean
         ("```\nAction: look\n```", "", "look"),
         ("1. go to desk 1\n2. take pen 1 from desk 1", "", "go to desk 1"),
         ("Thought: only thinking", "only thinking", ""),
+        ("go to desk 1\nThought: next I look.", "", "go to desk 1"),
+        ("I look.\nThought: on the bed.", "I look. on the bed.", ""),
         ("Action:", "", ""),
         ("", "", ""),
         ("Observation: you win", "", ""),
+        # thought and action on one line
+        ("Thought: I should look. Action: go to desk 1", "I should look.", "go to desk 1"),
+        ("Thought 1: I look .. Action 1: Search[x]", "I look ..", "Search[x]"),
+        ('**Thought:** he said "no." **Action:** go to desk 1', 'he said "no."', "go to desk 1"),
+        ("Thought: Action: look", "", "look"),
+        ("Thought: the best action: look", "the best action: look", ""),
+        ("Thought: it says so. Action: is a word.\nAction: look", "it says so. Action: is a word.", "look"),
+        # what is considered
+        ("<think>Action: go to bed 1</think>\nAction: look", "", "look"),
+        ("<THINK>\nI could\n> go to bed 1\n</THINK>\n\ngo to desk 1", "", "go to desk 1"),
+        ("so I\nAction: go to bed 1\n</think>\nThought: hm\nAction: look", "hm", "look"),
+        ("<think>Action: go to bed 1", "", ""),
+        # a call in the last line
+        ("Thought: look\nSearch[Milhouse]", "look", "Search[Milhouse]"),
+        ("Thought: a\n\nFinish[Paris]", "a", "Finish[Paris]"),
+        ("Thought: a\nthink[b]", "a think[b]", ""),
+        # other forms
+        ("<action>go to desk 1</action>", "", "go to desk 1"),
+        ("<thought>look.</thought>\n<action>\ngo to desk 1\n</action>", "look.", "go to desk 1"),
+        ('{"thought": "look.", "action": "go to desk 1"}', "look.", "go to desk 1"),
+        ('```json\n{\n  "thought": "look.",\n  "action": "go to desk 1"\n}\n```', "look.", "go to desk 1"),
+        ('Thought: look.\nAction:\n```\n{"action": "Search", "action_input": "x"}\n```', "look.", "Search[x]"),
+        ('{"action": "click", "id": 3}', "", '{"action": "click", "id": 3}'),
+        ("### Action\ngo to desk 1", "", "go to desk 1"),
+        ("### Thought 1\nlook.\n\n**Action**\ngo to desk 1", "look.", "go to desk 1"),
+        ("Action #3: look", "", "look"),
+        ("Final action: look", "", "look"),
+        ("1. Thought: a\n2. Action: look", "a", "look"),
+        ("1. Action: look", "", "look"),
+        ("Thought: a\nResult: nothing is there\nAction: look", "a Result: nothing is there", "look"),
+        ("Action: Search\nAction Input: Milhouse", "", "Search[Milhouse]"),
+        ('Action: `Search`\n**Action Input:** "Ada Lovelace"\nObservation: x', "", "Search[Ada Lovelace]"),
+        ("Action: look\nAction Input:", "", "look"),
+        # what is made up after an action without a label
+        ("go to desk 1\nResult: you are there", "", "go to desk 1"),
+        ("go to desk 1\nYou are there.\n> take pen 1", "", "go to desk 1"),
+        ("go to desk 1\nUser: you are there", "", "go to desk 1"),
     ],
 )
 def test_what_models_really_send(text, thought, action):
@@ -43,6 +82,18 @@ def test_any_text_gives_a_turn_made_of_its_pieces(given):
     assert all(word in clean(text, 10**6) for word in turn.action.removesuffix("…").split())
 
 
+FORMS = """
+Action: action. Thought: Result: Action_Input: <think> </think> <action> </action> ### **Action** {"action": "go" }
+Search[x] > 1. #3 Final ```
+"""
+
+
+@given(st.lists(st.sampled_from([*FORMS.split(), "\n", '"thought":', ","])))
+def test_any_form_gives_a_turn_of_one_line(pieces):
+    turn = read_turn(" ".join(pieces))
+    assert "\n" not in turn.action + turn.thought
+
+
 @given(st.text())
 def test_an_action_laid_bare_stays_as_it_is(text):
     once = bare(text)
@@ -51,3 +102,6 @@ def test_an_action_laid_bare_stays_as_it_is(text):
 
 def test_a_long_reply_is_read_in_no_time():
     assert read_turn("Thought: " + "a " * 200_000 + "\nAction: look").action == "look"
+    for piece in ("{\n", "<think>", "# Action ", ". Action ", "1. ", "Thought: a. ", "\nAction Input", "**"):
+        read_turn("Thought: " + piece * 20_000)
+        read_turn('"action":' + piece * 20_000)

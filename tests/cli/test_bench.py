@@ -57,7 +57,8 @@ class TestOwnChecks:
             (folder / "seasonedtest").mkdir(exist_ok=True)
             text = (
                 "from seasoned.benchmarks.checks import Check\n"
-                f"def check(options): return Check({good}, {total}, {tuple(problems)!r} or tuple(map(str, options.values())))\n"
+                "def check(options):\n"
+                f"    return Check({good}, {total}, {tuple(problems)!r} or tuple(map(str, options.values())))\n"
             )
             (folder / "seasonedtest" / "own.py").write_text(text, encoding="utf-8")
             monkeypatch.syspath_prepend(folder)

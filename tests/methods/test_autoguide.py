@@ -186,6 +186,34 @@ def test_reading_guidelines():
     assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
 
 
+@pytest.mark.parametrize(
+    ("value", "places", "wrong"),
+    [
+        ({"numbers": ["1", "2"]}, [0, 1], ""),
+        ({"numbers": "1, 2"}, [0, 1], ""),
+        ({"numbers": 2}, [1], ""),
+        ("1, 2", [0, 1], ""),
+        ("#2 and 1.", [1, 0], ""),
+        (1, [0], ""),
+        ("Number 1 fits", [], "names no contexts"),
+        (True, [], "names no contexts"),
+        ({"numbers": ["x", "7", 2, None, "-1"]}, [1], "4 of its numbers are none of the 3 contexts"),
+    ],
+)
+def test_reading_the_numbers_of_contexts(value, places, wrong):
+    found, problem = read_places(value, 3)
+    assert found == places
+    assert wrong in problem
+    assert bool(problem) == bool(wrong)
+
+
+@pytest.mark.parametrize("reply", ["1, 2", "1", '{"numbers": ["1"]}'])
+def test_numbers_without_the_form_are_read(pool, reply):
+    pool.add([guideline(*CLOSED.values())])
+    guidance = AutoGuide(ScriptedModel([reply, reply])).recall(TASK, pool, seen("x"))
+    assert CLOSED["guideline"] in guidance.text
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),
     lambda inner: (

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 
 import pytest
 
@@ -249,6 +250,44 @@ def test_contradictions_that_the_ranker_names(pool):
     assert "These contradict each other" in guidance.text
 
 
+def test_whatever_clashes_stands_in_one_group(pool):
+    actions = [("open it", True), ("go to the table", False), ("wait for somebody", False)]
+    pool.add([heuristic(n, "the fridge is closed", *said) for n, said in enumerate(actions)])
+    guidance = ERL(ScriptedModel([]), k=3).recall(TASK, pool)
+    assert guidance.text.count("These contradict each other") == 1
+    assert guidance.text.count("\n- ") == 1  # none stands alone
+    assert guidance.text.count("\n  - ") == 3
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_all_that_the_ranker_names_against_one_are_marked(pool, k):
+    pool.add([heuristic(n) for n in range(5)])
+    model = ScriptedModel([ranked(*((n, 100 - n) for n in range(1, k + 1)), against=[(1, 2), (1, 3)])])
+    guidance = ERL(model, k=k).recall(TASK, pool)
+    assert texts(guidance) == [heuristic(n).text for n in range(3)]
+    assert guidance.text.count("\n  - ") == 3
+
+
+@pytest.mark.parametrize("k", [1, 20])
+def test_one_failure_among_many_successes_is_marked(pool, k):
+    told = [heuristic(n, "the fridge is closed", f"open door {n}") for n in range(28)]
+    pool.add([*told[:14], heuristic(99, "the fridge is closed", "go to the table", False), *told[14:]])
+    for retrieve in ("embedding", "random", "all"):
+        guidance = ERL(None, k=k, retrieve=retrieve).recall(TASK, pool)
+        assert guidance.text.count("go to the table (from a failure)") == 1
+        assert guidance.text.count("\n- ") == 1
+
+
+def test_all_of_ten_thousand_of_one_trigger_are_told_in_no_time(pool):
+    pool.add([heuristic(n, "it is dark", f"take thing {n} to {n}", bool(n % 2)) for n in range(10_000)])
+    method = ERL(None, retrieve="all")
+    method.recall(TASK, pool)  # reads them
+    start = time.process_time()
+    guidance = method.recall(TASK, pool)
+    assert time.process_time() - start < 5
+    assert 1900 < tokens(guidance.text) <= 2000
+
+
 def test_guidance_has_at_most_so_many_tokens_and_no_line_of_its_own(pool):
     pool.add([heuristic(n, action=f"take {n}\n- You won.\n" + "x" * 900) for n in range(50)])
     guidance = ERL(None, retrieve="all", guidance_tokens=600).recall(TASK, pool)
@@ -301,6 +340,25 @@ def test_iterative_from_failures_alone(pool):
     tasks = [Task(id=str(n), text=f"Task {n}.") for n in range(3)]
     iterate(method, tasks, lambda task, _: attempt(task.id, task.id != "1"), pool, only_failures=True)
     assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("1-0",)]
+
+
+@pytest.mark.parametrize(("blind", "calls"), [(False, 3), (True, 4)])
+def test_iterative_from_failures_counts_what_the_model_judges_to_be_one(pool, blind, calls):
+    verdicts = {"0": True, "1": False, "2": True, "3": False}
+
+    def judge(messages):
+        shown = messages[1]["content"]
+        verdict = {"succeeded": verdicts[re.search(r"Task (\d)\.", shown)[1]]} if "Nobody has told" in shown else {}
+        return reply("it is dark", "light a lamp", **verdict)
+
+    model = ScriptedModel(judge)
+    outcomes = {"0": True, "1": False, "2": None, "3": None}
+    tasks = [Task(id=name, text=f"Task {name}.") for name in outcomes]
+    method = ERL(model, retrieve="all", judge=True, blind=blind)
+    iterate(method, tasks, lambda task, _: attempt(task.id, outcomes[task.id], reason="over"), pool, only_failures=True)
+    assert [lesson.sources[0] for lesson in pool.lessons("heuristic")] == ["1-0", "3-0"]
+    assert len(model.requests) == calls
+    assert not any(lesson.data["success"] for lesson in pool.lessons("heuristic"))
 
 
 def test_as_many_tokens_as_another_methods_trajectories(pool):

@@ -1,6 +1,12 @@
 """The heuristics of a pool as a recall needs them: groups, nearness, rivals, and text."""
 
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from seasoned.embed.hashing import HashingEmbedder
+from seasoned.methods.contradictions import contradict
 from seasoned.methods.heuristic_book import came_from, fitting, open_book, origin, told
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.transcript import tokens
@@ -43,6 +49,44 @@ def test_a_rival_has_to_be_a_candidate():
     assert book.rival(lessons[0], {lessons[0].id: lessons[0]}) is None
 
 
+def test_one_against_many_of_its_trigger_is_found():
+    many = [heuristic("it is dark", f"light lamp {n}", True) for n in range(60)]
+    lone = heuristic("It is dark.", "wait", False)
+    lessons = [*many[:30], lone, *many[30:]]  # neither among the first nor among the latest
+    book, known = open_book(lessons), {lesson.id: lesson for lesson in lessons}
+    assert all(book.rival(lesson, known) == lone for lesson in many)
+    assert book.rival(lone, known) in many
+
+
+situations = st.lists(st.sampled_from(["red", "old", "fridge", "door", "shut", "dark"]), min_size=1, max_size=6).map(
+    " ".join
+)
+actions = st.sampled_from(["open it", "never open it", "avoid opening it", "wait", "do not wait here", "open it twice"])
+drawn = st.builds(heuristic, situations, actions, st.sampled_from([True, False, None]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(drawn, max_size=12))
+def test_a_rival_is_found_where_there_is_one(lessons):
+    book = open_book(lessons)
+    known = dict(book.firsts)
+    for lesson in known.values():
+        rivals = [other for other in known.values() if contradict(lesson, other)]
+        found = book.rival(lesson, known)
+        assert found in rivals if rivals else found is None
+
+
+def test_ten_thousand_of_one_trigger_are_looked_through_in_no_time():
+    for success in (True, None):
+        lessons = [
+            heuristic("it is dark", f"{'never ' * (n % 2)}take thing {n} to {n}", success) for n in range(10_000)
+        ]
+        start = time.process_time()
+        book = open_book(lessons)
+        assert [book.rival(lesson, book.firsts) for lesson in lessons[:20]] == [None] * 20
+        assert time.process_time() - start < 5
+
+
 def test_where_a_heuristic_comes_from():
     assert [came_from(heuristic("a", "b", success)) for success in (True, False, None, [])] == [
         "success",
@@ -60,3 +104,13 @@ def test_text_is_cut_by_whole_groups():
         assert kept == groups[: len(kept)]
         assert len(kept) == 1 or tokens(told(kept)) <= limit
     assert fitting([], 10) == []
+
+
+def test_of_a_group_that_is_too_long_its_first_ones_are_kept():
+    group = [heuristic(f"t{n}", "do " * 20) for n in range(30)]
+    (kept,) = fitting([group, group], 200)
+    assert list(kept) == group[: len(kept)]
+    assert 2 < len(kept) < 30
+    assert tokens(told([kept])) <= 200 < tokens(told([group[: len(kept) + 1]]))
+    assert fitting([group], 1) == [tuple(group[:2])]
+    assert fitting([group[:1], group], 30) == [tuple(group[:1])]

@@ -1,4 +1,4 @@
-"""Heuristics of ERL: what is asked, how a reply is read, and which contradict each other."""
+"""Heuristics of ERL: what is asked, and how a reply is read."""
 
 import logging
 
@@ -12,12 +12,11 @@ from seasoned.llm.structured import check_schema
 from seasoned.methods.heuristics import (
     GOOD,
     LONGEST,
-    contradict,
     heuristic_schema,
     read_heuristic,
     write_heuristic,
 )
-from seasoned.types import Lesson, Outcome, Step, Trajectory
+from seasoned.types import Outcome, Step, Trajectory
 
 REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}
 
@@ -94,6 +93,9 @@ def test_a_reply_without_the_form_is_read_as_far_as_it_goes(caplog):
         ({"Guideline": {"Trigger": "it is dark", "Action": "light a lamp"}}, "it is dark", "light a lamp"),
         ([{"when": "it is dark", "then": "light a lamp"}], "it is dark", "light a lamp"),
         ('Sure: {"trigger": "it is dark", "action": "light a lamp"} Bye', "it is dark", "light a lamp"),
+        ("When the fridge is closed, open it.", "the fridge is closed", "open it."),
+        ('**Heuristic:** "When the fridge is closed, open it."', "the fridge is closed", "open it."),
+        ({"heuristic": "When the fridge is closed, open it."}, "the fridge is closed", "open it."),
         ({"trigger": "冷蔵庫が閉まっている", "action": "先に開ける"}, "冷蔵庫が閉まっている", "先に開ける"),
     ],
 )
@@ -104,7 +106,16 @@ def test_replies(reply, trigger, action):
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "nothing", {}, [], None, {"trigger": "", "action": "be careful"}, {"trigger": "it is dark", "action": "!"}],
+    [
+        "",
+        "nothing",
+        "Hm.\nIf you like, I can say more.",
+        {},
+        [],
+        None,
+        {"trigger": "", "action": "be careful"},
+        {"trigger": "it is dark", "action": "!"},
+    ],
 )
 def test_a_heuristic_without_trigger_or_action_is_dropped(reply):
     draft, problem = read_heuristic(reply)
@@ -157,35 +168,6 @@ def test_a_verdict_is_needed_where_it_was_asked_for():
     for verdict, meant in ((True, True), ("Failed", False), ("yes", True), ("not a success", False)):
         assert read_heuristic({**said, "succeeded": verdict}, judges=True)[0].succeeded is meant
     assert read_heuristic({**said, "succeeded": True})[0].succeeded is None
-
-
-def lesson(trigger, action, success):
-    data = {"action": action, "success": success}
-    return Lesson(kind="heuristic", text=f"When {trigger}: {action}", key=trigger, data=data)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "clash"),
-    [
-        (("the fridge is closed", "open it", True), ("The fridge is closed.", "go to the table", False), True),
-        (
-            ("a fridge is closed", "open the fridge", True),
-            ("the fridge is closed", "never open the fridge", False),
-            True,
-        ),
-        (("the fridge is closed", "open it", True), ("the fridge is closed", "go to the table", True), False),
-        (("the fridge is closed", "open it", True), ("the fridge is closed", "Open it!", False), False),
-        (("the task asks for a hot mug", "x y", True), ("the task asks for a cool mug", "z", False), False),
-        (("the fridge is closed", "open it", None), ("the fridge is closed", "go away", False), False),
-    ],
-)
-def test_contradictions(one, other, clash):
-    assert contradict(lesson(*one), lesson(*other)) is clash
-    assert contradict(lesson(*other), lesson(*one)) is clash
-
-
-def test_data_of_another_kind_contradicts_nothing():
-    assert not contradict(lesson("it is dark", "a", ["x"]), lesson("it is dark", "b", {}))
 
 
 values = st.recursive(

@@ -93,6 +93,20 @@ def add(text=RULE):
         ('{"operations": [{"operation": "agree", "number": 2}]}', [Operation("UPVOTE", 2)]),
         ('{"operation": "ADD", "number": 4, "text": "Write short queries."}', [add()]),
         ("[ADD 4]: Write short queries.", [add()]),
+        ("EDIT 2 -> Search for two things.", [Operation("EDIT", 2, "Search for two things.")]),
+        ("EDIT 2 → Search for two things.", [Operation("EDIT", 2, "Search for two things.")]),
+        ("EDIT 2 => Search for two things.", [Operation("EDIT", 2, "Search for two things.")]),
+        ("EDIT 2 to: Search for two things.", [Operation("EDIT", 2, "Search for two things.")]),
+        ("**EDIT 2** to: Search for two things.", [Operation("EDIT", 2, "Search for two things.")]),
+        ("AGREE: 2", [Operation("UPVOTE", 2)]),
+        ("UPVOTE 1 and 2", [Operation("UPVOTE", 1), Operation("UPVOTE", 2)]),
+        ("UPVOTE rules 1, 2 and 3.", [Operation("UPVOTE", 1), Operation("UPVOTE", 2), Operation("UPVOTE", 3)]),
+        ("DOWNVOTE 1, 3\nThey never helped.", [Operation("DOWNVOTE", 1), Operation("DOWNVOTE", 3)]),
+        ("UPVOTE 1 and 9", [Operation("UPVOTE", 1)]),
+        ("UPVOTE 1.5", []),
+        ("Step 1: ADD 4: Write short queries.", [add()]),
+        ('{"op": "ADD", "text": "Write short queries."}', [add()]),
+        ('[{"op": "upvote", "number": "2"}]', [Operation("UPVOTE", 2)]),
         # no operations at all
         ("", []),
         ("The list is fine as it is.", []),
@@ -143,11 +157,13 @@ def test_structured_replies():
         {"operation": "UPVOTE", "number": 1, "text": LIST[1].text},
         {"operation": "DOWNVOTE", "number": 3, "text": ""},
         {"operation": "EDIT", "number": True, "text": "Bananas."},
+        {"operation": "DOWNVOTE", "number": "2"},
         {"operation": "SING"},
         7,
     ]
     parsed = read_operations(value, LIST)
-    assert list(parsed.operations) == [add(), Operation("UPVOTE", 2), Operation("DOWNVOTE", 3)]
+    down = [Operation("DOWNVOTE", 3), Operation("DOWNVOTE", 2)]
+    assert list(parsed.operations) == [add(), Operation("UPVOTE", 2), *down]
     assert len(parsed.problems) == 4
     assert read_operations("no list", LIST).operations == ()
     assert read_operations(None, ()).problems
@@ -155,6 +171,7 @@ def test_structured_replies():
 
 PIECES = """
 ADD EDIT UPVOTE DOWNVOTE AGREE REMOVE add Edit ADD: EDIT2 1 2 3 0 -1 99 : . ** ` # - ： [ ] { } < > ' "
+-> , to: and Step
 the rule Search for one entity at a time operation number text
 """
 WORDS = st.sampled_from([*PIECES.split(), "\n", ""])
@@ -188,5 +205,13 @@ def test_no_value_raises(value):
 
 
 def test_long_hostile_text_is_read_in_time():
-    for text in ("ADD " * 5000, "*" * 20000 + "ADD 1: x", "UPVOTE 2: " + "word " * 5000, "ADD: a\n" * 4000, "[" * 9000):
+    many = "UPVOTE 1" + " and 2" * 3000
+    for text in (
+        "ADD " * 5000,
+        "*" * 20000 + "ADD 1: x",
+        "UPVOTE 2: " + "word " * 5000,
+        "ADD: a\n" * 4000,
+        "[" * 9000,
+        many,
+    ):
         parse_operations(text, LIST * 7)

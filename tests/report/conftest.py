@@ -10,7 +10,7 @@ import pytest
 
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
-from seasoned.types import Lesson, Outcome, Trajectory, Usage
+from seasoned.types import Lesson, Outcome, Step, Trajectory, Usage
 
 MEANING = {"joy": "ka", "fear": "zu", "anger": "mo", "sadness": "li", "disgust": "ve", "shame": "ro", "guilt": "pe"}
 TEXTS = {
@@ -92,6 +92,50 @@ def retried(make_row: Callable[..., Row]) -> list[Row]:
 @pytest.fixture(scope="session")
 def retried_summary(retried: list[Row]) -> dict[str, Any]:
     return build(retried, run={"benchmark": "alfworld", "method": "reflexion"}, baseline="react")
+
+
+@pytest.fixture(scope="session")
+def guided(make_row: Callable[..., Row]) -> tuple[list[Row], list[Lesson], list[Trajectory]]:
+    """A shop of ERL: eight tasks of two kinds, of which react solves 2 and erl 6; two attempts to learn from.
+
+    A trajectory is a transcript of 10 tokens, and two of them are shown; of heuristics 15 tokens to erl-matched, 30 to
+    the others.
+    """
+    solved = {"react": 2, "few-shot-trajectories": 3, "erl-matched": 4, "erl": 6, "erl-success": 5, "erl-failure": 1}
+    rows = [
+        make_row("training", f"old{i}", split="train", category="put", success=not i, trajectory_id=f"old{i}")
+        for i in range(2)
+    ]
+    made = [Trajectory(id=f"old{i}", task_id=f"old{i}", task="t", steps=(Step(action="a" * 23),)) for i in range(2)]
+    for condition, n in solved.items():
+        for i in range(8):
+            name = f"{condition}-{i}"
+            rows.append(
+                make_row(
+                    condition,
+                    f"t{i}",
+                    benchmark="webshop",
+                    category=("put", "clean")[i % 2],
+                    success=i < n,
+                    reward=1.0 if i < n else 0.25,
+                    turns=3 + i % 2,
+                    trajectory_id=name,
+                )
+            )
+            shown = ("old0", "old1") if condition == "few-shot-trajectories" else ()
+            told = "x" * {"react": 0, "few-shot-trajectories": 0, "erl-matched": 60}.get(condition, 120)
+            made.append(Trajectory(id=name, task_id=f"t{i}", task="t", guidance=told, demonstration_ids=shown))
+    lessons = [
+        Lesson(kind="heuristic", text="x", category="put", sources=(f"old{i}",), data={"success": not i})
+        for i in range(2)
+    ]
+    return rows, lessons, made
+
+
+@pytest.fixture(scope="session")
+def guided_summary(guided: tuple[list[Row], list[Lesson], list[Trajectory]]) -> dict[str, Any]:
+    rows, lessons, made = guided
+    return build(rows, run={"benchmark": "webshop"}, baseline="react", lessons=lessons, trajectories=made)
 
 
 def _episodes(make: Callable[..., Row], chance: random.Random) -> list[Row]:

@@ -22,3 +22,9 @@ def test_every_plot_takes_any_summary_and_no_title_stands_twice(summary, retried
         drawn = [figure.heading(given) for figure in FIGURES if figure.svg(given)]
         assert {"Accuracy", "Tokens"} < set(drawn)
         assert len(set(drawn)) == len(drawn)
+
+
+def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary):
+    pytest.importorskip("matplotlib")
+    drawn = [figure.title for figure in FIGURES if figure.svg(guided_summary)]
+    assert {"Heuristics from successes and failures", "Heuristics against trajectories"} < set(drawn)

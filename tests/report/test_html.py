@@ -179,6 +179,12 @@ def test_retries_have_their_table_and_their_figures(retried_summary, retried):
     assert "Every episode" not in text
 
 
+def test_scores_turns_and_guidance_stand_in_the_page(guided_summary, guided):
+    text = " ".join(" ".join(Page(render(guided_summary, guided[0])).text).split())
+    for words in ("score", "0.438", "0.665", "turns (mean)", "guidance tokens", "Heuristics against trajectories"):
+        assert words in text
+
+
 def test_every_prompt_of_every_episode_can_be_read(summary, rows, lessons, tell):
     everything = [tell(row.trajectory_id) for row in rows if row.split == "test"]
     page = render(summary, rows, [], lessons, "", everything)

@@ -94,6 +94,27 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, summary:
         plots.accuracy_bars(summary)
 
 
+def test_heuristics_by_what_they_come_from(guided_summary, make_row):
+    svg = plots.origins_bars(guided_summary)
+    spoken = ET.fromstring(svg).get("aria-label")
+    assert "put: ReAct 25%, ERL-success 75%, ERL-failure 25%, ERL 75%" in spoken
+    assert "all: ReAct 25%, ERL-success 62%, ERL-failure 12%, ERL 75%" in spoken
+    texts = [" ".join(text.split()) for text in _texts(svg)]
+    assert {"put", "clean", "all", "ERL-failure", "62% (5/8)"} <= set(texts)
+    assert plots.origins_bars(guided_summary) == svg
+    assert plots.origins_bars(build([make_row("erl", success=True)], run={})) == ""
+    one = {**guided_summary["origins"][0], "category": "$x^$ & <script>alert(1)</script>"}
+    assert "<script" not in plots.origins_bars({**guided_summary, "origins": [one] * 30})
+
+
+def test_guidance_tokens_and_what_was_solved(guided_summary):
+    svg = plots.guidance_points(guided_summary)
+    spoken = ET.fromstring(svg).get("aria-label")
+    assert "few-shot-trajectories 38% with 20; ERL-matched 50% with 15; ERL 75% with 30" in spoken
+    assert {"38% (3/8)", "ERL-matched", "guidance tokens of an attempt, mean"} <= set(_texts(svg))
+    assert plots.guidance_points({**guided_summary, "steps": []}) == ""
+
+
 def test_accuracy_by_number_of_heuristics(make_row):
     rows = [make_row(f"erl-k{k}", str(task), success=task < k) for k in (10, 3, 1) for task in range(4)]
     svg = plots.heuristics_curve(build(rows, run={}))

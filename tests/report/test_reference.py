@@ -9,6 +9,7 @@ from seasoned.report.reference import (
     step_references,
     trial_references,
 )
+from seasoned.runner.conditions import CONDITIONS
 
 
 @pytest.mark.parametrize(
@@ -23,14 +24,31 @@ from seasoned.report.reference import (
         ("clutrr", "CoT", 40, None),
         ("hotpotqa", "expel", 39, None),
         ("alfworld", "reflexion", 54.4, None),
-        ("fever", "transfer", 70, None),
+        ("fever", "given", 70, None),
+        ("alfworld", "expel-random", 42.5, None),
+        ("alfworld", "expel-reasoning", 48.5, None),
+        ("hotpotqa", "expel-reflections", 29, None),
         ("gaia2", "erl", 56.1, None),
+        ("gaia2", "react", 48.3, None),
+        ("gaia2", "few-shot-trajectories", 46.4, None),
         ("tau2-retail", "erl", 47.5, None),
     ],
 )
 def test_published_figures(benchmark, condition, value, lessons):
     figure = reference_for(benchmark, condition)
     assert (figure.value, figure.lessons) == (value, lessons)
+
+
+def test_what_we_have_a_condition_for_is_spelled_as_ours():
+    papers = ("emoji", "lets", "clutrr", "mets", "hotpotqa", "alfworld", "webshop", "fever", "gaia2", "tau2")
+    theirs = {figure.condition for name in papers for figure in (*references(name), *category_references(name))}
+    assert theirs - CONDITIONS.keys() == {
+        "hand-crafted",
+        "gpt-3.5-insights",
+        "transfer-without-demos",
+        "imitation",
+        "erl-no-reward",
+    }
 
 
 def test_each_says_whose_it_is():

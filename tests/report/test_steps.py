@@ -38,6 +38,16 @@ def test_invalid_actions_are_known_for_all_or_not_at_all(make_row, metas, mean):
     assert found["invalid"] == mean
 
 
+def test_guidance_is_its_text_and_its_demonstrations(make_row):
+    rows = [make_row(task_id=str(i), success=True, trajectory_id=str(i)) for i in range(2)]
+    old = _made("old", [Step(action="a" * 23)])  # "Task: t", "Action: aa..": 39 characters
+    made = [_made("0", [], guidance="x" * 41, demonstration_ids=("old", "old")), _made("1", [])]
+    (found,) = step_statistics(rows, [*made, old])
+    assert found["guidance_tokens"] == (11 + 2 * 10) / 2
+    (found,) = step_statistics(rows, made)
+    assert found["guidance_tokens"] is None
+
+
 def test_errors_and_unknown_trajectories_are_left_out(make_row):
     rows = [make_row(reason="error", trajectory_id="a"), make_row(task_id="x", success=True, trajectory_id="lost")]
     assert step_statistics(rows, [_made("a", [])]) == []

@@ -50,6 +50,39 @@ def test_an_unknown_cost_is_a_dash(make_row):
     assert [line.cells[7] for line in lines] == ["—", "$0"]
 
 
+def _column(table: tables.Table, name: str) -> list[str]:
+    place = [column.name for column in table.columns].index(name)
+    return [line.cells[place] for line in table.lines]
+
+
+def test_scores_have_a_column_where_an_attempt_can_succeed_in_part(guided_summary, summary):
+    table = tables.main_table(guided_summary)
+    assert _column(table, "score")[:2] == ["0.438", "0.531"]
+    assert table.lines[0].values["score"] == 0.4375
+    assert "mean reward" in table.notes[1]
+    published = {line.cells[0]: line.cells[2:4] for line in table.lines if line.source}
+    assert published["ReAct"] == ("", "0.665")
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+    assert "0.665" in tables.to_markdown(table)
+    assert "score" not in [column.name for column in tables.main_table(summary).columns]
+
+
+def test_a_papers_score_is_no_accuracy(make_row):
+    rows = [make_row("expel", success=success, reward=float(success)) for success in (True, False)]
+    found = build(rows, run={"benchmark": "webshop"}, baseline="react")
+    assert _column(tables.main_table(found), "score") == ["0.000", "0.701"]
+    assert "score" not in [column.name for column in tables.main_table(found, which="none").columns]
+    everything = tables.main_table(found, which="all")
+    assert {"0.599", "0.701", ""} < set(_column(everything, "score"))
+    assert {"37.0%", "35.0%", ""} < set(_column(everything, "accuracy\n[95%]"))
+
+
+def test_turns_stand_beside_the_tokens(guided_summary):
+    table = tables.main_table(guided_summary)
+    assert _column(table, "turns\n(mean)")[0] == "3.5"
+    assert table.lines[0].values["turns"] == 3.5
+
+
 def test_the_terminal_keeps_every_figure_whole(summary: dict[str, Any]):
     table = tables.main_table(summary)
     for width in (60, 80, 120):

@@ -6,6 +6,7 @@ from seasoned.report.forms import to_json, to_markdown
 from seasoned.report.summary import build
 from seasoned.report.trial_tables import (
     categories_table,
+    guidance_table,
     origins_table,
     repeats_table,
     retried,
@@ -96,6 +97,30 @@ def test_over_several_runs(make_row):
     assert _own(table) == [("ERL", "3", "44.4% ± 11.1", "55.6%", "66.7%", "33.3%", "33.3%")]
     assert (summary["conditions"][0]["n"], summary["conditions"][0]["successes"]) == (3, 2)
     assert repeats_table(build(rows[::3], run={})) is None
+
+
+def test_heuristics_against_trajectories_with_the_tokens_of_each(guided_summary):
+    table = guidance_table(guided_summary)
+    assert [cells[:3] for cells in _own(table)] == [
+        ("few-shot-trajectories", "20", "3/8"),
+        ("ERL-matched", "15", "4/8"),
+        ("ERL", "30", "6/8"),
+    ]
+    assert [cells[4:] for cells in _own(table)] == [("—", "—"), ("+12.5", "1.00"), ("+37.5", "0.25")]
+    json.dumps(to_json(table), allow_nan=False)
+
+
+def test_points_are_against_the_trajectories_whichever_comes_first(guided, guided_summary):
+    turned = build(guided[0], run={}, baseline="erl")
+    assert [cells[1] for cells in _own(guidance_table(turned))] == ["—"] * 3
+    assert _own(guidance_table(turned))[2][4:] == ("+37.5", "0.25")
+    older = [{key: one[key] for key in one if key != "guidance_tokens"} for one in guided_summary["steps"]]
+    assert _own(guidance_table({**guided_summary, "steps": older}))[0][1] == "—"
+
+
+def test_trajectories_alone_are_compared_with_nothing(make_row):
+    for names in (("few-shot-trajectories", "react"), ("erl", "erl-matched")):
+        assert guidance_table(build([make_row(name, success=True) for name in names], run={})) is None
 
 
 def test_heuristics_by_what_they_come_from(make_row):

@@ -44,6 +44,11 @@ def test_the_form_that_was_asked_for():
         "3: 0.85, same kind\n1: 0.2",
         "1. Lesson 3: 85\n2. Lesson 1: 20",
         "1) **Heuristic 3** - 85\n2) **Heuristic 1** - 20",
+        "3: 17 out of 20, same kind\n1: score: two out of ten",
+        "3. eighty-five\n1. **twenty**, far from it",
+        '{"ranking": [[3, 85], [1, 20]]}',
+        '{"ranking": {"3": 85, "1": 20}}',
+        '{"Ranking": {"3": {"score": 85, "reason": "same kind"}, "1": {"score": 20}}}',
     ],
 )
 def test_other_forms(reply):
@@ -57,7 +62,21 @@ def test_prose_around_json_and_lines_is_reported_where_it_was_interpreted():
 
 @pytest.mark.parametrize(
     ("score", "points"),
-    [("very high", 90), ("high", 80), ("Medium", 50), ("very low", 10), ("one hundred", 100), ("beyond words", UNREAD)],
+    [
+        ("eighty out of 100", 80),
+        ("nine out of ten", 90),
+        ("8 out of 10", 80),
+        ("7 of 10", 70),
+        ("ninety of a hundred", 90),
+        ("90, one of 3 that fit", 90),
+        ("5 of 0", UNREAD),
+        ("very high", 90),
+        ("high", 80),
+        ("Medium", 50),
+        ("very low", 10),
+        ("one hundred", 100),
+        ("beyond words", UNREAD),
+    ],
 )
 def test_scores_as_words(score, points):
     found = read_ranking([entry(1, score)], 1)
@@ -78,12 +97,22 @@ def test_unknown_doubled_and_missing_numbers_are_reported():
 
 def test_scores_out_of_range_and_missing_ones():
     found = read_ranking([entry(1, 250), entry(2, -5), {"number": 3}], 3)
-    assert told(found) == [(0, 100), (2, 98), (1, 0)]
+    assert told(found) == [(0, 100), (1, 0), (2, 0)]
     assert len(found.problems) == 3
 
 
-def test_bare_numbers_are_an_order():
-    assert [place for place, _ in told(read_ranking("[3, 1, 2]", 3))] == [2, 0, 1]
+def test_what_was_cut_at_the_token_limit_does_not_come_first():
+    cut = '{"ranking":[{"number":3,"reason":"x","score":90},{"number":1,"reason":"cut of'
+    assert told(read_ranking(cut, 3)) == [(2, 90), (0, 90)]
+
+
+def test_prose_in_a_list_is_no_score():
+    assert read_ranking("1. Two of them are alike\n2. One thing I see", 3).scored == ()
+
+
+@pytest.mark.parametrize("reply", ["[3, 1, 2]", '{"ranking": [3, 1, 2]}', '{"ranking": ["3", "1", "2"]}'])
+def test_bare_numbers_are_an_order(reply):
+    assert told(read_ranking(reply, 3)) == [(2, 100), (0, 99), (1, 98)]
 
 
 @pytest.mark.parametrize("reply", ["", "I cannot do that.", "[]", "{}", "null", None, 7.5, [[]], {"ranking": "none"}])

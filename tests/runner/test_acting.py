@@ -11,6 +11,7 @@ from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import shifted
 from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.runner.acting import actor
+from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.recipe import load_recipe
 from seasoned.types import Trajectory
 
@@ -29,6 +30,7 @@ class Reader:
         self.asked = Counter()
         self.insight = INSIGHT
         self.hints = (PLAN, INSIGHT)
+        self.heuristic = HEURISTIC
 
     def __call__(self, messages):
         self.asked[json.dumps(messages)] += 1
@@ -36,7 +38,7 @@ class Reader:
         if whole.endswith("Plan:"):
             return PLAN
         if '"trigger", "action"' in whole:
-            return json.dumps(HEURISTIC)
+            return json.dumps(self.heuristic)
         tasks = [message["content"] for message in messages if message["content"].startswith("New task.")]
         if not tasks:
             return f"ADD: {self.insight}"
@@ -122,6 +124,38 @@ def test_heuristics_can_be_learned_on_the_way_and_guide_what_comes_next(played, 
     assert blocks(directory)[1]["erl-all"]["successes"] == 3
 
 
+@pytest.mark.parametrize(("succeeded", "heuristics"), [(False, 4), (True, 0)])
+def test_failures_are_what_the_model_calls_so_where_the_truth_is_hidden(played, store, reader, succeeded, heuristics):
+    reader.hints = ("read both pages first",)
+    reader.heuristic = {**HEURISTIC, "succeeded": succeeded}
+    changes = {"erl": {"blind": True}, "gather": {"iterate": "failures", "batch": 2}}
+    played(conditions=["react", "erl-all"], **changes)
+    assert len(store.lessons(kind="heuristic")) == heuristics
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_order_of_conditions_does_not_change_what_is_learned(played, store, reader, blind):
+    reader.heuristic = {**HEURISTIC, "succeeded": False}
+    learned = []
+    for names in (["erl-matched", "erl"], ["erl", "erl-matched"]):
+        directory = played(conditions=["react", *names], erl={"blind": blind})
+        pool = f"{directory.name}/s0f0/erl"
+        own = [lesson for lesson in store.lessons(kind="heuristic") if store.scope_of(lesson.id) == pool]
+        learned.append([(lesson.text, lesson.data.get("judged"), lesson.data["task"]) for lesson in own])
+    assert learned[0] == learned[1]
+    assert [judged for _, judged, _ in learned[0]] == [False if blind else None] * 4  # from first attempts alone
+
+
+def test_conditions_with_one_pool_learn_alike(recipe):
+    changes = {"erl": {"judge": True, "blind": True}, "agent": {"think_tokens": 700}, "gather": {"iterate": "failures"}}
+    wanted, data = recipe(**changes), load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+    learning = ("about", "example", "judge", "blind", "first", "failures", "max_tokens", "room")
+    made = [c.method(wanted, data, ScriptedModel([])) for c in CONDITIONS.values() if c.pool == "erl"]
+    assert len(made) > 8
+    assert len({tuple(getattr(method, name) for name in learning) for method in made}) == 1
+    assert (made[0].example, made[0].max_tokens, made[0].failures) == (data.heuristic, 700, True)
+
+
 def test_what_was_learned_once_serves_all_parts_of_expel(played, store):
     directory = played()
     scopes = {store.scope_of(lesson.id) for lesson in store.lessons(kind="insight")}
@@ -154,6 +188,16 @@ def test_by_trials_it_ends_when_nothing_more_is_solved(played):
     )
     training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
     assert Counter(t["meta"]["trial"] for t in training) == {0: 4, 1: 4}
+
+
+def test_test_tasks_too_are_tried_by_trials(played):
+    settings = {"trials": 9, "order": "trial-first", "patience": 2}
+    directory = played(conditions=["react", "retry", "reflexion"], method=settings, workers=1)
+    tested = [t["meta"] for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "test"]
+    made = Counter((each["condition"], each["trial"]) for each in tested)
+    assert made == {("react", 0): 3, ("retry", 0): 3, ("retry", 1): 3, ("reflexion", 0): 3, ("reflexion", 1): 3}
+    _, found = blocks(directory)
+    assert (found["retry"]["successes"], found["reflexion"]["n"]) == (0, 3)
 
 
 def test_lessons_of_a_file_are_given(played, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from seasoned.benchmarks.install import interpreter
 from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.recipe import load_recipe
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +56,16 @@ def test_a_recipe_of_alfworld_runs(name, go, games):
     fewer = ["repeats=2"] if load_recipe(ROOT / "experiments" / f"{name}.toml").repeats > 1 else []
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", [*SMALL, *games, *fewer])
     check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("erl_")])
+def test_the_headline_of_a_recipe_of_erl_is_about_erl(name):
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
+    assert next(c for c in recipe.conditions if c != recipe.baseline and CONDITIONS[c].learns) == "erl"
+
+
+def test_expel_on_webshop_keeps_eight_insights():
+    assert load_recipe(ROOT / "experiments" / "expel_webshop.toml").expel.max_insights == 8
 
 
 def check(recipe, directory):

@@ -152,7 +152,8 @@ class React:
             limit = self.action_tokens
             return "", recorder.answer(self.llm, choices, max_tokens=limit, temperature=self.temperature)
         thinks = self.style == "react"
-        stop = ["\nObservation", "\nNew task", "Observation:"] if thinks else ["\n"]
+        # A line break stops no action: models put a thought, a heading or a fence before it.
+        stop = ["\nObservation", "\nNew task", "Observation:"]
         limit = self.think_tokens + self.action_tokens if thinks else self.action_tokens
         reply = recorder.ask(self.llm, stop=stop, max_tokens=limit, temperature=self.temperature)
         turn = read_turn(reply.text)

@@ -1,8 +1,9 @@
 """Reads one turn of an acting agent: what it thought, and the one action it takes.
 
 Always holds: any text gives a turn, no text raises, and thought and action are made of pieces of the reply. What
-today's models really send is accepted: thought and action in one reply, markdown, quotes, "Action 3:", "> go to x",
-`think: ..`, and several actions, of which the first counts.
+today's models really send is accepted: thought and action in one reply or on one line, markdown, quotes, "Action 3:",
+"> go to x", `think: ..`, tags, headings, JSON, "Action Input:", and several actions, of which the first counts.
+What a model considers in `<think>` is neither.
 """
 
 from __future__ import annotations
@@ -10,22 +11,46 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from seasoned.llm.structured import read
 from seasoned.retrieve.render import clean
 
 _MARK = r"[ \t>*_`#~-]{0,12}"
 _THOUGHT = r"(?:thought|think|thinking|reasoning|plan)"
-_ACTION = r"(?:action|act|command|next action)"
-_OBSERVATION = r"(?:observation|obs|result|user|environment)"
+_ACTION = r"(?:(?:(?:final|next|my|chosen)[ _])?action|act|command)"
+_OBSERVATION = r"(?:observation|obs|user|environment)"
+_NUMBER = r"[ \t]{0,3}#?\d{0,4}"
+_COLON = r"[*_`]{0,3}[ \t]{0,3}[:：][*_`]{0,3}[ \t]{0,3}"
 _LABEL = re.compile(
-    rf"^{_MARK}(?:(?P<thought>{_THOUGHT})|(?P<action>{_ACTION})|(?P<other>{_OBSERVATION}))"
-    rf"[ \t]{{0,3}}\d{{0,4}}[*_`]{{0,3}}[ \t]{{0,3}}[:：][*_`]{{0,3}}[ \t]{{0,3}}",
+    rf"^{_MARK}(?:\d{{1,3}}[.)][ \t]{{1,4}}{_MARK})?"
+    rf"(?:(?P<thought>{_THOUGHT})|(?P<action>{_ACTION})|(?P<other>{_OBSERVATION})){_NUMBER}{_COLON}",
     re.IGNORECASE | re.MULTILINE,
 )
+# "Thought: I should look. Action: go to desk 1": in capitals and after a sentence, or else it is part of the thought.
+_INLINE = re.compile(
+    rf"(?:\A|(?<=[.!?…。]))(?P<closers>[\"')\]”]{{0,2}})[ \t]{{0,4}}\*{{0,2}}(?:Action|ACTION){_NUMBER}{_COLON}"
+)
+_INPUT = re.compile(
+    rf"[*_`\"']{{0,3}}(?P<name>[A-Za-z]{{2,20}})[*_`\"']{{0,3}}[ \t]{{0,8}}\n\s{{0,8}}{_MARK}"
+    rf"action[ _]input{_NUMBER}{_COLON}(?P<given>[^\n]{{0,1000}})",
+    re.IGNORECASE,
+)
+_NAMES = rf"(?:{_THOUGHT}|{_ACTION}|{_OBSERVATION})"
+_HEADING = re.compile(
+    rf"^[ \t]{{0,3}}(?:#{{1,6}}[ \t]{{1,3}}\*{{0,2}}({_NAMES}){_NUMBER}\*{{0,2}}|\*\*({_NAMES}){_NUMBER}\*\*)"
+    r"[ \t]{0,8}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAG = re.compile(r"<(/?)(thought|reasoning|plan|action|command)>", re.IGNORECASE)
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _BRACKETED = re.compile(r"^(?:think|thought)\[(?P<text>.*?)\]?$", re.IGNORECASE | re.DOTALL)
 _LEAD = re.compile(r"^[ \t>*_`#~•-]{1,12}|^\d{1,3}[.)][ \t]{1,4}")
 _WRAPS = (("`", "`"), ('"', '"'), ("'", "'"), ("**", "**"), ("“", "”"), ("<", ">"))
 _CALL = re.compile(r"[A-Za-z]{2,20}\[.{1,2000}\]")
 _FENCE = re.compile(r"^[ \t]{0,8}`{3,}[\w-]{0,20}[ \t]*$", re.MULTILINE)
+_OBJECT = re.compile(r"^[ \t]{0,8}\{", re.MULTILINE)
+_KEY = re.compile(r"[\"']action[\"']\s{0,4}:", re.IGNORECASE)
+_OBJECT_LIMIT = 4000
+_THOUGHT_KEYS = ("thought", "thoughts", "think", "thinking", "reasoning", "reason", "plan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +65,40 @@ def read_turn(text: str) -> Turn:
     """Find the thought and the first action of a reply.
 
     Of a reply without any label, the line that is marked as a command (`> go to desk 1`, `Search[x]`) is the action, or
-    else the first line. What a model makes up after its action (observations, further steps) is left out.
+    else the first line; the first line, too, where it is no sentence. What a model makes up after its action
+    (observations, further steps) is left out.
 
     Args:
         text: what the model wrote; untrusted.
     """
-    text = _FENCE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    text = _plain(text)
     labels = list(_LABEL.finditer(text))
-    if not labels:
-        return _unlabelled(text)
+    if not labels or labels[0]["other"]:
+        return _unlabelled(text[: labels[0].start()] if labels else text)
     thoughts = [text[: labels[0].start()]] if labels[0].start() > 0 else []
     for place, label in enumerate(labels):
-        end = labels[place + 1].start() if place + 1 < len(labels) else len(text)
-        said = text[label.end() : end].strip()
+        following = labels[place + 1] if place + 1 < len(labels) else None
+        said = text[label.end() : following.start() if following else len(text)].strip()
         if label["other"]:
             break
-        if label["action"]:
-            thought = bare_thought(said)
-            if thought is not None:
-                thoughts.append(thought)
-                continue
-            if said:
-                return Turn(_joined(thoughts), bare(said.split("\n", 1)[0]))
+        if label["thought"]:
+            inline = None if following and following["action"] else _INLINE.search(said)
+            thoughts.append(said[: inline.end("closers")] if inline else said)
+            said = said[inline.end() :].strip() if inline else ""
+        thought = bare_thought(said)
+        if thought is not None:
+            thoughts.append(thought)
         elif said:
-            thoughts.append(said)
+            found = _object(said) if said.startswith("{") else None
+            return Turn(_joined([*thoughts, found.thought]), found.action) if found else _turn(thoughts, said)
     if not any(part.strip() for part in thoughts):
         return Turn()
-    # A thought that ends in a line of its own that is marked as a command: "Thought: ...\n> go to desk 1".
+    begun = text[: labels[0].start()].strip().split("\n", 1)[0].strip()
+    if begun and _is_bare_command(begun):  # "go to desk 1" and a thought that is made up below it
+        return Turn("", bare(begun))
+    # A thought that ends in a line of its own that is a command: "Thought: ...\n> go to desk 1", or "\nSearch[x]".
     *before, last = _joined_lines(thoughts)
-    if before and last.lstrip().startswith(">"):
+    if before and _is_command(last):
         return Turn(_joined(before), bare(last))
     return Turn(_joined(thoughts))
 
@@ -96,14 +126,63 @@ def bare(action: str) -> str:
         action = shorter
 
 
+def _plain(text: str) -> str:
+    """A reply without what was considered and without fences; its tags and headings are labels."""
+    text = _THINKING.sub("\n", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.rpartition("</think>")[2]  # some chat templates open the block themselves
+    text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
+    return _FENCE.sub("", _HEADING.sub(lambda found: f"{found[1] or found[2]}:", text)).strip()
+
+
+def _turn(thoughts: list[str], said: str) -> Turn:
+    """The turn whose action begins what was said; a name with its input below it is a call."""
+    call = _INPUT.match(said)
+    given = bare(call["given"]) if call else ""
+    return Turn(_joined(thoughts), f"{call['name']}[{given}]" if call and given else bare(said.split("\n", 1)[0]))
+
+
+def _object(text: str) -> Turn | None:
+    """The turn of a JSON object of thought and action; None where there is none or it has fields of its own."""
+    start = _OBJECT.search(text)
+    if start is None or not _KEY.search(text):
+        return None
+    value, _ = read(text[start.start() :][:_OBJECT_LIMIT], {})
+    if isinstance(value, list):
+        value = next((entry for entry in value if isinstance(entry, dict)), None)
+    fields = {str(key).strip().lower(): entry for key, entry in value.items()} if isinstance(value, dict) else {}
+    action, given = fields.get("action"), fields.get("action_input")
+    # An environment's own actions may be JSON: what has other fields stays as it is.
+    ours = fields.keys() <= {"action", "action_input", *_THOUGHT_KEYS}
+    if not ours or not isinstance(action, str) or not bare(action):
+        return None
+    thoughts = [said for said in map(fields.get, _THOUGHT_KEYS) if isinstance(said, str)]
+    return _turn(thoughts, f"{action.strip()}\nAction Input: {given}" if isinstance(given, str) else action.strip())
+
+
+def _is_command(line: str) -> bool:
+    """Whether a line is marked as a command, or is a call such as `Search[x]`."""
+    return line.lstrip().startswith(">") or bool(_CALL.fullmatch(line.strip()) and bare_thought(line) is None)
+
+
+def _is_bare_command(line: str) -> bool:
+    """Whether a line begins in lower case and is no sentence."""
+    return line[0].islower() and line[-1] not in ".!?:…" and bare_thought(line) is None
+
+
 def _unlabelled(text: str) -> Turn:
+    found = _object(text)
+    if found:
+        return found
     lines = _joined_lines([text])
     if not lines:
         return Turn()
     if len(lines) == 1:
         thought = bare_thought(lines[0])
         return Turn(_joined([thought])) if thought is not None else Turn("", bare(lines[0]))
-    marked = next((line for line in lines if line.lstrip().startswith(">") or _CALL.fullmatch(line.strip())), None)
+    # "go to desk 1" and a game that is made up below it, unlike a sentence and its command below it.
+    if _is_bare_command(lines[0].strip()):
+        return Turn("", bare(lines[0]))
+    marked = next((line for line in lines if _is_command(line)), None)
     if marked is not None:
         return Turn(_joined(lines[: lines.index(marked)]), bare(marked))
     return Turn("", bare(lines[0]))

@@ -7,6 +7,7 @@ at most one guideline; nothing that comes from an attempt at a task is recalled 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -207,7 +208,9 @@ class AutoGuide:
         try:
             value = self.llm.chat(messages, schema=schema, max_tokens=self.max_tokens).parsed
         except ParseError as error:
-            value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
+            text = str(getattr(error.reply, "text", ""))[:_REPLY]
+            value, wrong = read(text, {})
+            value = text if wrong else value
         except ContextLengthError as error:
             log.warning("the context of an attempt is not identified: %s", error)
             return []
@@ -231,12 +234,23 @@ def read_guideline(value: Any) -> tuple[str, str] | None:
 def read_places(value: Any, count: int) -> tuple[list[int], str]:
     """The places (from 0) of the numbers in a reply, each once, and a sentence on those that are none or ""."""
     numbers = value.get("numbers") if isinstance(value, dict) else value
-    if not isinstance(numbers, list):
+    entries = numbers if isinstance(numbers, list) else _numbers(numbers)
+    if not entries and not isinstance(numbers, list):
         return [], f"the reply names no contexts: {clean(str(value), 120)!r}"
-    named = [number for number in numbers if isinstance(number, int) and not isinstance(number, bool)]
-    places = list(dict.fromkeys(number - 1 for number in named if 1 <= number <= count))
-    wrong = len(numbers) - sum(1 <= number <= count for number in named)
+    named = [_numbers(entry) or [0] for entry in entries]
+    flat = [number for each in named for number in each]
+    places = list(dict.fromkeys(number - 1 for number in flat if 1 <= number <= count))
+    wrong = sum(not 1 <= number <= count for number in flat)
     return places, f"{wrong} of its numbers are none of the {count} contexts" if wrong else ""
+
+
+def _numbers(said: Any) -> list[int]:
+    """The numbers of 2, "2" or "1, 2"; [] where it is anything else."""
+    if isinstance(said, int) and not isinstance(said, bool):
+        return [said]
+    words = re.split(r"[\s,;&]|\band\b", said[:200]) if isinstance(said, str) else []
+    parts = [part for part in (word.strip("#.()[]") for word in words) if part]
+    return [int(part) for part in parts] if all(part.isdecimal() and len(part) < 10 for part in parts) else []
 
 
 def _keep(pool: ExperiencePool, pair: Call, context: str, guideline: str) -> None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.methods.demonstrations import attempts_at
-from seasoned.methods.heuristic_book import Book, came_from, fitting, open_book, told
+from seasoned.methods.heuristic_book import LONGEST, Book, came_from, fitting, open_book, told
 from seasoned.methods.heuristics import Draft, write_heuristic
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
 from seasoned.retrieve.rank import ROOM, rank
 from seasoned.retrieve.render import clean
-from seasoned.retrieve.transcript import tokens, transcript
+from seasoned.retrieve.transcript import TOKEN, tokens, transcript
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 log = logging.getLogger(__name__)
@@ -47,6 +47,7 @@ class ERL:
         judge: whether an attempt of unknown outcome is judged by the model; otherwise it is passed over.
         blind: whether known outcomes are hidden from the model too, so that its verdicts can be compared with them.
         first: whether only the first attempt at each task is learned from, where there were retries.
+        failures: whether only failures are learned from: known ones, and those that the model itself judges to be some.
         max_tokens: of a reply of the model; a ranking gets more where it needs more.
         room: tokens that an attempt may take in a prompt.
         rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
@@ -71,6 +72,7 @@ class ERL:
     judge: bool = False
     blind: bool = False
     first: bool = False
+    failures: bool = False
     max_tokens: int = 300
     room: int = 2400
     rank_room: int = ROOM
@@ -106,6 +108,8 @@ class ERL:
             wanted = trajectory.outcome.reason != "error" and (self.blind or self.judge or not judges)
             if self.first and trajectory.meta.get("trial", 0):
                 wanted = False
+            if self.failures and not judges and trajectory.outcome.success:
+                wanted = False
             if not wanted or trajectory.id in known:
                 continue
             known.add(trajectory.id)
@@ -118,14 +122,16 @@ class ERL:
                 max_tokens=self.max_tokens,
                 room=self.room,
             )
-            if draft is not None:
+            if draft is not None and self.failures and draft.succeeded:
+                log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
+            elif draft is not None:
                 pool.add(_lesson(draft, trajectory), why="learned from one attempt")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The heuristics that help with a task, the best first; nothing in the middle of an attempt.
 
-        Those of equal words count as one. A heuristic that is contradicted brings the other one with it, so that at
-        most k + 1 are shown.
+        Those of equal words count as one. A heuristic that is contradicted brings the other one with it, or all that
+        the ranker names, so that some more than k may be shown.
 
         Raises:
             ConfigError: `embedding` or `two-stage`, and the pool has no embedder.
@@ -137,7 +143,7 @@ class ERL:
         candidates = self._candidates(task, pool, book)
         chosen, flagged = self._choose(task, pool, book, candidates)
         room = self._tokens_for(task, pool)
-        groups = fitting(self._groups(book, candidates, chosen, flagged), room)
+        groups = fitting(self._groups(book, candidates, chosen, flagged, room), room)
         if not groups or not room:
             return Guidance()
         return Guidance(lessons=tuple(each for group in groups for each in group), text=told(groups))
@@ -203,23 +209,36 @@ class ERL:
         candidates: dict[str, Lesson],
         chosen: Sequence[Lesson],
         flagged: Sequence[tuple[Lesson, Lesson]],
-    ) -> list[tuple[Lesson, ...]]:
-        """The chosen ones, each with the one that contradicts it, if any; until there are k or more."""
-        rivals = {one.id: other for pair in flagged for one, other in (pair, pair[::-1])}
-        groups: list[tuple[Lesson, ...]] = []
-        shown: set[str] = set()
+        room: int,
+    ) -> list[list[Lesson]]:
+        """The chosen ones, each with those that contradict it, if any; until there are k or more, or enough tokens."""
+        rivals: dict[str, list[Lesson]] = {}
+        for one, other in flagged:
+            rivals.setdefault(one.id, []).append(other)
+            rivals.setdefault(other.id, []).append(one)
+        groups: list[list[Lesson]] = []
+        shown: dict[str, list[Lesson]] = {}  # the group of each
+        size = 0
         for lesson in chosen:
-            if lesson.id in shown or (len(shown) >= self.k and self.retrieve != "all"):
+            if lesson.id in shown:
                 continue
-            rival = rivals.get(lesson.id) or book.rival(lesson, candidates)
-            pair = (lesson,) if rival is None or rival.id in shown else (lesson, rival)
-            shown |= {each.id for each in pair}
-            groups.append(pair)
+            if (len(shown) >= self.k and self.retrieve != "all") or size > TOKEN * room:
+                break
+            told_by_words = None if lesson.id in rivals else book.rival(lesson, candidates)
+            against = rivals.get(lesson.id, []) if told_by_words is None else [told_by_words]
+            group = next((shown[rival.id] for rival in against if rival.id in shown), None)
+            if group is None:
+                groups.append(group := [])
+            for each in (lesson, *against):
+                if each.id not in shown:
+                    shown[each.id] = group
+                    group.append(each)
+            size += len(clean(lesson.text, LONGEST))
         return groups
 
 
 def iterate(
-    method: Method,
+    method: ERL,
     tasks: Sequence[Task],
     attempt: Callable[[Task, Guidance], Trajectory],
     pool: ExperiencePool,
@@ -235,7 +254,7 @@ def iterate(
         attempt: makes one attempt; it is recorded here.
         pool: grows.
         batch: attempts between two learnings; algorithm 1 itself learns after each one.
-        only_failures: whether only failures are learned from.
+        only_failures: whether only failures are learned from; see `failures` of `ERL`.
 
     Returns:
         The attempts, in the order of the tasks.
@@ -245,11 +264,12 @@ def iterate(
     """
     if batch < 1:
         raise ConfigError(f"a batch of attempts must have at least 1, not {batch}")
+    learner = replace(method, failures=True) if only_failures else method
     made: list[Trajectory] = []
     for start in range(0, len(tasks), batch):
         part = [(task, method.recall(task, pool)) for task in tasks[start : start + batch]]
         tried = [pool.record(attempt(task, guidance)) for task, guidance in part]
-        method.learn([each for each in tried if not only_failures or each.outcome.success is False], pool)
+        learner.learn(tried, pool)
         made += tried
     return made
 

@@ -1,22 +1,23 @@
 """The heuristics of a pool as a recall needs them, and as text for a prompt.
 
 Always holds: heuristics of equal words are one group; text has at most so many tokens as asked for, but for a first
-heuristic that is longer; those that contradict each other stand together and are marked.
+heuristic, or pair, that is longer; those that contradict each other stand together and are marked.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from seasoned.methods.heuristics import contradict
+from seasoned.methods.contradictions import ALIKE, contradict, forbids, telling
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN
-from seasoned.retrieve.words import KeyIndex, index_keys
 from seasoned.types import Lesson
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ log = logging.getLogger(__name__)
 
 LONGEST = 400
 """Characters of a heuristic in guidance."""
-_NEAR = 20  # heuristics that are compared with one for contradictions
+
+Side = tuple[Literal["success", "forbids"], bool]
+"""What a heuristic is, so that only one that is the opposite can contradict it."""
 
 
 @dataclass
@@ -35,7 +38,7 @@ class Book:
     """All heuristics as a recall needs them: equal ones together, by the words of their triggers, and by meaning."""
 
     groups: list[list[Lesson]]
-    index: KeyIndex
+    triggers: _Triggers
     firsts: dict[str, Lesson]  # the first of each group, by its id; not to be changed
     rows: NDArray[np.intp] | None = None  # of the tasks that these come from, in the pool whose book this is
 
@@ -55,11 +58,48 @@ class Book:
 
     def rival(self, lesson: Lesson, candidates: Mapping[str, Lesson]) -> Lesson | None:
         """A candidate that contradicts a lesson, or None."""
-        for near in self.index.match(lesson.key, k=_NEAR, share=0.6):
-            other = candidates.get(near.id)
-            if other is not None and other.id != lesson.id and contradict(lesson, other):
-                return other
+        for name, value in _sides(lesson):
+            for near in self.triggers.near(telling(lesson.key), (name, not value)):
+                other = candidates.get(near.id)
+                if other is not None and contradict(lesson, other):
+                    return other
         return None
+
+
+class _Triggers:
+    """The firsts of groups by the words of their triggers and by their sides, so that few have to be compared.
+
+    Triggers are alike where `ALIKE` of their words is in common. Then they have a word in common among the rarest ones
+    of each: of n words, as many as may be missing and one more.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Lesson]]) -> None:
+        self.sides: dict[frozenset[str], dict[Side, list[Lesson]]] = {}
+        for group in groups:
+            sides = self.sides.setdefault(telling(group[0].key), {})
+            for side in dict.fromkeys(side for lesson in group for side in _sides(lesson)):
+                sides.setdefault(side, []).append(group[0])
+        self.counts = Counter(word for words in self.sides for word in words)
+        self.places: dict[str, list[frozenset[str]]] = {}
+        for words in self.sides:
+            for word in self._rarest(words):
+                self.places.setdefault(word, []).append(words)
+
+    def near(self, words: frozenset[str], side: Side) -> Iterator[Lesson]:
+        """Those of a side whose triggers are as these words, or may be alike; of the same words first."""
+        others = (near for word in self._rarest(words) for near in self.places.get(word, ()))
+        for trigger in dict.fromkeys((words, *others)):
+            yield from self.sides.get(trigger, {}).get(side, ())
+
+    def _rarest(self, words: frozenset[str]) -> list[str]:
+        most = int(len(words) * (1 - ALIKE) + 1e-9) + 1
+        return sorted(words, key=lambda word: (self.counts[word], word))[:most]
+
+
+def _sides(lesson: Lesson) -> list[Side]:
+    success = lesson.data.get("success")
+    known: list[Side] = [("success", success)] if isinstance(success, bool) else []
+    return [*known, ("forbids", forbids(lesson))]
 
 
 def open_book(lessons: Sequence[Lesson]) -> Book:
@@ -69,7 +109,7 @@ def open_book(lessons: Sequence[Lesson]) -> Book:
         said = same_words(lesson.key), same_words(str(lesson.data.get("action") or lesson.text))
         groups.setdefault(said, []).append(lesson)
     firsts = [group[0] for group in groups.values()]
-    return Book(list(groups.values()), index_keys(firsts), {lesson.id: lesson for lesson in firsts})
+    return Book(list(groups.values()), _Triggers(list(groups.values())), {lesson.id: lesson for lesson in firsts})
 
 
 def origin(lesson: Lesson) -> str:
@@ -83,21 +123,36 @@ def came_from(lesson: Lesson) -> str:
     return "success" if success is True else "failure" if success is False else ""
 
 
-def fitting(groups: Sequence[tuple[Lesson, ...]], limit: int) -> list[tuple[Lesson, ...]]:
-    """The first groups whose text has at most so many tokens; the first one in any case."""
-    head = len(told([]))
-    used = head
-    for place, group in enumerate(groups):
-        used += len(told([group])) - head
-        if place and used > TOKEN * limit:
-            log.info(
-                "%d of %d heuristics are left out: guidance has %d tokens", len(groups) - place, len(groups), limit
-            )
-            return list(groups[:place])
-    return list(groups)
+def fitting(groups: Sequence[Sequence[Lesson]], limit: int) -> list[tuple[Lesson, ...]]:
+    """The first groups whose text has at most so many tokens; the first one or two heuristics in any case.
+
+    Of a group that does not fit, its first ones are kept, if two of them do.
+    """
+    room = TOKEN * limit - len(told([]))
+    kept: list[tuple[Lesson, ...]] = []
+    for group in groups:
+        fits = _fits(group, room)
+        if fits or not kept:
+            kept.append(tuple(group[: fits or 2]))
+        if fits < len(group):
+            log.info("guidance has %d tokens: it is full after %d heuristics", limit, sum(map(len, kept)))
+            break
+        room -= _length(group)
+    return kept
 
 
-def told(groups: Sequence[tuple[Lesson, ...]]) -> str:
+def _fits(group: Sequence[Lesson], room: int) -> int:
+    """How many of a group have room as its text; at least two of several, or none."""
+    sizes = range(min(2, len(group)), len(group) + 1)
+    found = bisect_right(sizes, room, key=lambda size: _length(group[:size]))
+    return sizes[found - 1] if found else 0
+
+
+def _length(group: Sequence[Lesson]) -> int:
+    return len(told([group])) - len(told([]))
+
+
+def told(groups: Sequence[Sequence[Lesson]]) -> str:
     """Heuristics as text, one a line; a group of several is one of heuristics that contradict each other."""
     shown = [
         [

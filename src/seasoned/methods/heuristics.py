@@ -1,4 +1,4 @@
-"""Heuristics of ERL: writing one from a single attempt, reading what a model wrote, and telling which contradict.
+"""Heuristics of ERL: writing one from a single attempt, and reading what a model wrote.
 
 After ERL (section 2, figures 6 and 8). Always holds: no reply raises; a heuristic that comes out has a trigger and an
 action; an attempt gives at most one.
@@ -20,7 +20,7 @@ from seasoned.methods.reflexion import without_verdict
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
-from seasoned.types import Lesson, Message, Trajectory
+from seasoned.types import Message, Trajectory
 
 log = logging.getLogger(__name__)
 
@@ -30,18 +30,17 @@ LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
 _HALVINGS = 3
-_ALIKE = 0.8  # the share of words in common that makes two triggers the same
-_OTHER = 0.6  # below this share two actions are different
 _REPLY = 20_000
 _NAMES = {
     "analysis": ("analysis", "reflection", "cause"),
     "trigger": ("trigger", "when", "condition", "situation", "if"),
-    "action": ("action", "then", "do", "rule", "guideline", "learned guideline", "advice"),
+    "action": ("action", "then", "do", "rule", "guideline", "learned guideline", "advice", "heuristic", "lesson"),
     "succeeded": ("succeeded", "success", "outcome"),
 }
 _LINE = re.compile(r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I)
 _WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
+_ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
 _OUTCOME = re.compile(
     r"\b(?:answer|attempt|guess|reply|response|choice|task|case) (?:is|was|were|has been|turned out) (?:not )?"
     r"(?:wrong|right|incorrect|correct|failed|unsuccessful|successful|solved)\b"
@@ -50,28 +49,6 @@ _OUTCOME = re.compile(
 )
 _TOO_LATE = "its trigger is how the attempt ended"
 _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
-_IDLE = frozenset(
-    {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
-    | {
-        "in",
-        "on",
-        "at",
-        "for",
-        "and",
-        "or",
-        "with",
-        "when",
-        "if",
-        "then",
-        "must",
-        "should",
-        "do",
-        "does",
-        "has",
-        "have",
-    }
-)  # words that do not tell one situation from another
-_NOT = frozenset({"not", "never", "avoid", "don", "dont", "without", "no", "stop"})
 _ENDINGS = {
     "step_limit": ": the steps ran out",
     "loop": ": it did the same thing again and again",
@@ -210,16 +187,6 @@ def read_heuristic(
     return Draft(parts["analysis"], lowered, action, verdict if judges else None), problem
 
 
-def contradict(one: Lesson, other: Lesson) -> bool:
-    """Whether a heuristic from a success and one from a failure say different things for the same trigger."""
-    outcomes = [one.data.get("success"), other.data.get("success")]
-    if outcomes not in ([True, False], [False, True]) or _overlap(_telling(one.key), _telling(other.key)) < _ALIKE:
-        return False
-    first, second = (split(str(each.data.get("action") or each.text)) for each in (one, other))
-    denied = bool(_NOT & set(first)) != bool(_NOT & set(second))
-    return denied or _overlap(set(first) - _IDLE, set(second) - _IDLE) < _OTHER
-
-
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
     outcome = trajectory.outcome
     if judges:
@@ -259,7 +226,9 @@ def _lines(text: str) -> dict[str, str]:
         labelled = _LINE.match(line)
         if labelled:
             found.setdefault(labelled[1].lower(), labelled[2].strip("*_` "))
-    return found
+    alone = _ALONE.sub("", text.strip(), count=1).strip("*_`\"'“” ")
+    # Only where it is all that was said: "If you like, I can .." is no heuristic.
+    return found or ({"action": alone} if _WHOLE.match(alone) else {})
 
 
 def _verdict(said: Any) -> bool | None:
@@ -273,12 +242,3 @@ def _verdict(said: Any) -> bool | None:
 
 def _says(text: str) -> bool:
     return sum(char.isalnum() for char in text) >= 3 and same_words(text) not in _EMPTY
-
-
-def _telling(text: str) -> set[str]:
-    """The words of a text that tell it from others; all where it has no such words."""
-    return set(split(text)) - _IDLE or set(split(text))
-
-
-def _overlap(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0

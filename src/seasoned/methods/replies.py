@@ -27,13 +27,18 @@ _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
 _LISTED = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s")
 _MARKS = r"[\s*_`#>\"'“”\[\](){}<•+-]{0,12}"
 _HEAD = re.compile(
-    rf"{_MARKS}(?:\d{{1,3}}[.)]\s{{0,3}})?{_MARKS}(?:operations?\s{{0,2}}\d{{0,3}}\s{{0,2}}[:.)-]{_MARKS})?"
+    rf"{_MARKS}(?:\d{{1,3}}[.)]\s{{0,3}})?{_MARKS}(?:(?:operations?|step)\s{{0,2}}\d{{0,3}}\s{{0,2}}[:.)-]{_MARKS})?"
     rf"(?P<name>{_NAME})(?![^\W_])[\s*_`]{{0,6}}"
     r"(?:(?:with|to|the|an?|existing|new|old|insight|rule|lesson|number|no\.?|#)(?![^\W\d_])[\s*_`]{0,6}){0,4}"
     r"(?:[#\[(<]{0,2}(?P<number>-?\d{1,9})(?!\w)[\])>]{0,2})?[\s*_`]{0,6}"
-    r"(?P<mark>[:：.)=–—-]{1,3}[\s*_`]{0,6}|\Z)?",
+    r"(?:(?:to|into|as|with)[\s*_`]{0,3}(?=[:：]))?"
+    r"(?P<mark>(?:[:：.)=–—→-]|(?<=[=–—-])>){1,3}[\s*_`]{0,6}|\Z)?",
     re.IGNORECASE,
 )
+# Several numbers: "UPVOTE 1 and 2", "DOWNVOTE 1, 3", "AGREE: 2".
+_TARGET = re.compile(r"(?<!\d)\d{1,9}(?!\d)")
+_BETWEEN = re.compile(r"\b(?:and|insights?|rules?|lessons?|numbers?)\b|[\s,;&#*_`.()\[\]]", re.IGNORECASE)
+_KEYS = ("operation", "op")
 # A second operation on the same line: after the end of a sentence, in capitals, with a number and a colon.
 _SECOND = re.compile(rf"(?<=[.!?;。\"'*)])\s+(?=[*_`]{{0,3}}(?:{_NAME})\s+#?\d{{1,4}}[*_`]{{0,3}}\s?[:：])")
 _WRAPS = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("<", ">"), ("[", "]"))
@@ -95,8 +100,11 @@ def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
     problems = []
     for entry in value if isinstance(value, list) else [value]:
         fields = entry if isinstance(entry, dict) else {}
-        kind = _NAMES.get(str(fields.get("operation", "")).strip().upper())
+        named = next((fields[key] for key in _KEYS if key in fields), "")
+        kind = _NAMES.get(str(named).strip().upper())
         number = fields.get("number")
+        if isinstance(number, str) and number.strip().isdecimal() and len(number) < 10:
+            number = int(number)
         if kind is None:
             problems.append(f"this is no operation: {shorten(clean(str(entry)), 120)!r}")
         else:
@@ -113,9 +121,10 @@ def _json(text: str) -> list[Any]:
     value, _ = read(text, {})
     if isinstance(value, dict):
         inner = next((part for part in value.values() if isinstance(part, list)), None)
-        value = [value] if inner is None or "operation" in value else inner
+        value = [value] if inner is None or any(key in value for key in _KEYS) else inner
     entries = value if isinstance(value, list) else []
-    return entries if any(isinstance(entry, dict) and "operation" in entry for entry in entries) else []
+    named = any(isinstance(entry, dict) and key in entry for entry in entries for key in _KEYS)
+    return entries if named else []
 
 
 def _lines(text: str) -> list[_Raw]:
@@ -127,9 +136,10 @@ def _lines(text: str) -> list[_Raw]:
         rest = line[head.end() :] if head else ""
         said = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
         if head and said:
-            number = int(head["number"]) if head["number"] else None
-            found.append(_Raw(_NAMES[head["name"].upper()], number, _bare(rest)))
-            lists, waits = not found[-1].text and not head["number"], True
+            kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
+            several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and not (number and head["mark"]) else []
+            found += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest))]
+            lists, waits = not found[-1].text and found[-1].number is None, len(several) < 2
         elif not line.strip():
             waits = waits and not found[-1].text
         elif waits and not found[-1].text:
@@ -141,6 +151,14 @@ def _lines(text: str) -> list[_Raw]:
         else:
             waits = False
     return found
+
+
+def _targets(first: int | None, rest: str) -> list[int]:
+    """The numbers that a vote names, where all that is said is numbers; else none."""
+    numbers = [int(hit[0]) for hit in _TARGET.finditer(rest)]
+    if not numbers or _BETWEEN.sub("", _TARGET.sub("", rest)):
+        return []
+    return [*([] if first is None else [first]), *numbers]
 
 
 def _bare(text: str) -> str:

@@ -56,6 +56,16 @@ FIGURES = (
         "The band is the 95% Wilson interval; k is how many heuristics are shown.",
     ),
     Figure(
+        "Heuristics from successes and failures",
+        plots.origins_bars,
+        "By category of task: without heuristics, and with those from successes, from failures, or both.",
+    ),
+    Figure(
+        "Heuristics against trajectories",
+        plots.guidance_points,
+        "How much guidance an attempt was shown, on average, and what was solved. Whiskers are 95% Wilson intervals.",
+    ),
+    Figure(
         "Why tasks stayed unsolved",
         trial_plots.failures_by_trial,
         "How the last attempt at each unsolved task ended. Numbers are tasks.",

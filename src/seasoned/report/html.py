@@ -23,7 +23,14 @@ from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
 from seasoned.report.tables import lessons_table, main_table
 from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, p_clause, percent, signed
-from seasoned.report.trial_tables import categories_table, origins_table, repeats_table, steps_table, trials_table
+from seasoned.report.trial_tables import (
+    categories_table,
+    guidance_table,
+    origins_table,
+    repeats_table,
+    steps_table,
+    trials_table,
+)
 from seasoned.types import Lesson, Trajectory
 
 CONFIG_LIMIT = 20_000
@@ -110,6 +117,7 @@ def render(
         trials=trials_table(summary),
         repeats=repeats_table(summary),
         origins=origins_table(summary),
+        guidance=guidance_table(summary),
         categories=categories_table(summary),
         steps_of_attempts=steps_table(summary),
         efficiency=summary["efficiency"],

@@ -1,4 +1,4 @@
-"""Plots of a report as SVG text: accuracy, by training cases and by heuristics shown, transitions, tokens.
+"""Plots of a report as SVG text: accuracy, by training cases and by heuristics, their origin, transitions, tokens.
 
 Always holds: the same summary gives the same bytes; colours stay apart for colour-blind readers and in print without
 colour (lightness, hatching and figures say the same); where there is nothing to show there is no plot.
@@ -27,10 +27,13 @@ from seasoned.report.drawing import (
     svg,
 )
 from seasoned.report.reference import reference_for
-from seasoned.report.text import count, label, percent
+from seasoned.report.text import count, label, one_line, percent
+from seasoned.report.trial_tables import by_guidance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MOST_CATEGORIES = 10
 
 
 def accuracy_bars(summary: Mapping[str, Any]) -> str:
@@ -104,6 +107,101 @@ def heuristics_curve(summary: Mapping[str, Any]) -> str:
     spoken = ", ".join(f"{percent(point['accuracy'], 0)} with {point['k']}" for point in points)
     words = f"Accuracy by number of heuristics: {spoken}."
     return _curves("heuristics", words, {"erl": points}, "k", "heuristics shown") if len(points) > 1 else ""
+
+
+def origins_bars(summary: Mapping[str, Any]) -> str:
+    """Accuracy by category with heuristics from successes, from failures and from both (ERL, figure 2b).
+
+    Returns:
+        SVG text; "" without heuristics, or where no condition was shown any. The last bars are of all tasks.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    looks = {summary["baseline"]: (PALE, ""), "erl-success": (GREEN, ""), "erl-failure": (VERMILION, "////")}
+    looks["erl"] = (BLUE, "")
+    groups = summary["origins"]
+    groups = [*groups[:-1][:_MOST_CATEGORIES], *groups[-1:]]
+    names = [name for name in looks if any(one["conditions"].get(name, {"n": 0})["n"] for one in groups)]
+    if not any(name.startswith("erl") for name in names):
+        return ""
+    titles = [one_line(one["category"], 20) or "all" for one in groups]
+    height = 0.8 / len(names)
+
+    def draw(axes: Axes) -> None:
+        for i, name in enumerate(names):
+            colour, hatch = looks[name]
+            found = [(place, one["conditions"][name]) for place, one in enumerate(groups)]
+            bars = [(place - 0.4 + (i + 0.5) * height, score) for place, score in found if score["n"]]
+            rates = [100 * score["accuracy"] for _, score in bars]
+            axes.barh(
+                [place for place, _ in bars],
+                rates,
+                0.92 * height,
+                color=colour,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0,
+                label=short(name),
+            )
+            for (place, score), rate in zip(bars, rates, strict=True):
+                text = f"{rate:.0f}%  ({score['successes']}/{score['n']})"
+                axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=9)
+        axes.set_yticks(range(len(groups)), titles)
+        axes.set_xlabel("solved, % of test episodes")
+        rates_axis(axes, horizontal=True)
+
+    told = (
+        f"{title}: " + ", ".join(f"{label(name)} {percent(one['conditions'][name]['accuracy'], 0)}" for name in names)
+        for title, one in zip(titles, groups, strict=True)
+    )
+    inches = 1.3 + len(groups) * (0.12 + 0.19 * len(names))
+    return svg("origins", f"Accuracy by what the heuristics come from. {'; '.join(told)}.", inches, draw)
+
+
+def guidance_points(summary: Mapping[str, Any]) -> str:
+    """Accuracy by how many tokens of heuristics or of trajectories are shown, with Wilson's interval (ERL, figure 5).
+
+    Returns:
+        SVG text; "" where they were not both run, or the tokens are unknown.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    blocks = [block for block in by_guidance(summary) if block["guidance_tokens"] is not None]
+
+    def draw(axes: Axes) -> None:
+        widest = 1.3 * max(1.0, *(block["guidance_tokens"] for block in blocks))
+        for i, (block, colour) in enumerate(zip(blocks, (VERMILION, BLUE, GREEN), strict=False)):
+            rate, (low, high) = 100 * block["accuracy"], (100 * bound for bound in block["interval"])
+            axes.errorbar(
+                block["guidance_tokens"],
+                rate,
+                yerr=[[rate - low], [high - rate]],
+                linestyle="none",
+                marker=MARKERS[i],
+                markersize=8,
+                color=colour,
+                capsize=4,
+                label=short(block["name"]),
+            )
+            words = f"{rate:.0f}% ({block['successes']}/{block['n']})"
+            # What is matched stands close by what it matches, and never to the right of it.
+            left = block["name"] == "erl-matched" and block["guidance_tokens"] > widest / 3
+            offset, side = ((-8, 8), "right") if left else ((8, 8), "left")
+            spot = (block["guidance_tokens"], rate)
+            axes.annotate(words, spot, offset, textcoords="offset points", ha=side, fontsize=10)
+        axes.set_xlim(0, widest)
+        axes.xaxis.set_major_formatter(lambda value, _: count(round(value)))
+        axes.set_xlabel("guidance tokens of an attempt, mean")
+        axes.set_ylabel("solved, % of test episodes")
+        rates_axis(axes, horizontal=False)
+
+    spoken = "; ".join(
+        f"{label(block['name'])} {percent(block['accuracy'], 0)} with {count(round(block['guidance_tokens']))}"
+        for block in blocks
+    )
+    return svg("guidance", f"Accuracy by guidance tokens: {spoken}.", 3.2, draw) if len(blocks) > 1 else ""
 
 
 def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, Any]]], along: str, what: str) -> str:

@@ -6,15 +6,16 @@ the trajectories do not hold is null, never 0.
 One condition: condition, n (attempts), and means over them: thoughts (steps with a thought), actions (steps with an
 action), invalid (actions that the environment could not read, from `meta["invalid"]`), prompt_tokens,
 completion_tokens, calls, thought_words, action_words, observation_words (parted by white space; the paper counts
-tokens there).
+tokens there), guidance_tokens (about how many the guidance has: its text, and its demonstrations as transcripts).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seasoned.report.rows import Row
+from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.types import Trajectory
 
 _MEANS: dict[str, Callable[[Trajectory], int | None]] = {
@@ -35,17 +36,26 @@ def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory])
 
     Args:
         attempts: The test attempts that the conditions are judged by.
-        trajectories: What they were; those that no row names are passed over.
+        trajectories: What they were, and the attempts that they were shown; others are passed over.
     """
     known = {trajectory.id: trajectory for trajectory in trajectories}
     groups: dict[str, list[Trajectory]] = {}
     for row in attempts:
         if row.reason != "error" and row.trajectory_id in known:
             groups.setdefault(row.condition, []).append(known[row.trajectory_id])
+    figures = {**_MEANS, "guidance_tokens": lambda made: _guidance(made, known)}
     return [
-        {"condition": name, "n": len(made), **{what: _mean(made, figure) for what, figure in _MEANS.items()}}
+        {"condition": name, "n": len(made), **{what: _mean(made, figure) for what, figure in figures.items()}}
         for name, made in groups.items()
     ]
+
+
+def _guidance(made: Trajectory, known: Mapping[str, Trajectory]) -> int | None:
+    """Counted as `erl-matched` counts what it matches."""
+    shown = [known[one] for one in made.demonstration_ids if one in known]
+    if len(shown) < len(made.demonstration_ids):
+        return None
+    return tokens(made.guidance) + sum(tokens(transcript(one)) for one in shown)
 
 
 def _mean(made: Sequence[Trajectory], figure: Callable[[Trajectory], int | None]) -> float | None:

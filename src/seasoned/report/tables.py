@@ -45,32 +45,45 @@ _STAMP = re.compile(r"^\d{8}T\d{6}-(?=.)")
 def main_table(summary: Mapping[str, Any], *, which: Which = "matching") -> Table:
     """One line a condition, then the papers' figures.
 
+    The mean reward has a column of its own, score, where an attempt can succeed in part or a paper printed a score
+    (WebShop). Turns are those of the attempt that counts, on average (ERL, table 4).
+
     Args:
         summary: What `seasoned.report.summary.build` returns.
         which: Published figures to show: those of conditions in the run, all of the benchmark, or none.
     """
     baseline = summary["baseline"]
+    figures = _figures(summary, which)
+    scored = any(map(_in_part, summary["conditions"])) or any(figure.unit == "score" for figure in figures)
     columns = (
         Column("condition", number=False),
         Column("solved"),
         Column("accuracy\n[95%]"),
+        *([Column("score")] if scored else []),
         Column(f"points vs\n{label(baseline)}"),
         Column("exact\np"),
         Column("tokens in\n(cached)", spare=True),
         Column("tokens\nout", spare=True),
         Column("cost"),
+        Column("turns\n(mean)", spare=True),
         Column("errors", spare=True),
     )
-    lines = [_condition_line(block, summary) for block in summary["conditions"]]
-    figures = _figures(summary, which)
-    lines += [_reference_line(figure) for figure in figures]
+    lines = [_condition_line(block, summary, scored) for block in summary["conditions"]]
+    lines += [_reference_line(figure, scored) for figure in figures]
     notes = list(summary["remarks"])
+    if scored:
+        notes.insert(0, "Score is the mean reward: of 0 to 1 for each task, and 1 where it is solved.")
     if figures:
         notes.insert(0, _explanation(figures))
     return Table("Test episodes", columns, tuple(lines), tuple(notes))
 
 
-def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any]) -> Line:
+def _in_part(block: Mapping[str, Any]) -> bool:
+    """Whether an attempt earned something between nothing and all: a success earns 1, so the means part then."""
+    return block["n"] > 0 and block["reward"] is not None and abs(block["reward"] - block["accuracy"]) > 1e-9
+
+
+def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any], scored: bool) -> Line:
     pair = pair_of(summary, summary["baseline"], block["name"]) or {}
     tokens = block["tokens"]
     prompt = count(tokens["prompt"])
@@ -80,15 +93,19 @@ def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any]) -> Lin
         label(block["name"]),
         f"{block['successes']}/{block['n']}",
         f"{percent(block['accuracy'])} {interval(block['interval'])}" if block["n"] else UNKNOWN,
+        *([UNKNOWN if block["reward"] is None else f"{block['reward']:.3f}"] if scored else []),
         signed(pair.get("points")),
         p_value(pair.get("p") if pair.get("n") else None),
         prompt,
         count(tokens["completion"]),
         cost(block["cost"]),
+        UNKNOWN if block["turns"] is None else f"{block['turns']:.1f}",
         str(block["errors"]),
     )
     values = {
         **{key: block[key] for key in ("name", "n", "successes", "errors", "accuracy", "interval", "tokens", "cost")},
+        "score": block["reward"],
+        "turns": block["turns"],
         "points": pair.get("points"),
         "p": pair.get("p"),
     }
@@ -104,12 +121,14 @@ def _figures(summary: Mapping[str, Any], which: Which) -> list[Reference]:
     return {"none": [], "matching": matching, "all": list(found)}[which]
 
 
-def _reference_line(figure: Reference) -> Line:
-    shown = f"{figure.value:.1f}%" if figure.unit == "%" else f"{figure.value:.3f}"
+def _reference_line(figure: Reference, scored: bool) -> Line:
+    digits = 1 if figure.unit == "%" else 3
+    shown = f"{figure.value:.{digits}f}{'%' if figure.unit == '%' else ''}"
     if figure.error is not None:
-        shown += f" ± {figure.error:.1f}"
+        shown += f" ± {figure.error:.{digits}f}"
     trial = "" if figure.trial is None else f" R{figure.trial}"
-    cells = (f"{label(figure.condition)}{trial}", "", shown, *[""] * 6)
+    rates = ((shown, "") if figure.unit == "%" else ("", shown)) if scored else (shown,)
+    cells = (f"{label(figure.condition)}{trial}", "", *rates, *[""] * 7)
     values = {
         "name": figure.condition,
         "trial": figure.trial,

@@ -1,4 +1,4 @@
-"""The tables of attempts: solved by trial, over several runs, by category and by origin, and what an attempt is.
+"""The tables of attempts: by trial, over several runs, by category, origin and guidance, and what an attempt is.
 
 Always holds: published figures are marked as another model's; a figure that is unknown is an em dash, one that makes no
 sense in its place is blank; a table without lines is None.
@@ -12,9 +12,10 @@ from typing import Any
 
 from seasoned.report.forms import Column, Line, Table
 from seasoned.report.reference import category_references, step_references, trial_references
-from seasoned.report.text import UNKNOWN, count, gathering, label, one_line, p_value, percent, signed
+from seasoned.report.text import UNKNOWN, count, gathering, interval, label, one_line, p_value, percent, signed
 
 MAX_CATEGORIES = 40
+_TRAJECTORIES = "few-shot-trajectories"
 
 
 def retried(summary: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -124,6 +125,67 @@ def origins_table(summary: Mapping[str, Any]) -> Table | None:
     said = f"The model judged {judged['right']} of {judged['n']} attempts rightly." if judged else ""
     notes = (f"Points are against {label(summary['baseline'])}.", *([said] if said else []))
     return Table("Heuristics by what they come from", columns, tuple(lines), notes)
+
+
+def by_guidance(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The conditions that show trajectories or heuristics made of them, each with its mean `guidance_tokens`.
+
+    Returns:
+        The blocks of few-shot-trajectories, erl-matched and erl; none where the first, or both others, were not run.
+    """
+    told = {one["condition"]: one.get("guidance_tokens") for one in summary["steps"]}
+    blocks = {block["name"]: block for block in summary["conditions"] if block["n"]}
+    names = [name for name in (_TRAJECTORIES, "erl-matched", "erl") if name in blocks]
+    if _TRAJECTORIES not in names or len(names) < 2:
+        return []
+    return [{**blocks[name], "guidance_tokens": told.get(name)} for name in names]
+
+
+def guidance_table(summary: Mapping[str, Any]) -> Table | None:
+    """Solved with heuristics and with trajectories, and how many tokens of each were shown (ERL, figure 5).
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns.
+    """
+    blocks = by_guidance(summary)
+    if not blocks:
+        return None
+    columns = (
+        Column("condition", number=False),
+        Column("guidance\ntokens"),
+        Column("solved"),
+        Column("accuracy\n[95%]"),
+        Column("points vs\ntrajectories"),
+        Column("exact\np"),
+    )
+    lines = []
+    for block in blocks:
+        points, p = _against_trajectories(summary, block["name"])
+        shown = block["guidance_tokens"]
+        cells = (
+            label(block["name"]),
+            count(None if shown is None else round(shown)),
+            f"{block['successes']}/{block['n']}",
+            f"{percent(block['accuracy'])} {interval(block['interval'])}",
+            signed(points),
+            p_value(p),
+        )
+        figures = {key: block[key] for key in ("name", "guidance_tokens", "n", "successes", "accuracy", "interval")}
+        lines.append(Line(cells, {**figures, "points": points, "p": p}))
+    notes = (
+        "Guidance tokens are an attempt's, on average: the text of the heuristics, or the trajectories as transcripts,"
+        " a token for each four characters.",
+        "erl-matched shows no more of them than few-shot-trajectories, task by task.",
+    )
+    return Table("Heuristics against trajectories", columns, tuple(lines), notes)
+
+
+def _against_trajectories(summary: Mapping[str, Any], name: str) -> tuple[float | None, float | None]:
+    """(points, p) of a condition against few-shot-trajectories, whichever of them the pair names first."""
+    for pair in summary["pairs"]:
+        if {pair["a"], pair["b"]} == {_TRAJECTORIES, name} and pair["n"]:
+            return (pair["points"] if pair["b"] == name else -pair["points"]), pair["p"]
+    return None, None
 
 
 def categories_table(summary: Mapping[str, Any]) -> Table | None:

@@ -24,12 +24,21 @@ _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)\W{1,4}\d))?"
 _NAMED = r"(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?"
 _LINE = re.compile(rf"[\s*_`#\[(\"-]{{0,12}}{_LISTED}{_NAMED}(\d{{1,6}})(?!\w)(.*)", re.IGNORECASE)
-_SCORE = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)(?:\s{0,2}/\s{0,2}(\d{1,5}))?")
-_SCORED = re.compile(r"\bscore\W{0,6}(-?\d{1,9}(?:\.\d{1,9})?(?:\s{0,2}/\s{0,2}\d{1,5})?)", re.IGNORECASE)
 _GRADES = {"none": 0, "irrelevant": 0, "low": 20, "medium": 50, "moderate": 50, "high": 80, "perfect": 100}
 _ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _TENS = ["ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _NUMBERS = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 1)}
+_WORD = "|".join([*_NUMBERS, "hundred"])
+_SPOKEN = rf"(?:an?\s)?\b(?:{_WORD})(?:[\s-]{{1,2}}(?:{_WORD})){{0,2}}\b"
+_SCORE = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
+_AMOUNT = rf"(?:{_SCORE.pattern}|{_SPOKEN})"
+_OF = r"\s{0,3}(?:/|(?:\bout\s{1,3})?\bof\b)\s{0,3}"
+_SHARE = re.compile(rf"(?<![\w.])({_AMOUNT}){_OF}({_AMOUNT})", re.IGNORECASE)
+_SCORED = re.compile(rf"\bscore\W{{0,6}}({_AMOUNT}(?:{_OF}{_AMOUNT})?)", re.IGNORECASE)
+# "3. ninety" is a score, "3. Two of them are alike" is none.
+_SAID = re.compile(
+    rf"[\s.:*_`)\]-]{{0,12}}({_SPOKEN}(?:{_OF}{_AMOUNT})?)[*_`\s]{{0,4}}(?:[,.;:(–—]|-\s|$)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,8 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
 
     Returns:
         What could be read. Of a number that is named twice the first counts; numbers of no item are passed over; a
-        score nobody can read counts as 50, and one out of range as the nearest end.
+        score nobody can read counts as 50, and one out of range as the nearest end. An item without a score gets one
+        by its place in the reply, which is never above that of the item before.
     """
     problems: list[str] = []
     value = reply
@@ -71,6 +81,7 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
             value = list(_lines(text))
             problems += ["the reply is no JSON, so its lines were read"] if value else []
     scored: dict[int, Scored] = {}
+    before = 100
     for turn, (number, score, reason) in enumerate(_entries(value)):
         place = _number(number) - 1
         if not 0 <= place < count:
@@ -78,9 +89,9 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
         elif place in scored:
             problems.append(f"it names number {place + 1} twice, and the first counts")
         else:
-            points, problem = _points(score, turn)
+            before, problem = _points(score, min(100 - turn, before))
             problems += [f"number {place + 1}: {problem}"] if problem else []
-            scored[place] = Scored(place, points, clean(str(reason or ""), 200))
+            scored[place] = Scored(place, before, clean(str(reason or ""), 200))
     if not scored:
         problems.append(f"it scores nothing: {shorten(clean(str(reply)), 200)!r}")
     elif wanted is not None and len(scored) < wanted:
@@ -94,13 +105,13 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
 def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
     """The (number, score, reason) of whatever form: objects, lists, bare numbers, or an object by number."""
     if isinstance(value, dict) and not _field(value, "number", "id", "index", "lesson", "heuristic"):
-        inner = next((part for part in value.values() if _is_ranking(part)), None)
-        if inner is None:
-            for key, entry in value.items():
-                if _number(key) > 0:
-                    yield (key, *_judgement(entry))
-            return
-        value = inner
+        inner = next((part for key, part in value.items() if _is_ranking(key, part)), None)
+        value = value if inner is None else inner
+    if isinstance(value, dict) and not _field(value, "number", "id", "index", "lesson", "heuristic"):
+        for key, entry in value.items():
+            if _number(key) > 0:
+                yield (key, *_judgement(entry))
+        return
     for entry in value if isinstance(value, list) else [value]:
         if isinstance(entry, dict):
             yield (_field(entry, "number", "id", "index", "lesson", "heuristic"), *_judgement(entry))
@@ -110,8 +121,10 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
             yield entry, None, ""
 
 
-def _is_ranking(part: Any) -> bool:
+def _is_ranking(key: Any, part: Any) -> bool:
     """Whether it holds entries, unlike ["a reason", 85] or pairs of contradictions."""
+    if str(key).strip().lower() in ("ranking", "ranked", "order") and isinstance(part, dict | list) and part:
+        return True
     if isinstance(part, dict):
         return any(_number(key) > 0 for key in part)
     return isinstance(part, list) and bool(part) and isinstance(part[0], dict)
@@ -140,8 +153,8 @@ def _lines(text: str) -> Iterator[dict[str, Any]]:
         found = _LINE.match(line)
         if found:
             rest = found[2]
-            named = _SCORED.search(rest)
-            points = named[1] if named else next((hit[0] for hit in _SCORE.finditer(rest)), None)
+            named = _SCORED.search(rest) or _SAID.match(rest)
+            points = named[1] if named else _stated(rest)
             if points is not None or rest.strip(" .:-*_`") == "" or any(word in _GRADES for word in _words(rest)):
                 yield {"number": found[1], "score": points or rest, "reason": rest.strip(" .:-*_`")}
 
@@ -156,10 +169,10 @@ def _number(value: Any) -> int:
     return int(found[0]) if found else 0
 
 
-def _points(score: Any, turn: int) -> tuple[int, str]:
-    """A score as it was written, and what there is to report of it."""
+def _points(score: Any, otherwise: int) -> tuple[int, str]:
+    """A score as it was written, or what counts where there is none, and what there is to report of it."""
     if score is None or score == "":
-        return max(0, 100 - turn), "it has no score, so its place in the reply counts"
+        return max(0, otherwise), "it has no score, so its place in the reply counts"
     value, problem = _value(score)
     if value is None:
         return UNREAD, f"its score {shorten(clean(str(score)), 40)!r} cannot be read, and counts as {UNREAD}"
@@ -173,15 +186,28 @@ def _value(score: Any) -> tuple[float | None, str]:
         return None, ""
     if isinstance(score, str):
         told = "" if score.strip().isdecimal() else f"its score was written as {shorten(clean(score), 40)!r}"
-        found = _SCORE.search(score[:200])
-        if not found:
+        stated = _stated(score[:200])
+        if stated is None:
             return _worded(score), told
-        points = float(found[1])
-        of = float(found[2]) if found[2] else 1.0 if 0 < points < 1 else 100.0
+        share = _SHARE.fullmatch(stated)
+        points = _amount(share[1] if share else stated)
+        of = _amount(share[2]) if share else 1.0 if 0 < points < 1 else 100.0
         return (100 * points / of if of else None), told
     if score != score or abs(score) > 1e9:
         return None, ""
     return (100.0 * score, f"its score {score} is read as a share") if 0 < score < 1 else (float(score), "")
+
+
+def _stated(text: str) -> str | None:
+    """The first score in figures, or as a share: "85", "17/20", "nine out of ten"."""
+    figure, share = _SCORE.search(text), _SHARE.search(text)
+    if share and (figure is None or share.start() <= figure.start()):
+        return share[0]
+    return figure[0] if figure else None
+
+
+def _amount(text: str) -> float:
+    return float(text) if _SCORE.fullmatch(text) else _worded(text) or 0.0
 
 
 def _words(text: str) -> list[str]:

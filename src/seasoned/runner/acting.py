@@ -127,15 +127,35 @@ def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, seed=recipe.seeds[0])
 
 
-def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> ERL:
+    """ERL as the recipe has it under `erl`, but for how a condition recalls.
+
+    All conditions of ERL share what the first of them learned, so whatever learning uses is the same for each.
+    """
+    chosen = recipe.erl
+    recalls: dict[str, Any] = {
+        "k": chosen.k,
+        "retrieve": chosen.retrieve,
+        "guidance_tokens": chosen.guidance_tokens,
+    } | other
     return ERL(
         llm,
-        about=benchmark.about,
-        k=MANY,
-        retrieve="embedding",
-        matched=_trajectories(recipe, benchmark, llm),
+        about=benchmark.about or benchmark.instruction,
+        example=benchmark.heuristic,
+        recall_first=chosen.recall_first,
+        judge=chosen.judge,
+        blind=chosen.blind,
+        first=chosen.first,
+        failures=recipe.gather.iterate == "failures",
+        max_tokens=max(300, recipe.caps.think),
         seed=recipe.seeds[0],
+        **recalls,
     )
+
+
+def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    shown = _trajectories(recipe, benchmark, llm)
+    return heuristics(recipe, benchmark, llm, k=MANY, retrieve="embedding", matched=shown)
 
 
 def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:

@@ -14,12 +14,11 @@ from seasoned.agents.dialogue import Dialogue
 from seasoned.agents.direct import Direct
 from seasoned.benchmarks.base import Benchmark
 from seasoned.errors import ConfigError
-from seasoned.methods.erl import ERL
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.methods.teachme import TeachMe, read_facts
 from seasoned.protocols import LLM, Agent, Method
-from seasoned.runner.acting import ACTING, actor
+from seasoned.runner.acting import ACTING, actor, heuristics
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Example, Task
@@ -138,22 +137,8 @@ def _erl(
     k: int | None = None,
 ) -> MakeMethod:
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        chosen = recipe.erl
-        return ERL(
-            llm,
-            about=benchmark.about or benchmark.instruction,
-            example=benchmark.heuristic,
-            k=k or chosen.k,
-            retrieve=retrieve or chosen.retrieve,
-            recall_first=chosen.recall_first,
-            outcomes=outcomes,
-            judge=chosen.judge,
-            blind=chosen.blind,
-            first=chosen.first,
-            guidance_tokens=chosen.guidance_tokens,
-            max_tokens=max(300, recipe.caps.think),
-            seed=recipe.seeds[0],
-        )
+        chosen = {"k": k, "retrieve": retrieve, "outcomes": outcomes}
+        return heuristics(recipe, benchmark, llm, **{name: value for name, value in chosen.items() if value})
 
     return make
 

@@ -18,7 +18,7 @@ from seasoned.runner.condition import Condition
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
 from seasoned.runner.folds import check_no_leak
-from seasoned.runner.gather import guided_by_failures, is_open, seed_shift, training_scope, trial_key
+from seasoned.runner.gather import guided_by_failures, is_open, seed_shift, training_scope, trial_by_trial, trial_key
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
@@ -53,7 +53,9 @@ def evaluate(plan: Plan, block: Block, entrants: Sequence[Entrant], session: Ses
     # Those of one agent take each task in turn: what their prompts share is still in the server's prefix cache.
     for agent in dict.fromkeys(entrant.condition.agent for entrant in entrants):
         group = [entrant for entrant in entrants if entrant.condition.agent is agent]
-        runs = [(entrant, turn) for entrant in group for turn in range(plan.repeats(block, entrant.trained_on))]
+        every = [(entrant, turn) for entrant in group for turn in range(plan.repeats(block, entrant.trained_on))]
+        by_trials = plan.recipe.method.order == "trial-first"
+        runs = [run for run in every if not (by_trials and run[0].condition.retries)]
         for entrant in group:
             watch.stage(entrant.label, len(block.test) * plan.repeats(block, entrant.trained_on))
 
@@ -65,6 +67,25 @@ def evaluate(plan: Plan, block: Block, entrants: Sequence[Entrant], session: Ses
                     watch.ended(entrant.label, made)
 
         run_jobs(one, block.test, plan.workers)
+        for entrant, turn in every:
+            if (entrant, turn) not in runs:
+                _trial_by_trial(plan, block, entrant, session, turn, watch)
+
+
+def _trial_by_trial(plan: Plan, block: Block, entrant: Entrant, session: Session, turn: int, watch: Watch) -> None:
+    """One run of a condition that tries again, all open tasks once a trial."""
+    made: dict[str, list[Trajectory]] = {task.id: [] for task in block.test}
+
+    def again(task: Task) -> None:
+        trial = len(made[task.id])
+        if trial:
+            watch.more(entrant.label)
+        with seed_shifted(seed_shift(plan, trial, turn)):
+            made[task.id].append(_attempt(plan, block, entrant, task, session, turn, trial))
+        watch.ended(entrant.label, made[task.id][-1])
+
+    settings = plan.recipe.method
+    trial_by_trial(again, block.test, made, settings.trials, settings.patience, plan.workers)
 
 
 def check_parts(plan: Plan, llm: object) -> None:

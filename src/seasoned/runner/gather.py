@@ -7,7 +7,7 @@ heuristics are learned on the way (`gather.iterate`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 
 from seasoned.llm.budget import Metered
@@ -47,14 +47,32 @@ def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Tra
     if settings.order == "task-first":
         run_jobs(until_solved, block.train, plan.workers)
         return [trajectory for task in block.train for trajectory in made[task.id]]
-    idle = 0
-    while idle < settings.patience:
-        tasks = [task for task in block.train if is_open(made[task.id], settings.retries)]
-        if not tasks:
-            break
-        run_jobs(again, tasks, plan.workers)
-        idle = 0 if any(made[task.id][-1].outcome.success for task in tasks) else idle + 1
+    trial_by_trial(again, block.train, made, settings.retries, settings.patience, plan.workers)
     return [trajectory for task in block.train for trajectory in made[task.id]]
+
+
+def trial_by_trial(
+    again: Callable[[Task], object],
+    tasks: Sequence[Task],
+    made: Mapping[str, Sequence[Trajectory]],
+    retries: int,
+    patience: int,
+    workers: int,
+) -> None:
+    """Try all tasks that are open once a trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
+
+    Args:
+        again: makes one more attempt at a task, and puts it into `made`.
+        tasks: all of them.
+        made: the attempts so far, by the id of the task.
+        retries: how often a task is tried after the first time, at most.
+        patience: see above.
+        workers: how many attempts are made at once.
+    """
+    idle = 0
+    while idle < patience and (left := [task for task in tasks if is_open(made[task.id], retries)]):
+        run_jobs(again, left, workers)
+        idle = 0 if any(made[task.id][-1].outcome.success for task in left) else idle + 1
 
 
 def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
@@ -81,8 +99,7 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
         made += tried
         if is_learned(session.store, pool.scope):  # and a person may have changed it since
             continue
-        wanted = (False,) if settings.iterate == "failures" else (True, False, None)
-        learner.learn([t for t in tried if t.outcome.reason != "error" and t.outcome.success in wanted], pool)
+        learner.learn([t for t in tried if t.outcome.reason != "error"], pool)
     mark_learned(session.store, pool.scope)
     return made
 

@@ -152,8 +152,8 @@ class AutoGuideSettings(Section):
 class MethodSettings(Section):
     """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV.
 
-    `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3), and
-    `given` a file of lessons (JSON lines) for the condition of that name.
+    `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3);
+    `order` and `patience` are theirs as `gather` has them. `given` is a file of lessons (JSON lines).
     """
 
     policy: Literal["last", "merge"] = "merge"
@@ -163,6 +163,8 @@ class MethodSettings(Section):
     on: Literal["question", "thought"] | None = None
     facts: str = ""
     trials: int = Field(default=3, ge=0)
+    order: Literal["task-first", "trial-first"] = "task-first"
+    patience: int = Field(default=2, ge=1)
     given: str = ""
 
 
