@@ -181,7 +181,7 @@ def test_summaries_that_are_broken(cli, model, folder):
     for content in ("{", "[]", "\x00"):
         (place / "summary.json").write_text(content)
         sentence(cli("runs", "show", "last"), "summary.json")
-    (place / "summary.json").write_text(json.dumps({"run": {}, "conditions": []}))
+    (place / "summary.json").write_text(json.dumps({"run": {}, "headline": "", "conditions": []}))
     (place / "results.jsonl").write_text("{}\n")
     sentence(cli("runs", "compare", "last", "last"), "results.jsonl")
 
