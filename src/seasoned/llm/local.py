@@ -164,6 +164,7 @@ class LocalModel:
                     self._give_to_all_slots()
                 return reply
             finally:
+                (self._folder / "first").unlink(missing_ok=True)  # it holds a prompt
                 self._begun = True
 
     def _give_to_all_slots(self) -> None:
@@ -181,7 +182,6 @@ class LocalModel:
             for slot in range(self.slots):
                 if read not in (None, slot):
                     act(slot, "restore")
-        (self._folder / "first").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Ends the server and frees the model; replies under way fail. Closing twice does nothing."""
