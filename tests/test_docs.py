@@ -16,6 +16,7 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
 from seasoned.cli import app
+from seasoned.report.calls import Call
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
 from seasoned.runner.conditions import CONDITIONS
@@ -150,7 +151,7 @@ def in_code(name: str) -> set[str]:
 
 def test_file_formats_name_every_field():
     said = in_code("docs/file-formats.md")
-    fields = {name for model in (Row, Trajectory, Lesson, Outcome, Step, Usage) for name in model.model_fields}
+    fields = {name for model in (Row, Call, Trajectory, Lesson, Outcome, Step, Usage) for name in model.model_fields}
     columns = {column.name for table in metadata.tables.values() for column in table.columns} | set(metadata.tables)
     sections = {key.rsplit(".", 1)[0] for key in _keys(Recipe) if "." in key}
     settings = {key for key in _keys(Recipe) if key not in sections or key.endswith("_limits")} - {"benchmark"}

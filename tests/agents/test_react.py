@@ -215,3 +215,35 @@ def test_demonstrations_that_stay_the_same_are_not_exchanged():
 def test_as_many_examples_as_asked_for(shots):
     _, act = agent([], style="act", shots=shots)
     assert len(act._manual(TASK)) == shots
+
+
+class Talking(Corridor):
+    """Each action is answered at length, and none ends it."""
+
+    def step(self, action):
+        self.opened.append(action)
+        return f"{len(self.opened)} " + "on and on " * 40, 0.0, False, False, {"choices": ["open 1"]}
+
+
+@pytest.mark.parametrize(("style", "reply"), [("act", "open 1"), ("react", "Action: open 1"), ("choose", '"open 1"')])
+def test_a_prompt_longer_than_its_limit_ends_the_attempt_as_a_failure(style, reply):
+    model, endless = agent(lambda _: reply, style=style, repeats=None, prompt_tokens=500)
+    made = endless.run(TASK, Talking(), Guidance())
+    assert (made.outcome.success, made.outcome.reason, made.outcome.reward) == (False, "context", 0.0)
+    assert "may have 500: allow more (agent.prompt_tokens)" in made.outcome.detail
+    assert 2 < len(made.steps) == len(model.requests) < 9
+    assert made.steps[-1].observation in made.messages[-1]["content"]
+    # What the model counted (words, here) and a quarter of the characters since.
+    assert all(sum(len(m["content"].split()) for m in request["messages"]) <= 500 for request in model.requests)
+
+
+@pytest.mark.parametrize("limit", [None, 0])
+def test_without_a_limit_the_steps_run_out_first(limit):
+    _, endless = agent(lambda _: "open 1", style="act", repeats=None, prompt_tokens=limit, max_steps=9)
+    assert endless.run(TASK, Talking(), Guidance()).outcome.reason == "step_limit"
+
+
+def test_a_first_prompt_that_is_too_long_is_not_sent():
+    model, act = agent([], style="act", prompt_tokens=10)
+    made = act.run(TASK, Corridor(), Guidance())
+    assert (made.outcome.reason, made.steps, model.requests) == ("context", (), [])

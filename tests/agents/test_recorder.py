@@ -3,8 +3,8 @@
 import pytest
 
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.errors import ConfigError, DataError
-from seasoned.types import Guidance, Outcome, Task
+from seasoned.errors import ConfigError, ContextLengthError, DataError
+from seasoned.types import Guidance, Outcome, Reply, Task, Usage
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,40 @@ def test_what_the_user_has_to_mend_is_not_taken_for_the_environments_fault():
         attempt(
             "a", Task(id="t", text="t"), Raising(ConfigError("install it"), "reset"), Guidance(), lambda r, o, i: None
         )
+
+
+class Counting:
+    """A model that counts the tokens of its prompts in its own way."""
+
+    name = "counting"
+
+    def __init__(self, *usages):
+        self.usages = list(usages)
+
+    def chat(self, messages, **options):
+        return Reply(text="r" * 40, usage=self.usages.pop(0))
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        (Usage(prompt_tokens=70, calls=1), 90),  # what the server counted, and 80 characters since
+        (Usage(prompt_tokens=70, replayed=1), 90),
+        (Usage(prompt_tokens=150, calls=2), 100),  # asked twice: these are two prompts
+        (Usage(prompt_tokens=0, calls=1), 100),  # a server that counts nothing
+    ],
+)
+@pytest.mark.parametrize("over", [False, True])
+def test_a_prompt_is_as_long_as_it_was_counted_and_what_came_since(usage, tokens, over):
+    recorder = Recorder("a", Task(id="t", text="t"), None, Guidance())
+    recorder.prompt_limit = tokens - over
+    model = Counting(usage, Usage())
+    recorder.say("user", "x" * 320)
+    recorder.ask(model)
+    recorder.messages[-1] = {"role": "assistant", "content": ""}  # an agent may keep less of a reply
+    recorder.say("user", "x" * 80)
+    if over:
+        with pytest.raises(ContextLengthError, match=f"about {tokens} tokens, and may have {tokens - 1}"):
+            recorder.ask(model)
+    else:
+        assert recorder.ask(model).text

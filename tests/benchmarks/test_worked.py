@@ -10,6 +10,7 @@ from seasoned.types import Outcome, Task
 FILE = """
 instruction = "Open\\n  boxes."
 about = " Boxes. "
+heuristic = ["a box is shut", "open it"]
 [[attempt]]
 task = "the red box"
 category = "red"
@@ -67,8 +68,9 @@ def test_attempts_with_a_reflection_are_the_failed_ones(words):
 
 
 def test_an_acting_benchmark_has_its_words_and_pools():
-    words = Worked("Open boxes.", "Boxes.", (), ())
+    words = Worked("Open boxes.", "Boxes.", (), (), ("a box is shut", "open it"))
     train, test = (Task(id="a", text="a"),), (Task(id="b", text="b"),)
     made = acting("boxes", words, pools=(train, test), max_turns=5, make_env=lambda reveal: Box(), source="here")
     assert (made.manner, made.train, made.test, made.max_turns, made.source) == ("act", train, test, 5, "here")
+    assert made.heuristic == ("a box is shut", "open it")
     assert (made.instruction, made.about, made.examples, made.retrieval) == ("Open boxes.", "Boxes.", (), Retrieval())

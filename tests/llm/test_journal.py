@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from seasoned.errors import InfrastructureError, ParseError
-from seasoned.llm.journal import Journaled
+from seasoned.llm.journal import ASKED, Asked, Journaled, calls_in
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.store.sql import Store as RealStore
 from seasoned.types import Reply, Usage
 
 ASK = [{"role": "user", "content": "hello"}]
@@ -38,7 +39,7 @@ class Store:
         return Reply.model_validate_json(row[0]) if row else None
 
     def journal_put(self, scope, key, reply):
-        self.run("INSERT INTO journal VALUES (?, ?, ?)", scope, key, reply.model_dump_json())
+        self.run("INSERT OR IGNORE INTO journal VALUES (?, ?, ?)", scope, key, reply.model_dump_json())
 '''
 names = {}
 exec(STORE, names)
@@ -191,3 +192,42 @@ def test_a_killed_run_pays_for_no_call_twice(server, tmp_path):
     assert len(lines) == 10
     times = {text: asked().count(text) for text in asked()}
     assert times == {f"case {n}": 2 if n in (5, 6) else 1 for n in range(10)}
+
+
+@pytest.fixture
+def real(tmp_path):
+    with RealStore(tmp_path / "seasoned.db") as opened:
+        yield opened
+
+
+def test_what_was_asked_can_be_read_beside_its_reply(real):
+    model = ScriptedModel(["hi", "no", "never", InfrastructureError("down")])
+    kept = Journaled(model, real, "run/s0f0/expel/learn")
+    kept.chat(ASK)
+    with pytest.raises(ParseError):
+        kept.chat([{"role": "user", "content": "seven?\ud83d"}], schema={"type": "integer"})
+    with pytest.raises(InfrastructureError):
+        kept.chat([{"role": "user", "content": "lost"}])
+    said = {"hi": tuple(ASK), "never": ({"role": "user", "content": "seven?\ufffd"},)}
+    assert {one.reply: one.messages for one in calls_in(real, "run/")} == said
+    assert {one.scope for one in calls_in(real, "run/")} == {"run/s0f0/expel/learn"}
+    assert calls_in(real, "runs") == []
+    assert real.journal_usage("run/").calls == 3
+    assert real.check() == []
+
+
+def test_the_prompts_of_turns_are_not_kept_twice(real):
+    Journaled(ScriptedModel(["hi"]), real, "run", prompts=False).chat(ASK)
+    assert calls_in(real, "run") == []
+
+
+def test_a_prompt_that_a_death_left_out_is_kept_when_its_reply_is_replayed(real):
+    Journaled(ScriptedModel(["hi"]), real, "run", prompts=False).chat(ASK)
+    for _ in range(2):
+        Journaled(ScriptedModel([]), real, "run").chat(ASK)
+    assert calls_in(real, "run") == [Asked("run", tuple(ASK), "hi")]
+
+
+def test_a_prompt_of_another_form_is_passed_over(real):
+    real.journal_put("run", f"k{ASKED}", Reply(text="x", parsed="no messages"))
+    assert calls_in(real, "run") == []

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
+from seasoned.agents.react import React
 from seasoned.errors import AuthError, ContextLengthError, InfrastructureError, RequestError
+from seasoned.types import Guidance, Task
 
 ASK = [{"role": "user", "content": "hello"}]
 
@@ -75,6 +77,9 @@ def test_replies_that_stay_cut(server, chat):
         ("request (5000 tokens) exceeds it", {"code": 400, "type": "exceed_context_size_error", "n_ctx": 4096}),
         ("This model's maximum context length is 4096 tokens. However, you requested 5000 tokens", {"code": 400}),
         ("The decoder prompt (length 5000) is longer than the maximum model length of 4096.", {}),
+        ("Input validation error: `inputs` must have less than 4095 tokens. Given: 5000", {}),
+        ("The input token count (5000) exceeds the maximum number of tokens allowed (4096).", {}),
+        ("Please reduce the length of the messages or completion.", {}),
     ],
 )
 def test_prompts_that_are_too_long(server, chat, message, more):
@@ -136,3 +141,36 @@ def test_a_refusal_that_only_names_a_parameter_is_a_refusal(server, chat):
     with pytest.raises(RequestError, match="too large"):
         chat().chat(ASK, max_tokens=5000)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("style", ["act", "react", "choose"])
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "it exceeds the available context size", "type": "exceed_context_size_error"}),
+        (400, {"message": "too long", "code": "context_length_exceeded"}),
+        (500, {"message": "Context size has been exceeded."}),
+    ],
+)
+def test_a_prompt_that_outgrows_the_server_ends_the_attempt_as_a_failure(server, chat, style, status, error):
+    """Each action brings a longer observation, until the server refuses."""
+
+    class Endless:
+        def reset(self, task, *, seed=None):
+            return task.text, {"choices": ["on"]}
+
+        def step(self, action):
+            return "and on " * 100, 0.0, False, False, {"choices": ["on"]}
+
+    def answer(body):
+        long = sum(len(message["content"]) for message in body["messages"]) > 2000
+        said = {"act": "on", "react": "Thought: go.\nAction: on", "choose": '"on"'}[style]
+        return server.refusing(status, **error) if long else server.saying(said)
+
+    server.answer = answer
+    agent = React(llm=chat(max_retries=1), instruction="Go.", style=style, repeats=None)
+    made = agent.run(Task(id="t", text="Go on."), Endless(), Guidance())
+    assert (made.outcome.success, made.outcome.reason) == (False, "context")
+    assert "does not fit into the context" in made.outcome.detail
+    refused = len(server.requests) - len(made.steps)
+    assert (len(made.steps), refused) == (3, 1 if status == 400 else 2)

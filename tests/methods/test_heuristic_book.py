@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.methods.contradictions import contradict
-from seasoned.methods.heuristic_book import came_from, fitting, open_book, origin, told
+from seasoned.methods.heuristic_book import as_item, came_from, fitting, open_book, origin, told
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.transcript import tokens
 from seasoned.store.sql import Store
@@ -114,3 +114,22 @@ def test_of_a_group_that_is_too_long_its_first_ones_are_kept():
     assert tokens(told([kept])) <= 200 < tokens(told([group[: len(kept) + 1]]))
     assert fitting([group], 1) == [tuple(group[:2])]
     assert fitting([group[:1], group], 30) == [tuple(group[:1])]
+
+
+def test_what_a_ranker_sees_of_a_heuristic():
+    assert as_item(heuristic("it is dark", "light a lamp")) == "When it is dark: light a lamp"
+    assert as_item(heuristic("it is dark", "light\na lamp", False, "Find\nthe book.")) == (
+        "When it is dark: light a lamp (from a failure: Find the book.)"
+    )
+    assert "(from a task: Find" in as_item(heuristic("it is dark", "light a lamp", None, "Find the book."))
+    assert len(as_item(heuristic("x" * 300, "y", True, "z" * 500))) < 350
+
+
+def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
+    lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(4)]
+    with Store(tmp_path / "s.db") as store:
+        for embedder, order in ((HashingEmbedder(), [1, 3, 0, 2]), (None, [3, 2, 1, 0])):
+            found = open_book(lessons).nearest_or_newest(
+                ExperiencePool(store, "test", embedder=embedder), "Buy the shoes", lessons
+            )
+            assert [lessons.index(each) for each in found] == order

@@ -12,6 +12,8 @@ from seasoned.llm.structured import check_schema
 from seasoned.methods.heuristics import (
     GOOD,
     LONGEST,
+    Draft,
+    as_lesson,
     heuristic_schema,
     read_heuristic,
     write_heuristic,
@@ -153,7 +155,17 @@ def test_a_trigger_that_comes_too_late_is_asked_for_again_once():
 
 
 @pytest.mark.parametrize(
-    "trigger", ["the answer was wrong", "When the attempt failed", "your first guess was not right", "the task failed"]
+    "trigger",
+    [
+        "the answer was wrong",
+        "When the attempt failed",
+        "your first guess was not right",
+        "the task failed",
+        "the task was completed successfully by following the rules",
+        "the task required moving a vase, which was successfully accomplished",
+        "the steps ran out",
+        "the pen has to be examined, which was not done in the previous attempt",
+    ],
 )
 def test_nobody_knows_beforehand_how_an_attempt_ends(trigger):
     draft, problem = read_heuristic({"trigger": trigger, "action": "look at the label first"})
@@ -198,3 +210,13 @@ def test_no_reply_raises(reply, judges):
 def test_the_schema_is_one_that_is_checked(judges):
     check_schema(heuristic_schema(judges))
     assert ("succeeded" in heuristic_schema(judges)["properties"]) is judges
+
+
+def test_as_a_lesson_it_knows_its_attempt_and_what_was_judged():
+    draft = Draft("It was closed.", "the fridge is closed", "open it")
+    lesson = as_lesson(draft, attempt(False).model_copy(update={"task": "Find\nthe milk. " * 50, "category": "fetch"}))
+    assert (lesson.kind, lesson.text, lesson.key) == ("heuristic", draft.text, draft.trigger)
+    assert (lesson.sources, lesson.category, lesson.method) == (("a",), "fetch", "erl")
+    assert (lesson.data["success"], "judged" in lesson.data, len(lesson.data["task"])) == (False, False, 200)
+    judged = as_lesson(Draft("", "x is y", "do z", succeeded=True), attempt(None)).data
+    assert (judged["success"], judged["judged"]) == (True, True)

@@ -52,6 +52,14 @@ def test_pools_are_counted_per_seed(training):
     assert pool_sizes(shared, training, sharing=True) == {"expnote": 1.5, "expnote-case": 1.5}
 
 
+def test_what_came_from_no_training_attempt_is_where_the_run_says(training):
+    place = {"condition": "expel-worked", "seed": 1, "fold": 1}
+    lessons = [_lesson("a", "worked-1", data=place), _lesson("b", data=place), _lesson("c", data={"condition": "x"})]
+    assert pool_sizes(lessons, training) == {"expel-worked": 2.0}
+    (found, *_) = effects([], training, lessons[:1], "disabled")
+    assert (found["condition"], found["seed"], found["fold"]) == ("expel-worked", 1, 1)
+
+
 def test_efficiency_of_variants_that_share_the_training(training):
     lessons = [_lesson("a", "tra00"), _lesson("b", "tra10"), _lesson("c", "tra01")]
     blocks = [{"name": "disabled", "accuracy": 0.5}]

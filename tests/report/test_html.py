@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seasoned.errors import DataError
+from seasoned.report.calls import Call
 from seasoned.report.episodes import choose_episodes
 from seasoned.report.html import render, write_report
 from seasoned.report.summary import build
@@ -118,7 +119,15 @@ def test_foreign_text_is_escaped_everywhere(make_row):
     ]
     told.append(Trajectory(id=EVIL_STORED, task_id=EVIL_STORED, task=EVIL_STORED, agent=EVIL_STORED))
     found = build(rows, run=run, lessons=lessons, baseline=EVIL_STORED, trajectories=told)
-    text = render(found, rows, told, lessons, EVIL, told)
+    asked = [
+        Call(
+            **dict.fromkeys(("run_id", "condition", "task_id", "task", "reply"), EVIL_STORED),
+            purpose=purpose,
+            messages=({"role": EVIL_STORED, "content": EVIL_STORED * 9}, {"role": "user", "content": purpose}),
+        )
+        for purpose in ("learning", "reflecting", "recalling")
+    ]
+    text = render(found, rows, told, lessons, EVIL, told, asked)
     parsed = _check_inert(text)
     text.encode()
     assert "<script" not in text
@@ -199,3 +208,26 @@ def test_every_prompt_of_every_episode_can_be_read(summary, rows, lessons, tell)
     assert opened == []
     links = {attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"}
     assert links <= {attributes.get("id") for _, attributes in parsed.tags}
+
+
+def _user(said):
+    return {"role": "user", "content": said}
+
+
+def test_every_other_prompt_can_be_read_too(summary, rows, tell):
+    rules = {"role": "system", "content": "You study how an agent worked. " * 20}
+    calls = [
+        Call(run_id="r", purpose="learning", condition="expel", messages=(rules, _user(said)), reply=f"ADD {said}")
+        for said in ("first pair", "second pair")
+    ]
+    everything = [tell(row.trajectory_id) for row in rows if row.split == "test"]
+    page = render(summary, rows, [], [], "", everything, calls)
+    parsed = _check_inert(page)
+    text = "".join(parsed.text)
+    for words in ("Every other prompt", "learning, ExpeL: 2", "first pair", "ADD second pair", "2 model calls"):
+        assert words in text
+    assert text.count(rules["content"]) == 1
+    ids = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"}
+    assert "call-opening-1" in links <= set(ids)

@@ -120,3 +120,6 @@ def test_accuracy_by_number_of_heuristics(make_row):
     svg = plots.heuristics_curve(build(rows, run={}))
     assert "25% with 1, 75% with 3, 100% with 10" in ET.fromstring(svg).get("aria-label")
     assert plots.heuristics_curve(build(rows[:4], run={})) == ""
+    again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows]
+    svg = plots.heuristics_curve(build([*rows, *again], run={}))
+    assert "12% with 1, 38% with 3, 50% with 10" in ET.fromstring(svg).get("aria-label")

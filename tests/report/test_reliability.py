@@ -139,6 +139,20 @@ def test_by_origin(make_row):
     assert every["conditions"]["react"]["successes"] == 3
 
 
+def test_by_origin_counts_every_run_and_takes_tasks_as_trials(make_row):
+    solved = {("react", 0): 1, ("react", 1): 0, ("erl", 0): 0, ("erl", 1): 4}
+    rows = [
+        make_row(name, f"t{n}", success=n < count, repeat=turn)
+        for (name, turn), count in solved.items()
+        for n in range(4)
+    ]
+    (every,) = by_origin([heuristic("", True)], repeated(rows))
+    erl, react = every["conditions"]["erl"], every["conditions"]["react"]
+    assert (erl["n"], erl["successes"], erl["accuracy"], erl["points"]) == (8, 4, 0.5, 37.5)
+    assert tuple(erl["interval"]) == interval(0.5, 4)
+    assert (react["n"], react["accuracy"]) == (8, 0.125)
+
+
 def test_a_judges_verdicts():
     lessons = [heuristic(str(n), n % 2 == 0, judged=n < 3) for n in range(4)] + [heuristic("x", True)]
     truth = {"0-True": True, "1-False": False, "2-True": True, "3-False": True}

@@ -60,6 +60,15 @@ def test_training_rows_never_enter_an_accuracy(make_row):
     assert (found["training"]["n"], found["training"]["successes"]) == (1, 1)
 
 
+def test_what_heuristics_come_from_is_over_all_runs_and_the_rest_over_the_first(guided):
+    rows, lessons, _ = guided
+    again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows if row.split == "test"]
+    found = build([*rows, *again], run={}, baseline="react", lessons=lessons)
+    every = found["origins"][-1]["conditions"]
+    assert [(every[name]["n"], every[name]["successes"]) for name in ("react", "erl")] == [(16, 2), (16, 6)]
+    assert (condition_of(found, "erl")["n"], condition_of(found, "erl")["successes"]) == (8, 6)
+
+
 def test_a_repeated_episode_counts_once_but_its_training_tokens_twice(make_row):
     usage = Usage(prompt_tokens=10, completion_tokens=1, calls=1)
     again = [make_row(split="train", reason="error", usage=usage), make_row(split="train", success=True, usage=usage)]

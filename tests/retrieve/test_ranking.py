@@ -49,6 +49,10 @@ def test_the_form_that_was_asked_for():
         '{"ranking": [[3, 85], [1, 20]]}',
         '{"ranking": {"3": 85, "1": 20}}',
         '{"Ranking": {"3": {"score": 85, "reason": "same kind"}, "1": {"score": 20}}}',
+        '{"ranking": "3:85 1:20"}',
+        '{"ranking": "3: 85, 1: 20", "contradictions": []}',
+        '["3:85", "1:20"]',
+        '{"ranking": "3:85 1:20 2',
     ],
 )
 def test_other_forms(reply):
@@ -108,6 +112,11 @@ def test_what_was_cut_at_the_token_limit_does_not_come_first():
 
 def test_prose_in_a_list_is_no_score():
     assert read_ranking("1. Two of them are alike\n2. One thing I see", 3).scored == ()
+
+
+def test_pairs_in_a_text_are_not_taken_from_sentences():
+    assert told(read_ranking(["3: 2 of them are alike", "1"], 3)) == [(2, 100), (0, 99)]
+    assert told(read_ranking({"ranking": "3:120 2:0.5 9:70"}, 3)) == [(2, 100), (1, 50)]
 
 
 @pytest.mark.parametrize("reply", ["[3, 1, 2]", '{"ranking": [3, 1, 2]}', '{"ranking": ["3", "1", "2"]}'])

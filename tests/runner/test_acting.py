@@ -2,17 +2,20 @@
 
 import json
 from collections import Counter
+from contextlib import nullcontext
 
 import pytest
 
 from seasoned.benchmarks import load_benchmark
-from seasoned.errors import ConfigError, InfrastructureError
+from seasoned.errors import BudgetExceeded, ConfigError, ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import shifted
 from seasoned.retrieve.transcript import tokens, transcript
+from seasoned.runner import experiment
 from seasoned.runner.acting import actor
 from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.recipe import load_recipe
+from seasoned.runner.rundir import recipe_of
 from seasoned.types import Trajectory
 
 INSIGHT = "Read the page of the second name before you answer."
@@ -56,7 +59,7 @@ def reader():
 
 @pytest.fixture
 def played(recipe, go, reader):
-    def start(model=None, **changes):
+    def start(model=None, learner=None, **changes):
         wanted = {
             "benchmark": {"name": "hotpotqa"},
             "conditions": NAMES,
@@ -69,7 +72,8 @@ def played(recipe, go, reader):
             "method": {"trials": 1},
             "workers": 1,
         }
-        return go(recipe(**{**wanted, **changes}), llm=model or ScriptedModel(reader, name="reader"))
+        model = model or ScriptedModel(reader, name="reader")
+        return go(recipe(**{**wanted, **changes}), llm=model, learner=learner)
 
     return start
 
@@ -154,6 +158,93 @@ def test_conditions_with_one_pool_learn_alike(recipe):
     assert len(made) > 8
     assert len({tuple(getattr(method, name) for name in learning) for method in made}) == 1
     assert (made[0].example, made[0].max_tokens, made[0].failures) == (data.heuristic, 700, True)
+
+
+LEARNING = ("You study how an agent", '"trigger", "action"')
+
+
+def learns(request):
+    return any(words in request["messages"][0]["content"] for words in LEARNING)
+
+
+def test_another_model_learns_than_acts_and_reflects(played, go, reader):
+    actor, teacher = ScriptedModel(reader, name="reader"), ScriptedModel(Reader(), name="teacher")
+    names = ["react", "reflexion", "expel", "erl", "erl-embedding"]
+    directory = played(actor, teacher, conditions=names, erl={"retrieve": "embedding"})
+    assert teacher.requests
+    assert all(map(learns, teacher.requests))
+    assert not any(map(learns, actor.requests))
+    assert any(request["messages"][-1]["content"].endswith("Plan:") for request in actor.requests)
+    summary, found = blocks(directory)
+    assert (summary["run"]["model"], summary["run"]["learner"]) == ("reader", "teacher")
+    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["model"], manifest["learner"]) == ("reader", "teacher")
+    assert found["expel"]["learning"]["calls"] + found["erl"]["learning"]["calls"] == len(teacher.requests)
+    asked = len(teacher.requests)
+    go(load_recipe(directory / "config.toml"), resume=directory, llm=actor, learner=teacher)
+    assert len(teacher.requests) == asked
+
+
+def test_heuristics_learned_on_the_way_are_the_learners(played, reader):
+    actor, teacher = ScriptedModel(reader, name="reader"), ScriptedModel(Reader(), name="teacher")
+    played(actor, teacher, conditions=["react", "erl-all"], gather={"iterate": "all", "batch": 2})
+    assert len(teacher.requests) == 4
+    assert not any(map(learns, actor.requests))
+
+
+def test_what_the_learner_uses_counts_against_the_limits_of_the_run(played, reader):
+    actor, teacher = ScriptedModel(reader, name="reader"), ScriptedModel(Reader(), name="teacher")
+    only = {"conditions": ["expel-insights"], "baseline": "expel-insights"}
+    played(actor, teacher, **only)
+    total = len(actor.requests) + len(teacher.requests)
+    played(actor, teacher, **only, run_limits={"calls": total})
+    with pytest.raises(BudgetExceeded, match=f"allows {total - 1} calls"):
+        played(actor, teacher, **only, run_limits={"calls": total - 1})
+
+
+def test_the_recipe_names_the_model_that_learns(played, go, recipe, reader, monkeypatch):
+    models = {name: ScriptedModel(Reader(), name=name) for name in ("local", "bigger")}
+    monkeypatch.setattr(experiment, "open_llm", lambda settings: nullcontext(models[settings.model]))
+    wanted = {"benchmark": {"name": "hotpotqa"}, "train": 2, "test": 1, "embedder": "hashing", "baseline": "react"}
+    summaries = [
+        blocks(go(recipe(conditions=["react", "expel"], **wanted, **learner), llm=None))[0]
+        for learner in ({}, {"learner": {"model": "bigger"}})
+    ]
+    assert [summary["run"]["learner"] for summary in summaries] == ["local", "bigger"]
+    # A model that reasons before it answers gets the room for it, whoever acts.
+    assert {request["max_tokens"] for request in models["bigger"].requests} == {2000}
+    assert {request["max_tokens"] for request in models["local"].requests if learns(request)} == {400}
+
+
+def test_insights_from_the_worked_examples_alone(played, store, reader):
+    actor = ScriptedModel(reader, name="reader")
+    changes = {"conditions": ["react", "expel-worked"], "expel": {"human": ["Somebody's own."], "successes": False}}
+    directory = played(actor, **changes)
+    summary, found = blocks(directory)
+    worked = {example.id: example for example in load_benchmark("hotpotqa", {}, seed=0).trajectories}
+    (insight,) = store.lessons(kind="insight")
+    assert (insight.text, insight.origin, set(insight.sources)) == (INSIGHT, "model", set(worked))
+    shown = "".join(message["content"] for r in actor.requests if learns(r) for message in r["messages"])
+    assert all(example.task in shown for example in worked.values())
+    assert summary["training"]["n"] == 0  # nothing was gathered for it
+    block = found["expel-worked"]
+    assert (found["react"]["successes"], block["successes"], block["trained_on"]) == (0, 3, 0)
+    assert (block["lessons"], block["learning"]["calls"]) == (1, 3)  # JSON, once more, and then lines
+    own = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["condition"] == "expel-worked"]
+    assert all(t["lesson_ids"] == [insight.id] and not t["demonstration_ids"] for t in own)
+    assert lines(directory, "lessons.jsonl")[0]["data"]["condition"] == "expel-worked"
+    assert store.check() == []
+
+
+def test_worked_examples_and_own_attempts_teach_apart(played, go, store, reader):
+    directory = played(conditions=["react", "expel-insights", "expel-worked"])
+    pools = {store.scope_of(lesson.id): lesson for lesson in store.lessons(kind="insight")}
+    assert {scope.rsplit("/", 1)[-1] for scope in pools} == {"expel", "expel-worked"}
+    worked = {example.id for example in load_benchmark("hotpotqa", {}, seed=0).trajectories}
+    assert not worked & set(pools[f"{directory.name}/s0f0/expel"].sources)
+    before = pools[f"{directory.name}/s0f0/expel-worked"]
+    go(recipe_of(directory), resume=directory, redo=["training"], llm=ScriptedModel(reader, name="reader"))
+    assert store.get_lesson(before.id) == before  # it came from no training
 
 
 def test_what_was_learned_once_serves_all_parts_of_expel(played, store):
@@ -338,3 +429,26 @@ def test_a_curve_shows_successes_at_its_own_tasks_alone(played, store):
     shown = ["\n".join(message["content"] for message in t["messages"]) for t in early]
     assert all(any(texts[task] in prompt for task in order[:2]) for prompt in shown)
     assert not any(texts[task] in prompt for task in order[2:] for prompt in shown)
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_prompt_that_is_too_long_is_a_failure_of_the_task_and_stops_no_run(played, reader, limited):
+    """Too long for the recipe's limit, or for the model, which says so."""
+    changes = {"agent": {"examples": 0, "prompt_tokens": 50}} if limited else {}
+    asked = []
+
+    def short(messages):
+        asked.append(messages)
+        acts = messages[-1]["content"].startswith("New task.")
+        return ContextLengthError("it does not fit") if acts and not limited else reader(messages)
+
+    directory = played(ScriptedModel(short, name="reader"), conditions=["act", "react", "reflexion"], **changes)
+    rows = [row for row in lines(directory, "results.jsonl") if row["split"] == "test"]
+    assert {(row["success"], row["reason"]) for row in rows} == {(False, "context")}
+    assert {name: (block["n"], block["errors"]) for name, block in blocks(directory)[1].items()} == {
+        "act": (3, 0),
+        "react": (3, 0),
+        "reflexion": (3, 0),
+    }
+    # Each attempt was tried once: a refusal is no server error, and is not asked again.
+    assert sum(messages[-1]["content"].startswith("New task.") for messages in asked) == (0 if limited else len(rows))

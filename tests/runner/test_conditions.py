@@ -72,6 +72,15 @@ def test_settings_come_before_the_benchmarks_own(recipe, benchmark):
         assert CONDITIONS[variant].method(recipe(), benchmark, LLM).variant == variant
 
 
+def test_heuristics_beside_the_question_or_after_the_thought(recipe, benchmark):
+    for name, stands, asks in (("erl", "case", "task"), ("erl-thought", "thought", "thought")):
+        assert CONDITIONS[name].agent(recipe(), benchmark, LLM, ()).notes == stands
+        assert CONDITIONS[name].method(recipe(), benchmark, LLM).on == asks
+    assert CONDITIONS["erl-thought"].pool == CONDITIONS["erl"].pool
+    with pytest.raises(ConfigError, match="no condition erl-thought"):
+        conditions(["erl-thought"], "act")
+
+
 def test_teachme_needs_its_facts(recipe, benchmark):
     with pytest.raises(ConfigError, match=r"-c method\.facts=FILE"):
         CONDITIONS["teachme"].method(recipe(), benchmark, LLM)

@@ -1,12 +1,14 @@
 """Whole experiments with a scripted model: what is learned, what is kept, and what is never paid for twice."""
 
 import json
+import re
 import threading
 
 import pytest
 
 from seasoned.benchmarks import load_benchmark
 from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError, SeasonedError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.plan import make_plan
 from seasoned.runner.recipe import make_recipe
@@ -223,9 +225,11 @@ def test_a_run_is_not_resumed_with_other_settings_or_from_another_store(recipe, 
         go(recipe(), resume=directory, store=other)
 
 
-def test_no_key_leaves_no_directory(recipe, go, tmp_path):
+@pytest.mark.parametrize("who", ["llm", "learner"])
+def test_no_key_leaves_no_directory(recipe, go, model, tmp_path, who):
+    wanted = recipe(conditions=["disabled", "erl"], embedder="hashing", **{who: {"model": "gpt-5-mini"}})
     with pytest.raises(AuthError, match="OPENAI_API_KEY"):
-        go(recipe(llm={"model": "gpt-5-mini"}), llm=None)
+        go(wanted, llm=None if who == "llm" else model)
     assert not (tmp_path / "runs").exists()
 
 
@@ -252,7 +256,8 @@ def test_a_row_has_the_right_answer_of_its_own_seed(recipe, go):
 def test_every_condition_runs(recipe, go, tmp_path):
     facts = tmp_path / "facts.csv"
     facts.write_text('/a\t/r/IsA\t/c/en/day\t/c/en/time\t{"weight": 1}\n', encoding="utf-8")
-    names = [name for name, condition in CONDITIONS.items() if name != "nearest" and condition.acts is False]
+    other = {"nearest", "erl-thought"}  # these have a test of their own
+    names = [name for name, condition in CONDITIONS.items() if name not in other and condition.acts is False]
     found = by_name(go(recipe(conditions=names, method={"facts": str(facts)}, train=10, test=2)))
     assert set(found) == set(names)
     assert {block["n"] for block in found.values()} == {2}
@@ -263,6 +268,30 @@ def test_the_nearest_cases_come_from_the_training_alone(recipe, go, apprentice):
     tested = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "test"]
     training = {t["id"] for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"}
     assert all(set(t["demonstration_ids"]) <= training for t in tested)
+
+
+def test_heuristics_told_after_the_thought_are_for_situations_like_it(recipe, go, apprentice):
+    """The apprentice, who also writes a heuristic of each attempt, and heeds one that names its feeling."""
+
+    def scholar(messages):
+        last = messages[-1]["content"]
+        if messages[0]["content"].startswith("You look back at one attempt"):
+            felt, said = re.search(r"THINK\[(.+?)\]", last)[1], re.search(r"ANSWER\[(.+?)\]", last)[1]
+            right = re.search(r"right answer is (\S+)\.", last)
+            rule = {"trigger": f"the writer feels {felt}", "action": f"answer {right[1] if right else said}"}
+            return json.dumps({"analysis": "It was noted.", **rule})
+        felt = next((m["content"] for m in reversed(messages) if m["role"] == "assistant"), "")
+        told = dict(re.findall(r"^- When the writer feels (.+): answer (\S+)$", last, re.MULTILINE))
+        return json.dumps(told[felt]) if last.endswith("ANSWER") and felt in told else apprentice(messages)
+
+    wanted = recipe(
+        conditions=["disabled", "erl-thought"], train=30, test=20, embedder="hashing", erl={"k": 3}, workers=1
+    )
+    directory = go(wanted, llm=ScriptedModel(scholar, name="scholar"))
+    found = by_name(directory)
+    assert found["erl-thought"]["successes"] > found["disabled"]["successes"] + 5
+    tested = [t for t in lines(directory, "trajectories.jsonl") if t["meta"].get("condition") == "erl-thought"]
+    assert all(len(t["lesson_ids"]) == 3 for t in tested if t["meta"]["split"] == "test")
 
 
 def test_two_runs_at_once_in_one_store_keep_apart(recipe, go, store):
@@ -295,6 +324,7 @@ def test_two_runs_at_once_in_one_store_keep_apart(recipe, go, store):
         ({"run_limits": {"tokens": -5}}, "greater than or equal to 0"),
         ({"run_limits": {"cost": float("nan")}}, "greater than or equal to 0"),
         ({"conditions": ["nearest"], "embedder": "none-such"}, "none-such"),
+        ({"learner": {"model": "another"}}, "names a learner, and none of its conditions learns by asking a model"),
     ],
 )
 def test_what_cannot_be_run_is_a_sentence_before_anything_is_done(recipe, go, changes, says, apprentice, tmp_path):

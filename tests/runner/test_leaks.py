@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import re
 
 import pytest
 
 from seasoned.errors import LeakError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expnote import ExpNote
+from seasoned.runner import experiment
 from seasoned.runner import plan as plan_module
 from seasoned.types import Guidance, Lesson
 
@@ -80,6 +82,7 @@ def test_nothing_of_a_test_task_reaches_another_where_agents_act(recipe, go, mon
         "reflexion",
         "expel",
         "expel-reflexion",
+        "expel-worked",
         "few-shot-trajectories",
         "erl",
         "erl-matched",
@@ -90,7 +93,7 @@ def test_nothing_of_a_test_task_reaches_another_where_agents_act(recipe, go, mon
         recipe(conditions=names, baseline="react", gather={"retries": 1}, method={"trials": 1}, **wanted), llm=model
     )
     used = lines(directory, "trajectories.jsonl")
-    for name in ("expel", "expel-reflexion", "erl", "erl-matched"):
+    for name in ("expel", "expel-reflexion", "expel-worked", "erl", "erl-matched"):
         assert all(t["lesson_ids"] for t in used if t["meta"]["condition"] == name), name
     assert any(t["demonstration_ids"] for t in used if t["meta"]["condition"] == "few-shot-trajectories")
     for request in model.requests:
@@ -105,3 +108,87 @@ def test_evaluating_writes_no_lesson(recipe, go, store):
     assert not store.lessons(f"{directory.name}/s0f0/disabled")
     tests = {t.id for key, t in store.episodes(directory.name).items() if "/training/" not in key}
     assert not any(tests & set(lesson.sources) for lesson in store.lessons())
+
+
+@dataclasses.dataclass
+class Gossip:
+    """Answers rightly once it was told anything, and puts every right answer it has seen into whatever it writes."""
+
+    tasks: tuple = ()
+    block: object = None
+    asked: list = dataclasses.field(default_factory=list)
+
+    def __call__(self, messages):
+        whole = "\n".join(message["content"] for message in messages)
+        self.asked.append((self.block, whole))
+        first, said = messages[0]["content"], " ".join(sorted(set(GOLD.findall(whole))))
+        if whole.endswith("Plan:"):
+            return f"Next time I finish with what I found. {said}"
+        if '"trigger", "action"' in first:
+            return {"analysis": "I guessed.", "trigger": "two names are known", "action": f"read both: {said or 'so'}"}
+        if '"context", "guideline"' in first:
+            return {"context": "a page was read", "guideline": f"read the other one too: {said}"}
+        if '"ranking"' in first:
+            ranking = [{"number": number, "reason": "so", "score": 90} for number in range(1, 5)]
+            return {"ranking": ranking, "contradictions": []}
+        if '"situation"' in first:
+            return {"situation": "so", "numbers": [1]}
+        starts = [place for place, message in enumerate(messages) if message["content"].startswith("New task.")]
+        if not starts:
+            return f"ADD: Read both pages first. {said}"
+        if len(messages) == starts[-1] + 1:
+            return "Thought: look.\nAction: Search[The first name]"
+        task = next(task for task in self.tasks if task.text in messages[starts[-1]]["content"])
+        right = said or "what I found" in whole
+        return f"Thought: so.\nAction: Finish[{task.data['answer'] if right else 'nobody knows'}]"
+
+
+GOLD = re.compile(r"GOLD\d+X")
+FOLDED = (
+    "reflexion",
+    "expel",
+    "expel-retrieve",
+    "expel-reasoning",
+    "expel-reflexion",
+    "few-shot-trajectories",
+    "erl",
+    "erl-all",
+    "autoguide",
+)
+
+
+def test_no_prompt_of_a_fold_has_a_right_answer_of_its_test_tasks(recipe, go, store, monkeypatch):
+    """Each fold's test tasks are the other one's training tasks, and all attempts at them lie in one store."""
+    data = plan_module.load_benchmark("hotpotqa", {}, seed=0)
+    tasks = tuple(
+        task.model_copy(update={"data": {**task.data, "answer": f"GOLD{number}X"}})
+        for number, task in enumerate((*data.train[:4], *data.test[:4]))
+    )
+    planted = dataclasses.replace(data, train=tasks[:4], test=tasks[4:])
+    monkeypatch.setattr(plan_module, "load_benchmark", lambda name, options, seed: planted)
+    gossip, gather = Gossip(tasks), experiment.gather
+
+    def noting(plan, block, *rest):
+        gossip.block = block
+        return gather(plan, block, *rest)
+
+    monkeypatch.setattr(experiment, "gather", noting)
+    wanted = {"benchmark": {"name": "hotpotqa"}, "train": 4, "test": 4, "embedder": "hashing", "baseline": "react"}
+    once = {"gather": {"retries": 1}, "method": {"trials": 1}}
+    much = {"expel": {"k": 12}, "erl": {"k": 4, "first": False}}
+    made = recipe(conditions=["react", *FOLDED], folds=2, **wanted, **once, **much)
+    directory = go(made, llm=ScriptedModel(gossip, name="gossip"))
+
+    assert {block.name for block, _ in gossip.asked} == {"s0f0", "s0f1"}
+    for block, whole in gossip.asked:
+        assert not {task.data["answer"] for task in block.test} & set(GOLD.findall(whole)), (block.name, whole)
+
+    # It could have gone wrong: the answers are in the store, on both sides, and those of training tasks are in prompts.
+    kept = lines(directory, "trajectories.jsonl")
+    for split in ("train", "test"):
+        won = [t for t in kept if t["meta"]["split"] == split and t["outcome"]["success"]]
+        assert {t["outcome"]["answer"] for t in won} == {task.data["answer"] for task in tasks}, split
+    own = {task.id: task.data["answer"] for task in tasks}
+    for name in FOLDED[1:]:
+        tested = [t for t in kept if t["meta"]["split"] == "test" and t["meta"]["condition"] == name]
+        assert all(set(GOLD.findall(json.dumps(t["messages"]))) - {own[t["task_id"]]} for t in tested), name

@@ -1,11 +1,16 @@
 """The files of a run, and reading them back."""
 
+import html
 import json
+import re
 
 import pytest
 
+from seasoned.benchmarks import load_benchmark
 from seasoned.errors import ConfigError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.outputs import read_rows, read_summary
+from seasoned.runner.rundir import recipe_of
 
 
 @pytest.fixture
@@ -72,3 +77,103 @@ def test_rows_that_are_none(tmp_path, content):
     says = r"results\.jsonl cannot be read" if content is None else r"results\.jsonl, line 1, is no row of results"
     with pytest.raises(ConfigError, match=says):
         read_rows(tmp_path)
+
+
+class Student:
+    """Looks something up, then answers: rightly once it has been told anything. What it is asked beside, it answers."""
+
+    def __init__(self):
+        data = load_benchmark("hotpotqa", {}, seed=0)
+        self.answers = {task.text: task.data["answer"] for task in (*data.train, *data.test)}
+
+    def __call__(self, messages):
+        first, last = messages[0]["content"], messages[-1]["content"]
+        if last.endswith("Plan:"):
+            return "Next time I finish with what I found."
+        if '"trigger", "action"' in first:
+            return {"analysis": "No.", "trigger": f"{len(last)} letters are seen", "action": f"count {last[-60:]}"}
+        if '"context", "guideline"' in first:
+            return {"context": "a page was read", "guideline": "read the other one too, instead of answering"}
+        if '"ranking"' in first:
+            return {"ranking": [{"number": 1, "reason": "so", "score": 90}], "contradictions": []}
+        if '"situation"' in first:
+            return {"situation": "so", "numbers": [1]}
+        tasks = [place for place, m in enumerate(messages) if m["content"].startswith("New task.")]
+        if not tasks:
+            return "ADD: Read both pages first."
+        if len(messages) == tasks[-1] + 1:
+            return "Thought: look.\nAction: Search[The first name]"
+        whole = messages[tasks[-1]]["content"]
+        right = "what I found" in whole or "count" in whole or "Read both pages" in whole
+        answer = next(self.answers[text] for text in self.answers if text in whole)
+        return f"Thought: so.\nAction: Finish[{answer if right else 'nobody knows'}]"
+
+
+@pytest.fixture
+def studied(go, recipe):
+    def start(model, **changes):
+        wanted = {
+            "benchmark": {"name": "hotpotqa"},
+            "conditions": ["react", "reflexion", "expel", "erl", "autoguide"],
+            "baseline": "react",
+            "train": 3,
+            "test": 2,
+            "embedder": "hashing",
+            "gather": {"retries": 1},
+            "method": {"trials": 1},
+            "erl": {"k": 1},
+            "expel": {"structured": False},
+        }
+        return go(recipe(**{**wanted, **changes}), llm=model)
+
+    return start
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_every_prompt_of_a_run_can_be_read(studied, temperature):
+    model = ScriptedModel(Student(), name="student")
+    directory = studied(model, llm={"temperature": temperature}, folds=2)
+    calls, told = rows(directory, "calls.jsonl"), rows(directory, "trajectories.jsonl")
+    beside = {json.dumps(call["messages"]) for call in calls}
+    turns = {json.dumps(t["messages"][:n]) for t in told for n in range(1, len(t["messages"]))}
+    asked = {json.dumps(request["messages"]) for request in model.requests}
+    assert asked <= beside | turns
+    assert beside <= asked - turns
+    text = html.unescape((directory / "report.html").read_text(encoding="utf-8"))
+    openings = re.findall(r'<div class="text" dir="auto">(.*?)</div>', text, re.DOTALL)
+    for call in calls:
+        assert call["reply"] in text
+        assert all(message["content"] in openings for message in call["messages"])
+
+
+def test_calls_are_told_apart_by_what_they_were_for(studied):
+    directory = studied(ScriptedModel(Student(), name="student"), llm={"temperature": 0.7})
+    calls = rows(directory, "calls.jsonl")
+    assert {call["schema_version"] for call in calls} == {1}
+    found = {(call["purpose"], call["condition"], call["trial"], bool(call["task"])) for call in calls}
+    assert found == {
+        ("learning", "expel", 0, False),
+        ("learning", "erl", 0, False),
+        ("learning", "autoguide", 0, False),
+        ("reflecting", "training", 1, True),
+        ("reflecting", "reflexion", 1, True),
+        ("recalling", "erl", 0, True),
+        ("recalling", "autoguide", 0, True),
+    }
+    order = list(dict.fromkeys(call["purpose"] for call in calls))
+    assert order == ["learning", "reflecting", "recalling"]
+    tasks = {t["task_id"]: t["task"] for t in rows(directory, "trajectories.jsonl")}
+    assert all(tasks[call["task_id"]] == call["task"] for call in calls if call["task_id"])
+
+
+def test_calls_that_conditions_share_are_there_once(studied, go):
+    model = ScriptedModel(Student(), name="student")
+    directory = studied(model, conditions=["react", "retry", "reflexion", "autoguide"])
+    calls = rows(directory, "calls.jsonl")
+    shared = [call for call in calls if call["purpose"] == "recalling"]
+    assert shared
+    assert {call["condition"] for call in shared} == {""}
+    assert len({(call["task_id"], json.dumps(call["messages"])) for call in calls}) == len(calls)
+    before = (directory / "calls.jsonl").read_text(encoding="utf-8")
+    go(recipe_of(directory), resume=directory, llm=ScriptedModel([], name="student"))
+    assert (directory / "calls.jsonl").read_text(encoding="utf-8") == before

@@ -60,11 +60,22 @@ def test_points_and_labels_of_a_curve(recipe):
         ({"conditions": ["disabled", "expnote"], "limit": 1}, 1 + 2, 3 + 1 + 2),
         ({"conditions": ["expnote"], "curve": [3]}, 6 + 10, 18 + 5 + 10),
         ({"conditions": ["disabled", "expnote"], "method": {"on": "question"}}, 6 + 10, 6 * 3 + 10 + 10),
+        ({"conditions": ["disabled", "erl", "erl-all"]}, 6 + 15, 6 * 3 + 30 + 6),
     ],
 )
 def test_the_count_of_episodes_and_calls(recipe, changes, episodes, calls):
     plan = make_plan(recipe(**changes))
     assert (plan.episodes, plan.calls) == (episodes, calls)
+
+
+def test_writing_lessons_is_counted_once_a_pool(recipe):
+    names = ["react", "expel", "expel-insights", "expel-reflections", "expel-worked", "erl-embedding", "autoguide"]
+    data = {"benchmark": {"name": "hotpotqa"}, "train": 9, "test": 3, "conditions": names, "curve": [4]}
+    plan = make_plan(recipe(**data))
+    worked = -(-len(plan.blocks[0].benchmark.trajectories) // 8)
+    assert plan.learning == (1 + 2) + 2 + worked + 9  # ExpeL at both points of the curve; chunks of 8
+    assert plan.calls == plan.episodes * plan.blocks[0].benchmark.max_turns + plan.learning
+    assert make_plan(recipe(**data, expel={"human": ["So."]})).learning == 9
 
 
 @pytest.mark.parametrize("changes", [{"train": 0}, {"train": 0, "folds": 2}])

@@ -124,8 +124,26 @@ def test_the_digest_is_of_what_decides_the_results(file):
     assert len(digest()) == 12
     for same in ("workers=3", "run_limits.cost=1", "llm.timeout=5", "llm.max_retries=0"):
         assert digest(same) == digest(), same
+    assert digest("learner.model=x", "learner.timeout=5") == digest("learner.model=x") != digest()
     for other in ("train=5", "limit=5", "llm.model=x", "llm.seed=1", "method.k=2", "episode_limits.calls=1"):
         assert digest(other) != digest(), other
+
+
+def test_a_learner_has_the_keys_of_a_model_and_takes_none_over(file):
+    plain = load_recipe(file, ["llm.base_url=http://127.0.0.1:1/v1"])
+    assert plain.learner is None
+    assert plain.for_learning == plain
+    other = load_recipe(file, ["learner.model=gpt-5-mini", "learner.seed=3", "llm.temperature=0.7"])
+    assert (other.learner.model, other.learner.seed, other.learner.base_url) == ("gpt-5-mini", 3, None)
+    assert (other.for_learning.llm.model, other.for_learning.llm.temperature) == ("gpt-5-mini", 0)
+    assert (other.caps.think, other.for_learning.caps.think) == (80, 2000)
+    for setting, says in (
+        ("learner.modle=x", "did you mean learner.model"),
+        ("learner.temperature=1", "there is no setting learner.temperature"),
+        ("learner.slots=0", "learner.slots is wrong"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            load_recipe(file, [setting])
 
 
 text = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -139,7 +157,7 @@ def test_any_settings_give_a_recipe_or_a_sentence(file, given):
 
 
 recipes = st.builds(
-    lambda name, train, seeds, share, limit, k: make_recipe(
+    lambda name, train, seeds, share, limit, k, learner: make_recipe(
         {
             "name": name,
             "benchmark": {"name": "emoji", "train_share": share},
@@ -147,6 +165,7 @@ recipes = st.builds(
             "seeds": seeds,
             "method": {"k": k},
             "run_limits": {"cost": limit},
+            "learner": learner,
         }
     ),
     text,
@@ -155,6 +174,7 @@ recipes = st.builds(
     st.floats(0.1, 0.9),
     st.none() | st.floats(0, 100),
     st.none() | st.integers(1, 9),
+    st.none() | st.builds(lambda model: {"model": model}, text),
 )
 
 

@@ -97,6 +97,17 @@ def test_a_journal_can_be_dropped(store):
     assert store.journal_get("t", "a") is not None
 
 
+def test_keys_with_an_end_are_found_in_all_scopes_of_a_run(store):
+    kept = [("r/b", "1_x"), ("r/a", "2_x"), ("r/a", "3"), ("other", "4_x"), ("r/a", "5ax")]
+    for number, (scope, key) in enumerate(kept):
+        store.journal_put(scope, key, Reply(text=key))
+        with store._write() as connection:
+            moment = f"2026-01-0{number + 1}"
+            connection.exec_driver_sql(f"UPDATE journal SET created = '{moment}' WHERE key = '{key}'")
+    assert store.journal_ending("r/", "_x") == [("r/b", Reply(text="1_x")), ("r/a", Reply(text="2_x"))]
+    assert store.journal_ending("r%", "x") == []
+
+
 def test_threads_journal_at_once(store):
     def put(n):
         for i in range(20):

@@ -26,7 +26,7 @@ _THOUGHTS_IN_A_ROW = 3
 
 @dataclass(frozen=True)
 class React:
-    """Acts until the environment ends, the steps run out, or it goes round in circles.
+    """Acts until the environment ends, the steps or the room in the prompt run out, or it goes round in circles.
 
     Args:
         llm: the model.
@@ -37,6 +37,8 @@ class React:
         repeats: identical actions in a row that end an attempt (Omega of Reflexion, section 2.2); None: never.
         same_observation: whether they are identical only where the observation was the same, too.
         max_actions: so many actions end an attempt (epsilon there), where that is fewer than `max_steps`.
+        prompt_tokens: a prompt of more tokens than these ends an attempt before it is sent; see `Recorder.ask`. None or
+            0: only a prompt that the model refuses does.
         shots: at most so many examples are shown.
         think_tokens: longest thought.
         action_tokens: longest action.
@@ -53,6 +55,7 @@ class React:
     repeats: int | None = 3
     same_observation: bool = True
     max_actions: int | None = None
+    prompt_tokens: int | None = None
     shots: int = 2
     think_tokens: int = 80
     action_tokens: int = 32
@@ -69,6 +72,7 @@ class React:
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or self._manual(task)
+            recorder.prompt_limit = self.prompt_tokens
             recorder.messages.extend(self.preamble(shown))
             recorder.shown.append((0, tuple(example.id for example in shown)))
             begun = len(recorder.messages)

@@ -1,7 +1,8 @@
 """How an attempt is kept while it is being made, whatever agent makes it.
 
 Always holds: what was said and done before a limit, an error or an interruption is in the trajectory; a failure of the
-server or of the environment is recorded as the reason `error` with unknown success, never as a failure of the task.
+server or of the environment is recorded as the reason `error` with unknown success, never as a failure of the task; a
+prompt that is too long, for its limit or for the model, is the reason `context`, and a failure of the task.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from seasoned.errors import (
 )
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean
+from seasoned.retrieve.transcript import TOKEN
 from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajectory, Usage
 
 
@@ -29,7 +31,8 @@ class Recorder:
     """The growing record of one attempt: the conversation, the steps and the usage.
 
     `shown` are the ids of the demonstrations in front of the task, each time with the number of steps done until then,
-    for agents that exchange them on the way: `messages` has the last ones.
+    for agents that exchange them on the way: `messages` has the last ones. `counted` is the length of the last prompt
+    whose tokens are known: in tokens, as the server counted them, and in characters.
     """
 
     agent: str
@@ -44,6 +47,8 @@ class Recorder:
     over: bool = False
     invalid: int = 0
     shown: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+    prompt_limit: int | None = None
+    counted: tuple[int, int] = (0, 0)
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
@@ -60,15 +65,37 @@ class Recorder:
         max_tokens: int | None = None,
         temperature: float = 0.0,
     ) -> Reply:
-        """Let the model speak next; its reply joins the conversation and its usage is counted."""
+        """Let the model speak next; its reply joins the conversation and its usage is counted.
+
+        Raises:
+            ContextLengthError: the prompt has more tokens than `prompt_limit`, and was not sent; or the model refused
+                it as too long.
+            LLMError: as the model raises it.
+        """
+        size = self._check_room()
         try:
             reply = llm.chat(self.messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
         except ParseError as error:
             self.usage = self.usage + (error.reply.usage if isinstance(error.reply, Reply) else Usage())
             raise
         self.usage = self.usage + reply.usage
+        # Where the model was asked twice, the tokens are those of two prompts.
+        if reply.usage.calls + reply.usage.replayed == 1 and reply.usage.prompt_tokens:
+            self.counted = reply.usage.prompt_tokens, size
         self.say("assistant", reply.text)
         return reply
+
+    def _check_room(self) -> int:
+        """The characters of the conversation, if its tokens (the last count, and what came since) are few enough."""
+        size = sum(len(message["content"]) for message in self.messages)
+        known, of = self.counted
+        tokens = known + (size - of) // TOKEN
+        if self.prompt_limit and tokens > self.prompt_limit:
+            raise ContextLengthError(
+                f"the prompt has about {tokens:,} tokens, and may have {self.prompt_limit:,}: allow more "
+                "(agent.prompt_tokens), or show fewer or shorter examples"
+            )
+        return size
 
     def answer(self, llm: LLM, choices: Sequence[str] | None, *, max_tokens: int, temperature: float) -> str:
         """Let the model answer in one line, or with one of the choices; "" where its reply is none of them."""

@@ -30,6 +30,7 @@ class Worked(NamedTuple):
     about: str
     trajectories: tuple[Trajectory, ...]
     reflections: tuple[tuple[Trajectory, str], ...]
+    heuristic: tuple[str, str]
 
 
 def play_worked(benchmark: str, begin: Begin, ended: Ended) -> Worked:
@@ -44,6 +45,7 @@ def play_worked(benchmark: str, begin: Begin, ended: Ended) -> Worked:
         about=" ".join(raw["about"].split()),
         trajectories=tuple(trajectory for trajectory, attempt in played if "reflection" not in attempt),
         reflections=tuple((t, " ".join(a["reflection"].split())) for t, a in played if "reflection" in a),
+        heuristic=tuple(raw["heuristic"]),
     )
 
 
@@ -74,6 +76,7 @@ def acting(
         trajectories=words.trajectories,
         reflections=words.reflections,
         about=words.about,
+        heuristic=words.heuristic,
     )
 
 

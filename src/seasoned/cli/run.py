@@ -118,9 +118,10 @@ def _ask_for_key(recipe: Recipe) -> None:
     from seasoned.runner.models import open_llm
     from seasoned.runner.settings import BUNDLED
 
-    if recipe.llm.base_url is not None or recipe.llm.model not in BUNDLED:
-        with open_llm(recipe.llm):
-            pass
+    for chosen in (recipe.llm, recipe.learner):
+        if chosen is not None and (chosen.base_url is not None or chosen.model not in BUNDLED):
+            with open_llm(chosen):
+                pass
 
 
 def show_run(directory: Path, as_json: bool) -> None:

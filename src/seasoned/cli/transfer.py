@@ -56,7 +56,7 @@ def transfer(
         raise ConfigError(f"insights are for tasks of several steps: {old.name} or {new.name} is answered at once")
     with open_store(store, must_exist=True) as opened:
         pool, insights = _insights(opened, recipe, directory.name, scope)
-    with open_llm(recipe.llm) as llm:
+    with open_llm(recipe.learner or recipe.llm) as llm:
         shown = new.trajectories[:2] if examples else ()
         adapted = adapt(llm, insights, source_about=old.about, target_about=new.about, examples=shown)
     file = output or directory / f"lessons-for-{target}.jsonl"

@@ -1,7 +1,8 @@
 """Replies kept on disk, so that a killed run goes on without paying for a model call twice.
 
 Always holds: a reply is in the store before it is returned, and a request that the journal has is not sent. The only
-call that can be paid for twice is one whose reply was still under way when the process died.
+call that can be paid for twice is one whose reply was still under way when the process died. What was asked is kept
+beside the reply, so that a person can read it, but for the turns of an agent: their trajectory has them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
@@ -19,12 +21,30 @@ from seasoned.llm.structured import UNPARSED
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply
 
+ASKED = "/asked"
+"""How the key ends under which what was asked is kept: a `Reply` with the reply's text, `parsed` being the messages."""
+
 
 class Journal(Protocol):
-    """What a store must offer; `journal_put` returns when the reply is durable."""
+    """What a store must offer; `journal_put` returns when the reply is durable, and keeps the first under a key."""
 
     def journal_get(self, scope: str, key: str) -> Reply | None: ...  # noqa: D102
     def journal_put(self, scope: str, key: str, reply: Reply) -> None: ...  # noqa: D102
+
+
+class JournalPages(Protocol):
+    """What a store must offer for reading a journal: (scope, reply) of the keys with this end, oldest first."""
+
+    def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call: where its reply was journalled, what was asked, and the reply's text."""
+
+    scope: str
+    messages: tuple[Message, ...]
+    reply: str
 
 
 class Journaled:
@@ -38,13 +58,15 @@ class Journaled:
         llm: the model that answers what the journal does not have.
         store: where the journal is.
         scope: one run, condition, episode, ...: requests of different scopes never meet.
+        prompts: whether what was asked is kept, too, for `calls_in`.
     """
 
-    def __init__(self, llm: LLM, store: Journal, scope: str) -> None:
+    def __init__(self, llm: LLM, store: Journal, scope: str, *, prompts: bool = True) -> None:
         self.name = llm.name
         self._llm = llm
         self._store = store
         self._scope = scope
+        self._prompts = prompts
         self._lock = threading.Lock()
         self._taken: dict[str, set[int]] = {}
 
@@ -69,6 +91,7 @@ class Journaled:
             key = hashlib.sha256(f"{turn} {text}".encode()).hexdigest()
             stored = self._store.journal_get(self._scope, key)
             if stored is not None:
+                self._keep_prompt(key, messages, stored)
                 return _replayed(stored)
             try:
                 reply = self._llm.chat(
@@ -78,9 +101,17 @@ class Journaled:
                 if isinstance(error.reply, Reply):
                     note = {"parsed": str(error), "finish_reason": UNPARSED}
                     self._store.journal_put(self._scope, key, error.reply.model_copy(update=note))
+                    self._keep_prompt(key, messages, error.reply)
                 raise
             self._store.journal_put(self._scope, key, reply)
+            self._keep_prompt(key, messages, reply)
             return reply
+
+    def _keep_prompt(self, key: str, messages: Sequence[Message], reply: Reply) -> None:
+        # After the reply, and at a replay again: a process may have died between the two. Its usage is the reply's.
+        if self._prompts:
+            asked = Reply(text=reply.text, parsed=[dict(message) for message in messages], model=reply.model)
+            self._store.journal_put(self._scope, f"{key}{ASKED}", asked)
 
     @contextmanager
     def _turn(self, request: str) -> Iterator[int]:
@@ -97,6 +128,15 @@ class Journaled:
             with self._lock:
                 taken.discard(turn)
             raise
+
+
+def calls_in(store: JournalPages, prefix: str) -> list[Asked]:
+    """The calls whose prompts were kept in the scopes that begin with this text, oldest first."""
+    return [
+        Asked(scope, tuple(asked.parsed), asked.text)
+        for scope, asked in store.journal_ending(prefix, ASKED)
+        if isinstance(asked.parsed, list)
+    ]
 
 
 def _replayed(stored: Reply) -> Reply:

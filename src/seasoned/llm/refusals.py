@@ -20,8 +20,9 @@ _UNSUPPORTED = re.compile(
     r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default", re.I
 )
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|maximum model length|available context size"
-    r"|context (window|length|size)|prompt is too long",
+    r"context_length_exceeded|exceed_context_size|maximum (context|model|prompt) length|available context size"
+    r"|context (window|length|size)|(prompt|input) is too long|reduce the length of the (messages|prompt|input)"
+    r"|input token count .{0,40}exceeds|`inputs`? (tokens|must have less)",
     re.I,
 )
 

@@ -8,11 +8,10 @@ is stored; recall calls no model (but where a method that was handed over does);
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, SupportsFloat, overload
+from typing import Any, Literal, Self, overload
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.memory.attempt import Attempt, close_open
@@ -22,6 +21,7 @@ from seasoned.memory.guidance import complete, framed
 from seasoned.memory.judge import judge as judged
 from seasoned.memory.learning import Learned, Learning, learn_new
 from seasoned.memory.model import LateModel
+from seasoned.memory.opening import check_given, open_embedder
 from seasoned.memory.screened import ScreenedPool, screen_trajectory
 from seasoned.methods import make_method
 from seasoned.pool import Who
@@ -77,7 +77,7 @@ class Memory:
             MissingExtraError: when a library of the embedder is not installed.
             StoreError: when the store cannot be opened.
         """
-        _check(store, namespace, cap, success_at, secrets)
+        check_given(store, namespace, cap, success_at, secrets)
         if judge and llm is None:
             raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
         self.namespace = namespace
@@ -89,7 +89,7 @@ class Memory:
         self._name = type(self.method).__name__.lower()
         self._judge, self._success_at, self._cap = judge, success_at, cap
         self._masking = mask if secrets is None else masker(secrets)
-        self._embedder = _embedder(embedder)
+        self._embedder = open_embedder(embedder)
         self._learning: list[Learning] = []
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, timeout=30.0)
@@ -282,32 +282,3 @@ class Memory:
         if ask and self._judge:
             trajectory = judged(screen_trajectory(trajectory, self._masking), self._model)
         return self.pool.record(trajectory)
-
-
-def _check(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
-    """See that a memory is given what it takes.
-
-    Raises:
-        ConfigError: when it is not.
-    """
-    if not store or not isinstance(store, str | Path | Store):
-        raise ConfigError(f"a memory lies in a file, a postgresql:// address or a Store, and was given {store!r}")
-    if not namespace or not isinstance(namespace, str):
-        raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
-    if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
-        raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap!r}")
-    if not isinstance(success_at, SupportsFloat) or not math.isfinite(float(success_at)):
-        raise ConfigError(f"success_at is the reward that counts as success, a finite number, and was {success_at!r}")
-    listed = isinstance(secrets, Sequence) and all(isinstance(each, Secret) for each in secrets)
-    if secrets is not None and not listed:
-        raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
-
-
-def _embedder(given: str | Embedder | None) -> Embedder | None:
-    if given is not None and not isinstance(given, str | Embedder):
-        raise ConfigError(f"an embedder is a name such as 'static', an embedder, or None, and was {given!r:.80}")
-    if not isinstance(given, str):
-        return given
-    from seasoned.embed import embedder
-
-    return embedder(given)

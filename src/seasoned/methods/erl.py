@@ -10,12 +10,13 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.methods.demonstrations import attempts_at
-from seasoned.methods.heuristic_book import LONGEST, Book, came_from, fitting, open_book, told
-from seasoned.methods.heuristics import Draft, write_heuristic
+from seasoned.methods.expnote import thoughts
+from seasoned.methods.heuristic_book import LONGEST, Book, as_item, fitting, open_book, told, trigger
+from seasoned.methods.heuristics import as_lesson, write_heuristic
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
 from seasoned.retrieve.rank import ROOM, rank
@@ -27,8 +28,6 @@ log = logging.getLogger(__name__)
 
 Retrieve = Literal["llm", "embedding", "random", "all", "two-stage"]
 Outcomes = Literal["all", "success", "failure"]
-
-_TASK = 200  # characters of the task that a heuristic came from
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,8 @@ class ERL:
         retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
             `embedding`: those from the tasks nearest to the new one; `random`: drawn by the seed and the task; `all`.
         recall_first: see `retrieve`.
+        on: what heuristics are recalled for: the `task`, before it is begun, as in the paper; or what the attempt
+            `thought` of it first, for agents that ask for guidance after that.
         outcomes: whether all are recalled, or only those from successes or failures.
         judge: whether an attempt of unknown outcome is judged by the model; otherwise it is passed over.
         blind: whether known outcomes are hidden from the model too, so that its verdicts can be compared with them.
@@ -51,6 +52,7 @@ class ERL:
         max_tokens: of a reply of the model; a ranking gets more where it needs more.
         room: tokens that an attempt may take in a prompt.
         rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
+        reasons: whether the ranker says in a few words why (figure 9); without, its replies are a sixth as long.
         guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
         matched: a method that shows trajectories: at each task the heuristics get as many tokens as its demonstrations
             have, instead of `guidance_tokens` (paper appendix C.1, figure 5).
@@ -68,6 +70,7 @@ class ERL:
     k: int = 20
     retrieve: Retrieve = "llm"
     recall_first: int = 200
+    on: Literal["task", "thought"] = "task"
     outcomes: Outcomes = "all"
     judge: bool = False
     blind: bool = False
@@ -76,6 +79,7 @@ class ERL:
     max_tokens: int = 300
     room: int = 2400
     rank_room: int = ROOM
+    reasons: bool = True
     guidance_tokens: int = 2000
     matched: Method | None = None
     seed: int = 0
@@ -86,7 +90,8 @@ class ERL:
         for name, lowest in least.items():
             if getattr(self, name) < lowest:
                 raise ConfigError(f"{name} of ERL must be at least {lowest}, not {getattr(self, name)}")
-        for name, known in (("retrieve", get_args(Retrieve)), ("outcomes", get_args(Outcomes))):
+        names = {"retrieve": get_args(Retrieve), "outcomes": get_args(Outcomes), "on": ("task", "thought")}
+        for name, known in names.items():
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} of ERL is one of {', '.join(known)}, not {getattr(self, name)!r}")
 
@@ -125,10 +130,10 @@ class ERL:
             if draft is not None and self.failures and draft.succeeded:
                 log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
             elif draft is not None:
-                pool.add(_lesson(draft, trajectory), why="learned from one attempt")
+                pool.add(as_lesson(draft, trajectory), why="learned from one attempt")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The heuristics that help with a task, the best first; nothing in the middle of an attempt.
+        """The heuristics that help with a task, the best first; nothing at the moment that `on` does not name.
 
         Those of equal words count as one. A heuristic that is contradicted brings the other one with it, or all that
         the ranker names, so that some more than k may be shown.
@@ -137,16 +142,24 @@ class ERL:
             ConfigError: `embedding` or `two-stage`, and the pool has no embedder.
             LLMError: the ranking model failed otherwise than by its form or its length.
         """
-        if progress is not None:
+        if (progress is None) is (self.on == "thought"):
             return Guidance()
-        book = pool.derived(open_book, "heuristic")
-        candidates = self._candidates(task, pool, book)
-        chosen, flagged = self._choose(task, pool, book, candidates)
+        book, candidates = self._candidates(task, pool)
+        thought = "" if progress is None else ", ".join(thoughts(progress))
+        chosen, flagged = self._choose(task, thought, pool, book, candidates)
         room = self._tokens_for(task, pool)
         groups = fitting(self._groups(book, candidates, chosen, flagged, room), room)
         if not groups or not room:
             return Guidance()
         return Guidance(lessons=tuple(each for group in groups for each in group), text=told(groups))
+
+    def choose(self, task: Task, pool: ExperiencePool) -> list[Lesson]:
+        """What retrieval alone picks, best first: at most k, but for `all`. `recall` adds opposites and cuts the text.
+
+        Raises:
+            ConfigError, LLMError: as `recall`.
+        """
+        return self._choose(task, "", pool, *self._candidates(task, pool))[0]
 
     def _tokens_for(self, task: Task, pool: ExperiencePool) -> int:
         """How many tokens of heuristics a task may be told."""
@@ -154,12 +167,13 @@ class ERL:
             return self.guidance_tokens
         return sum(tokens(transcript(shown)) for shown in self.matched.recall(task, pool).demonstrations)
 
-    def _candidates(self, task: Task, pool: ExperiencePool, book: Book) -> dict[str, Lesson]:
+    def _candidates(self, task: Task, pool: ExperiencePool) -> tuple[Book, dict[str, Lesson]]:
         """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""
+        book = pool.derived(open_book, "heuristic")
         own = set() if self.same_task else attempts_at(task, pool)
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
         if not own and outcome is None:
-            return book.firsts
+            return book, book.firsts
         found: dict[str, Lesson] = {}
         for group in book.groups:
             fits = (
@@ -170,14 +184,16 @@ class ERL:
             )
             if (lesson := next(fits, None)) is not None:
                 found[group[0].id] = lesson
-        return found
+        return book, found
 
     def _choose(
-        self, task: Task, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
+        self, task: Task, thought: str, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
     ) -> tuple[list[Lesson], list[tuple[Lesson, Lesson]]]:
         """The heuristics that are recalled, best first, and pairs that the ranker calls contradictory."""
+        # A task is compared with the tasks that heuristics come from; a thought, with the situations they are for.
+        near: dict[str, Any] = {"text": thought, "of": trigger} if thought else {"text": task.text}
         if self.retrieve == "embedding":
-            return book.nearest(pool, task.text, candidates, self.k), []
+            return book.nearest(pool, lessons=candidates, k=self.k, **near), []
         lessons = list(candidates.values())
         if self.retrieve == "all":
             return lessons, []
@@ -185,13 +201,12 @@ class ERL:
             drawn = random.Random(f"erl-{self.seed}-{task.id}").sample(lessons, min(self.k, len(lessons)))
             return drawn, []
         if self.retrieve == "two-stage":
-            lessons = book.nearest(pool, task.text, candidates, max(self.recall_first, self.k))
+            lessons = book.nearest(pool, lessons=candidates, k=max(self.recall_first, self.k), **near)
         if len(lessons) <= self.k:
             return lessons, []
-        items = [_item(lesson) for lesson in lessons]
-        ranking = rank(
-            self.llm, task.text, items, self.k, about=self.about, room=self.rank_room, max_tokens=self.max_tokens
-        )
+        asked: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "reasons": self.reasons}
+        sought = f"{task.text}\n{thought}".strip()
+        ranking = rank(self.llm, sought, list(map(as_item, lessons)), self.k, room=self.rank_room, **asked)
         for problem in ranking.problems:
             log.info("the ranking for %s: %s", task.id, problem)
         chosen = {each.place: lessons[each.place] for each in ranking.scored[: self.k]}
@@ -199,7 +214,7 @@ class ERL:
             log.info("%d of %d heuristics for %s are chosen by nearness", self.k - len(chosen), self.k, task.id)
             rest = [lesson for place, lesson in enumerate(lessons) if place not in chosen]
             if self.retrieve == "llm":
-                rest = _nearest_or_newest(book, pool, task.text, rest)
+                rest = book.nearest_or_newest(pool, task.text, rest)
             chosen |= {-1 - place: lesson for place, lesson in enumerate(rest[: self.k - len(chosen)])}
         return list(chosen.values()), [(lessons[one], lessons[other]) for one, other in ranking.contradictions]
 
@@ -272,32 +287,3 @@ def iterate(
         learner.learn(tried, pool)
         made += tried
     return made
-
-
-def _lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
-    judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
-    success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
-    parts = {"analysis": draft.analysis, "trigger": draft.trigger, "action": draft.action}
-    return Lesson(
-        kind="heuristic",
-        text=draft.text,
-        key=draft.trigger,
-        category=trajectory.category,
-        method="erl",
-        sources=(trajectory.id,),
-        data={**parts, "success": success, "task": clean(trajectory.task, _TASK), **judged},
-    )
-
-
-def _item(lesson: Lesson) -> str:
-    """A heuristic as the ranker sees it."""
-    task = str(lesson.data.get("task") or "")
-    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 100)})" if task else ""
-    return f"{clean(lesson.text, 220)}{origin}"
-
-
-def _nearest_or_newest(book: Book, pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-    try:
-        return book.nearest(pool, text, {lesson.id: lesson for lesson in lessons})
-    except ConfigError:  # the pool has no embedder
-        return list(lessons)[::-1]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from seasoned.errors import ConfigError
 from seasoned.methods.contradictions import ALIKE, contradict, forbids, telling
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
@@ -43,18 +44,34 @@ class Book:
     rows: NDArray[np.intp] | None = None  # of the tasks that these come from, in the pool whose book this is
 
     def nearest(
-        self, pool: ExperiencePool, text: str, lessons: Mapping[str, Lesson], k: int | None = None
+        self,
+        pool: ExperiencePool,
+        text: str,
+        lessons: Mapping[str, Lesson],
+        k: int | None = None,
+        of: Callable[[Lesson], str] | None = None,
     ) -> list[Lesson]:
-        """The k lessons (None: all) whose tasks are nearest to a text, best first, stably (paper appendix C.2)."""
+        """The k lessons (None: all) nearest to a text, best first, stably (paper appendix C.2).
+
+        What is near it is the task that a lesson comes from, or what `of` gives of the lesson.
+        """
         if not lessons:
             return []
-        rows = self.rows if lessons is self.firsts else None
+        keeps = lessons is self.firsts and of is None
+        rows = self.rows if keeps else None
         if rows is None:
-            rows = pool.text_rows([origin(lesson) for lesson in lessons.values()])
-            if lessons is self.firsts:
+            rows = pool.text_rows([(of or origin)(lesson) for lesson in lessons.values()])
+            if keeps:
                 self.rows = rows
         chosen = list(lessons.values())
         return [chosen[place] for place in pool.nearest_texts(text, rows, k)]
+
+    def nearest_or_newest(self, pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
+        """All of them, the nearest first; where the pool has no embedder, the newest."""
+        try:
+            return self.nearest(pool, text, {lesson.id: lesson for lesson in lessons})
+        except ConfigError:
+            return list(lessons)[::-1]
 
     def rival(self, lesson: Lesson, candidates: Mapping[str, Lesson]) -> Lesson | None:
         """A candidate that contradicts a lesson, or None."""
@@ -117,10 +134,22 @@ def origin(lesson: Lesson) -> str:
     return str(lesson.data.get("task") or lesson.text)
 
 
+def trigger(lesson: Lesson) -> str:
+    """The situation that a heuristic is for."""
+    return lesson.key or lesson.text
+
+
 def came_from(lesson: Lesson) -> str:
     """What kind of attempt a heuristic comes from: "success", "failure", or "" where that is not known."""
     success = lesson.data.get("success")
     return "success" if success is True else "failure" if success is False else ""
+
+
+def as_item(lesson: Lesson) -> str:
+    """A heuristic as a ranking model sees it: its text, and the task that it comes from."""
+    task = str(lesson.data.get("task") or "")
+    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 100)})" if task else ""
+    return f"{clean(lesson.text, 220)}{origin}"
 
 
 def fitting(groups: Sequence[Sequence[Lesson]], limit: int) -> list[tuple[Lesson, ...]]:

@@ -20,7 +20,7 @@ from seasoned.methods.reflexion import without_verdict
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
-from seasoned.types import Message, Trajectory
+from seasoned.types import Lesson, Message, Trajectory
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,7 @@ BAD = ("writing to Mr Hale in room 12", "be more careful")
 LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
+_TASK = 200  # characters of the task that a heuristic came from
 _HALVINGS = 3
 _REPLY = 20_000
 _NAMES = {
@@ -44,7 +45,10 @@ _ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesso
 _OUTCOME = re.compile(
     r"\b(?:answer|attempt|guess|reply|response|choice|task|case) (?:is|was|were|has been|turned out) (?:not )?"
     r"(?:wrong|right|incorrect|correct|failed|unsuccessful|successful|solved)\b"
-    r"|\b(?:attempt|task) (?:failed|succeeded)\b",
+    r"|\b(?:attempt|task) (?:failed|succeeded)\b"
+    r"|\b(?:task|attempt) (?:is|was|were|has been) (?:\w+ )?(?:completed|done|accomplished|finished)\b"
+    r"|\bcompleted successfully\b|\bsuccessfully (?:completed|accomplished|done)\b|\b(?:was|were) done successfully\b"
+    r"|\b(?:the )?steps (?:ran|run|have run) out\b|\bprevious attempt\b",
     re.IGNORECASE,
 )
 _TOO_LATE = "its trigger is how the attempt ended"
@@ -137,6 +141,22 @@ def _again(
     except (ParseError, ContextLengthError):
         return None
     return read_heuristic(reply.parsed, judges=judges, example=example)
+
+
+def as_lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
+    """The heuristic of an attempt as it is stored; `data["judged"]` is the model's verdict where it was asked."""
+    judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
+    success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
+    parts = {"analysis": draft.analysis, "trigger": draft.trigger, "action": draft.action}
+    return Lesson(
+        kind="heuristic",
+        text=draft.text,
+        key=draft.trigger,
+        category=trajectory.category,
+        method="erl",
+        sources=(trajectory.id,),
+        data={**parts, "success": success, "task": clean(trajectory.task, _TASK), **judged},
+    )
 
 
 def heuristic_schema(judges: bool = False) -> dict[str, Any]:

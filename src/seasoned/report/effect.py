@@ -4,9 +4,10 @@ Always holds: it is observation, not proof - lessons are recalled together, and 
 all of them at once; a lesson is judged on test episodes only.
 
 One lesson: id, kind, key, text, status, importance, condition (where it was learned; "" if unknown), seed and fold
-(null if unknown), sources {solved, unsolved} (training attempts it came from), recalled (test episodes), n, successes,
-accuracy (of those episodes), baseline_n, baseline_successes, baseline_accuracy (of the same tasks under the baseline),
-points (the difference on the tasks that both finished).
+(those of the attempts it came from, else what the run says; null if unknown), sources {solved, unsolved} (training
+attempts it came from), recalled (test episodes), n, successes, accuracy (of those episodes), baseline_n,
+baseline_successes, baseline_accuracy (of the same tasks under the baseline), points (the difference on the tasks that
+both finished).
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def _effect(
         "status": lesson.status,
         "importance": lesson.importance,
         "condition": condition,
-        "seed": origins[0].seed if origins else None,
-        "fold": origins[0].fold if origins else None,
+        "seed": origins[0].seed if origins else lesson.data.get("seed"),
+        "fold": origins[0].fold if origins else lesson.data.get("fold"),
         "sources": {"solved": sum(row.solved for row in origins), "unsolved": sum(not row.solved for row in origins)},
         "recalled": len(own),
         "n": len(counted),
@@ -81,17 +82,22 @@ def pool_sizes(lessons: Sequence[Lesson], training: Sequence[Row], *, sharing: b
     """Lessons per pool (one condition, seed and fold), the mean over the pools of each condition that learned.
 
     Where conditions share their training, `data["condition"]` of a lesson says which of them learned it. With
-    `sharing`, a pool counts for every condition in its `data["shared_by"]` as well.
+    `sharing`, a pool counts for every condition in its `data["shared_by"]` as well. A lesson that came from no training
+    attempt (a person wrote it, or it came from worked examples) is where its `data` says: `condition`, `seed`, `fold`.
     """
     homes = _homes(training)
     owned: dict[str, set[str]] = {}
     pools: dict[str, set[tuple[int, int]]] = {}
     for lesson in _alive(lessons):
-        for home in (homes[source] for source in lesson.sources if source in homes):
-            learner = lesson.data.get("condition") or home.condition
-            for name in {learner, *(lesson.data.get("shared_by", ()) if sharing else ())}:
-                owned.setdefault(name, set()).add(lesson.id)
-                pools.setdefault(name, set()).add((home.seed, home.fold))
+        data, learner = lesson.data, lesson.data.get("condition")
+        behind = [homes[source] for source in lesson.sources if source in homes]
+        places = {(learner or row.condition, row.seed, row.fold) for row in behind}
+        if not places and learner and {"seed", "fold"} <= data.keys():
+            places = {(learner, data["seed"], data["fold"])}
+        for name, seed, fold in places:
+            for owner in {name, *(data.get("shared_by", ()) if sharing else ())}:
+                owned.setdefault(owner, set()).add(lesson.id)
+                pools.setdefault(owner, set()).add((seed, fold))
     return {name: len(ids) / len(pools[name]) for name, ids in owned.items()}
 
 

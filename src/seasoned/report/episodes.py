@@ -7,7 +7,7 @@ shown cut to a readable length and says how much is missing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seasoned.report.rows import Row, TaskKey, final
@@ -120,11 +120,16 @@ def usage_line(trajectory: Trajectory) -> str:
 def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
     """The conversation as the model saw it; where none was kept, the steps in its place."""
     if trajectory.messages:
-        pairs = [(str(one.get("role", "")), str(one.get("content", ""))) for one in trajectory.messages]
-        return [(role if re.fullmatch("system|user|assistant|tool", role) else "other", text) for role, text in pairs]
+        return spoken(trajectory.messages)
     found = []
     for step in trajectory.steps:
         said = "\n".join(part for part in (step.thought, step.action) if part)
         found += [("assistant", said)] if said else []
         found += [("user", step.observation)] if step.observation else []
     return found
+
+
+def spoken(messages: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Messages as (role, text), where an unknown role is "other"."""
+    pairs = [(str(one.get("role", "")), str(one.get("content", ""))) for one in messages]
+    return [(role if re.fullmatch("system|user|assistant|tool", role) else "other", text) for role, text in pairs]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError, MissingExtraError
+from seasoned.report.calls import Call, every_call, readable_calls
 from seasoned.report.episodes import views
 from seasoned.report.figures import FIGURES
 from seasoned.report.forms import Table
@@ -45,6 +46,7 @@ def write_report(
     lessons: Sequence[Lesson] = (),
     config_text: str = "",
     everything: Sequence[Trajectory] = (),
+    calls: Sequence[Call] = (),
 ) -> Path:
     """Write the report of a run. Without matplotlib the plots are left out, and the page says so.
 
@@ -58,6 +60,7 @@ def write_report(
         lessons: The lessons of the run, to show what an episode had recalled.
         config_text: The resolved config, shown as it is.
         everything: All episodes of the run, to be read whole and closed at first; see `seasoned.report.reader`.
+        calls: All model calls that are no turn of an agent, in the same manner; see `seasoned.report.calls`.
 
     Returns:
         The path written.
@@ -66,7 +69,7 @@ def write_report(
         DataError: The file cannot be written.
     """
     target = Path(path)
-    page = render(summary, rows, trajectories, lessons, config_text, everything)
+    page = render(summary, rows, trajectories, lessons, config_text, everything, calls)
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -89,6 +92,7 @@ def render(
     lessons: Sequence[Lesson] = (),
     config_text: str = "",
     everything: Sequence[Trajectory] = (),
+    calls: Sequence[Call] = (),
 ) -> str:
     """The page that `write_report` writes, as text."""
     import jinja2
@@ -103,7 +107,7 @@ def render(
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )
     figures, missing = _figures(summary)
-    all_episodes = every_episode(rows, everything)
+    all_episodes, all_calls = every_episode(rows, everything), every_call(calls)
     return environment.get_template("report.html.j2").render(
         summary=summary,
         name=_run_name(summary["run"]),
@@ -125,6 +129,8 @@ def render(
         episodes=views(summary, rows, trajectories, lessons),
         everything=all_episodes,
         readable=readable(all_episodes),
+        calls=all_calls,
+        readable_calls=readable_calls(all_calls),
         training=summary["training"],
         config=cut(config_text, CONFIG_LIMIT),
         steps=_steps(summary["run"]),
@@ -146,6 +152,7 @@ def _facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     shown = {
         "benchmark": run.get("benchmark"),
         "model": run.get("model"),
+        "learned by": run.get("learner") if run.get("learner") != run.get("model") else None,
         "seeds": ", ".join(str(seed) for seed in seeds) if isinstance(seeds, list | tuple) else seeds,
         "date": _date(run.get("started")),
         "took": _took(run.get("started"), run.get("finished")),

@@ -92,6 +92,8 @@ def learning_curve(summary: Mapping[str, Any]) -> str:
 def heuristics_curve(summary: Mapping[str, Any]) -> str:
     """Accuracy by how many heuristics are shown: of the conditions `erl-k1`, `erl-k3` and so on (ERL, figure 4).
 
+    It is over all runs of the test, with tasks as trials of the interval.
+
     Returns:
         SVG text; "" where fewer than two of them were run.
 
@@ -99,9 +101,10 @@ def heuristics_curve(summary: Mapping[str, Any]) -> str:
         MissingExtraError: matplotlib is not installed.
     """
     points = [
-        {**block, "k": int(block["name"].removeprefix("erl-k"))}
+        {"k": int(block["name"].removeprefix("erl-k")), "accuracy": once["pass@k"], "interval": once["pass@k_interval"]}
         for block in summary["conditions"]
-        if re.fullmatch(r"erl-k\d+", block["name"]) and block["n"]
+        if re.fullmatch(r"erl-k\d+", block["name"])
+        for once in block["reliability"]["figures"][:1]
     ]
     points.sort(key=lambda point: point["k"])
     spoken = ", ".join(f"{percent(point['accuracy'], 0)} with {point['k']}" for point in points)

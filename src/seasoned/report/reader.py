@@ -23,6 +23,8 @@ LONGEST = 50_000
 _WORTH = 400
 
 Messages = list[tuple[str, str]]
+Told = tuple[str, dict[str, Any], str, Messages]
+"""A conversation to lay out: its group, what is said of it, what it is about, and its messages."""
 
 
 def every_episode(rows: Sequence[Row], trajectories: Sequence[Trajectory], *, room: int = ROOM) -> dict[str, Any]:
@@ -40,27 +42,39 @@ def every_episode(rows: Sequence[Row], trajectories: Sequence[Trajectory], *, ro
         how many are not even named.
     """
     known = {row.trajectory_id: row for row in rows if row.trajectory_id}
-    named = trajectories[:LINES]
-    told = {one.id: _cut(conversation(one)) for one in named}
-    lengths = _shared_lengths((one.task_id, told[one.id]) for one in named)
+    named = [(known.get(one.id), one) for one in trajectories[:LINES]]
+    told = [(_group(row, one), _view(row, one), one.task_id, conversation(one)) for row, one in named]
+    return laid_out(told, room) | {"unnamed": len(trajectories) - len(named)}
+
+
+def laid_out(told: Iterable[Told], room: int) -> dict[str, Any]:
+    """Conversations in groups: what several of them begin with, about different things, is taken out as an opening.
+
+    Args:
+        told: The conversations, in order.
+        room: As in `every_episode`.
+
+    Returns:
+        groups, openings and left_out, as `every_episode` has them.
+    """
+    cut_short = [(group, view, about, _cut(messages)) for group, view, about, messages in told]
+    lengths = _shared_lengths((about, messages) for _, _, about, messages in cut_short)
     openings: dict[tuple[tuple[str, str], ...], int] = {}
     groups: dict[str, list[dict[str, Any]]] = {}
     left_out = 0
-    for one, shared in zip(named, lengths, strict=True):
-        messages, opening = told[one.id], tuple(told[one.id][:shared])
+    for (group, view, _, messages), shared in zip(cut_short, lengths, strict=True):
+        opening = tuple(messages[:shared])
         needed = _size(messages[shared:]) + (0 if opening in openings else _size(opening))
         fits = needed <= room
         room -= needed if fits else 0
         left_out += not fits
         number = openings.setdefault(opening, len(openings) + 1) if fits and opening else 0
-        row = known.get(one.id)
-        view = _view(row, one) | {"opening": number, "messages": messages[shared:] if fits else None}
-        groups.setdefault(_group(row, one), []).append(view)
+        shown = {"opening": number, "messages": messages[shared:] if fits else None}
+        groups.setdefault(group, []).append(view | shown)
     return {
         "groups": [{"name": name, "episodes": episodes} for name, episodes in groups.items()],
         "openings": [list(opening) for opening in openings],
         "left_out": left_out,
-        "unnamed": len(trajectories) - len(named),
     }
 
 

@@ -111,13 +111,14 @@ def by_origin(
 
     Args:
         lessons: heuristics, with `data["success"]`.
-        rows: final test rows, each task once per condition and run.
+        rows: what `repeated` gives: final test rows, each task once per condition and run.
         conditions: which ones, such as erl, erl-success and erl-failure; by default all of the rows.
         baseline: the condition that points are counted from.
 
     Returns:
         For each category and then for all (category ""): `lessons` {success, failure} and `conditions` {name: {n,
-        successes, accuracy, interval, points}}; points are percentage points over the baseline, null without it.
+        successes, accuracy, interval, points}}; n counts runs of tasks, the interval has tasks as trials, and points
+        are percentage points over the baseline, null without it.
     """
     made, tested = list(lessons), [row for row in rows if row.counted]
     names = list(conditions) or list(dict.fromkeys(row.condition for row in tested))
@@ -172,5 +173,5 @@ def found_again(found: Sequence[Hashable], exhaustive: Sequence[Hashable]) -> fl
 
 def _score(rows: Sequence[Row]) -> dict[str, Any]:
     solved = sum(row.solved for row in rows)
-    rate = share(solved, len(rows))
-    return {"n": len(rows), "successes": solved, "accuracy": rate, "interval": list(interval(rate or 0.0, len(rows)))}
+    rate, tasks = share(solved, len(rows)), {row.key for row in rows}
+    return {"n": len(rows), "successes": solved, "accuracy": rate, "interval": list(interval(rate or 0.0, len(tasks)))}

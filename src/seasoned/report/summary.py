@@ -3,7 +3,7 @@
 Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
 compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
 counts once, as solved if one of the trials solved it, with what all of them used; where the test was run several
-times, everything but `reliability` is of the first run.
+times, everything but `reliability` and `origins` is of the first run.
 
     schema_version  1
     run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
@@ -25,7 +25,7 @@ times, everything but `reliability` is of the first run.
     cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
     lessons         list, most recalled first: see `seasoned.report.effect`
     origins         list: heuristics from successes and failures by category (ERL, figure 2b): see
-                    `seasoned.report.reliability.by_origin`; empty without heuristics
+                    `seasoned.report.reliability.by_origin`; over all runs; empty without heuristics
     judgements      how often a model judged attempts rightly (ERL, appendix C.2): see
                     `seasoned.report.reliability.judgements`; null where none was judged
     steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
@@ -82,15 +82,10 @@ def build(
     tested, attempts = final(rows), final_attempts(rows)
     training = [row for row in latest(rows) if row.split == "train"]
     names = _order(tested, run, baseline)
-    pools = effect.pool_sizes(lessons, training, sharing=True)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
-    spent = {name: _spent(used) for name, used in (learning or {}).items()}
-    conditions = [
-        _condition(name, by_name[name], tried[name], pools.get(name))
-        | {"reliability": over_runs(again, name), "learning": spent.get(name)}
-        for name in names
-    ]
+    pools = effect.pool_sizes(lessons, training, sharing=True)
+    conditions = [_condition(name, by_name[name], tried[name], again, pools, learning or {}) for name in names]
     method = _method(conditions, run, baseline)
     summary: dict[str, Any] = {
         "schema_version": 1,
@@ -106,7 +101,7 @@ def build(
         "efficiency": effect.efficiencies(conditions, baseline, lessons, training),
         "cached_share": _cached_share(list(by_name.values())),
         "lessons": effect.effects(tested, training, lessons, baseline),
-        **_heuristics(tested, training, lessons, baseline),
+        **_heuristics(again, training, lessons, baseline),
         "steps": step_statistics([row for name in names for row in tried[name]], trajectories),
         "training": _training(rows, training),
     }
@@ -143,7 +138,14 @@ def _method(conditions: Sequence[Mapping[str, Any]], run: Mapping[str, Any], bas
     return str(chosen[0]["name"]) if chosen else None
 
 
-def _condition(name: str, rows: Sequence[Row], attempts: Sequence[Row], lessons: float | None) -> dict[str, Any]:
+def _condition(
+    name: str,
+    rows: Sequence[Row],
+    attempts: Sequence[Row],
+    again: Sequence[Row],
+    pools: Mapping[str, float],
+    learning: Mapping[str, Usage],
+) -> dict[str, Any]:
     counted = [row for row in rows if row.counted]
     successes = sum(row.solved for row in counted)
     rewards = [row.reward for row in counted if row.reward is not None]
@@ -162,7 +164,7 @@ def _condition(name: str, rows: Sequence[Row], attempts: Sequence[Row], lessons:
         "errors": len(rows) - len(counted),
         "interval": list(stats.wilson(successes, len(counted))),
         "trained_on": max((row.trained_on for row in rows), default=0),
-        "lessons": lessons,
+        "lessons": pools.get(name),
         **_usage(rows),
         "cached_share": _cached_share([rows]),
         "turns": sum(row.turns for row in counted) / len(counted) if counted else None,
@@ -174,6 +176,8 @@ def _condition(name: str, rows: Sequence[Row], attempts: Sequence[Row], lessons:
         "reasons": dict(Counter(row.reason for row in rows)),
         "outcomes": endings(rows),
         "trials": by_trial(attempts),
+        "reliability": over_runs(again, name),
+        "learning": _spent(learning[name]) if name in learning else None,
     }
 
 
@@ -260,13 +264,13 @@ def _transitions(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[di
 
 
 def _heuristics(
-    tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
+    again: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
 ) -> dict[str, Any]:
     made = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     truth = {row.trajectory_id: row.solved for row in training if row.counted}
     verdicts = judgements(made, truth)
     return {
-        "origins": by_origin(made, tested, baseline=baseline) if made else [],
+        "origins": by_origin(made, again, baseline=baseline) if made else [],
         "judgements": verdicts if verdicts["n"] else None,
     }
 

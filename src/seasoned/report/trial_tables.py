@@ -96,7 +96,7 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
     notes = (
         "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs.",
         "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
-        "The other tables and the paired tests are of the first run.",
+        "The other tables and the paired tests are of the first run, but for what heuristics come from.",
     )
     return Table("Over several runs", columns, tuple(lines), notes)
 

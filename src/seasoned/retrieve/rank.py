@@ -1,4 +1,4 @@
-"""Ranking by a language model: scores from 0 to 100 with a reason, and pairs that contradict one another.
+"""Ranking by a language model: scores from 0 to 100, as a rule with a reason, and pairs that contradict one another.
 
 After ERL (section 2, figure 9). Always holds: a prompt has at most `room` tokens of items; constant text stands first
 in it, and the task last; a reply that cannot be used costs its own part of the list alone.
@@ -21,12 +21,21 @@ from seasoned.types import Message
 ROOM = 2000
 """Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
 _TASK = 1200  # characters of the task
-_ENTRY = 34  # tokens of one entry of a reply
+_ENTRY = 44  # tokens of one entry of a reply; models break its lines and indent them, grammar or not: 41 were seen
+_SCORE = 10  # the same without a reason
 _LEAST = 4  # items that are not parted further where a prompt is too long
 
 
 def rank(
-    llm: LLM, task: str, items: Sequence[str], k: int, *, about: str = "", room: int = ROOM, max_tokens: int = 0
+    llm: LLM,
+    task: str,
+    items: Sequence[str],
+    k: int,
+    *,
+    about: str = "",
+    room: int = ROOM,
+    max_tokens: int = 0,
+    reasons: bool = True,
 ) -> Ranking:
     """Let a model score the items that help most with a task (ERL, figure 9).
 
@@ -41,6 +50,7 @@ def rank(
         about: what kind of tasks these are.
         room: tokens of items in one prompt (a quarter of their characters).
         max_tokens: of a reply at least; more is allowed where k needs it.
+        reasons: whether each score comes with a few words on why; without them a reply is a sixth as long.
 
     Returns:
         The items that were picked; they can be fewer or more than k, and none where no reply could be read.
@@ -48,8 +58,8 @@ def rank(
     Raises:
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
-    waiting = list(_parts([clean(item) for item in items], room))
-    asked = _Asked(llm, clean(task, _TASK), k, clean(about, 1000), max_tokens)
+    waiting = list(parts(items, room))
+    asked = _Asked(llm, clean(task, _TASK), k, clean(about, 1000), max_tokens, reasons)
     found: list[Ranking] = []
     while waiting:
         start, part = waiting.pop(0)
@@ -68,8 +78,30 @@ def rank(
     )
 
 
-def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
-    """The JSON Schema of a structured reply about so many items."""
+def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[str]]]:
+    """The items in order, each in one line, in the parts that `rank` asks about; with the place of each part's first.
+
+    Args:
+        items: texts.
+        room: tokens of items in one part; an item that is longer is a part of its own.
+    """
+    start, used, part = 0, 0, list[str]()
+    for place, item in enumerate(map(clean, items)):
+        size = tokens(f"{place}. {item}\n")
+        if part and used + size > room:
+            yield start, part
+            start, used, part = place, 0, []
+        part.append(item)
+        used += size
+    if part:
+        yield start, part
+
+
+def ranking_schema(count: int, wanted: int, reasons: bool = True) -> dict[str, Any]:
+    """The JSON Schema of a structured reply about so many items; without reasons the scores are one text, "3:90 1:75".
+
+    A text, as a model can neither break nor indent its lines; of exactly so many, as a small model stops after one.
+    """
     number = {"type": "integer", "minimum": 1, "maximum": count}
     entry = {
         "number": number,
@@ -77,9 +109,11 @@ def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
         "score": {"type": "integer", "minimum": 0, "maximum": 100},
     }
     item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
+    score = f"[1-9][0-9]{{0,{len(str(count)) - 1}}}:[0-9]{{1,3}}"
+    scores = {"type": "string", "pattern": f"^{score}( {score}){{{wanted - 1}}}$"}
     pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": number}
     properties = {
-        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": item},
+        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": item} if reasons else scores,
         "contradictions": {"type": "array", "maxItems": 3, "items": pair},
     }
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
@@ -94,37 +128,26 @@ class _Asked:
     k: int
     about: str
     max_tokens: int
+    reasons: bool
 
     def ask(self, items: Sequence[str]) -> Ranking:
         """One call; a reply without the form that was asked for is read as far as it goes."""
         wanted = min(self.k, len(items))
+        system = render_prompt("seasoned.retrieve", "rank_system.j2", about=self.about, reasons=self.reasons)
         shown = render_prompt("seasoned.retrieve", "rank.j2", items=items, task=self.task, wanted=wanted)
         messages: list[Message] = [
-            {"role": "system", "content": render_prompt("seasoned.retrieve", "rank_system.j2", about=self.about)},
+            {"role": "system", "content": system},
             {"role": "user", "content": shown},
         ]
-        limit = max(self.max_tokens, _ENTRY * wanted + 40)
+        limit = max(self.max_tokens, (_ENTRY if self.reasons else _SCORE) * wanted + 40)
         try:
-            reply = self.llm.chat(messages, schema=ranking_schema(len(items), wanted), max_tokens=limit)
+            schema = ranking_schema(len(items), wanted, self.reasons)
+            reply = self.llm.chat(messages, schema=schema, max_tokens=limit)
         except ParseError as error:
             text = str(getattr(error.reply, "text", ""))
             found = read_ranking(text, len(items), wanted)
             return Ranking(found.scored, found.contradictions, (shorten(clean(str(error)), 200), *found.problems))
         return read_ranking(reply.parsed, len(items), wanted)
-
-
-def _parts(items: Sequence[str], room: int) -> Iterator[tuple[int, list[str]]]:
-    """The items in order, in parts of at most so many tokens, each with the place of its first."""
-    start, used, part = 0, 0, list[str]()
-    for place, item in enumerate(items):
-        size = tokens(f"{place}. {item}\n")
-        if part and used + size > room:
-            yield start, part
-            start, used, part = place, 0, []
-        part.append(item)
-        used += size
-    if part:
-        yield start, part
 
 
 def _moved(ranking: Ranking, by: int) -> Ranking:

@@ -35,6 +35,8 @@ _AMOUNT = rf"(?:{_SCORE.pattern}|{_SPOKEN})"
 _OF = r"\s{0,3}(?:/|(?:\bout\s{1,3})?\bof\b)\s{0,3}"
 _SHARE = re.compile(rf"(?<![\w.])({_AMOUNT}){_OF}({_AMOUNT})", re.IGNORECASE)
 _SCORED = re.compile(rf"\bscore\W{{0,6}}({_AMOUNT}(?:{_OF}{_AMOUNT})?)", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_SHORT = re.compile(r"(?<![\w.:-])(\d{1,6}) ?: ?(-?\d{1,9}(?:\.\d{1,9})?)(?![\w:/])")
 # "3. ninety" is a score, "3. Two of them are alike" is none.
 _SAID = re.compile(
     rf"[\s.:*_`)\]-]{{0,12}}({_SPOKEN}(?:{_OF}{_AMOUNT})?)[*_`\s]{{0,4}}(?:[,.;:(–—]|-\s|$)", re.IGNORECASE
@@ -103,7 +105,7 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
 
 
 def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """The (number, score, reason) of whatever form: objects, lists, bare numbers, or an object by number."""
+    """The (number, score, reason) of whatever form: objects, lists, "3:90 1:75", bare numbers, an object by number."""
     if isinstance(value, dict) and not _field(value, "number", "id", "index", "lesson", "heuristic"):
         inner = next((part for key, part in value.items() if _is_ranking(key, part)), None)
         value = value if inner is None else inner
@@ -113,7 +115,9 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
                 yield (key, *_judgement(entry))
         return
     for entry in value if isinstance(value, list) else [value]:
-        if isinstance(entry, dict):
+        if isinstance(entry, str) and not _LETTER.search(entry) and (short := _SHORT.findall(entry)):
+            yield from ((number, score, "") for number, score in short)
+        elif isinstance(entry, dict):
             yield (_field(entry, "number", "id", "index", "lesson", "heuristic"), *_judgement(entry))
         elif isinstance(entry, list | tuple) and entry:
             yield (entry[0], *_judgement(entry[1:]))
@@ -123,7 +127,7 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 def _is_ranking(key: Any, part: Any) -> bool:
     """Whether it holds entries, unlike ["a reason", 85] or pairs of contradictions."""
-    if str(key).strip().lower() in ("ranking", "ranked", "order") and isinstance(part, dict | list) and part:
+    if str(key).strip().lower() in ("ranking", "ranked", "order") and isinstance(part, dict | list | str) and part:
         return True
     if isinstance(part, dict):
         return any(_number(key) > 0 for key in part)

@@ -50,6 +50,7 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
         repeats=recipe.agent.repeats or None,
         same_observation=recipe.agent.same_observation,
         max_actions=recipe.agent.max_actions,
+        prompt_tokens=recipe.agent.prompt_tokens,
         shots=recipe.agent.examples,
         think_tokens=recipe.caps.think,
         action_tokens=recipe.caps.action,
@@ -105,6 +106,18 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
     return make
 
 
+def _chunks(recipe: Recipe, attempts: int) -> int:
+    """ExpeL's calls where nothing failed: there is nothing to compare, and each chunk of successes takes one."""
+    chosen = recipe.expel
+    return -(-attempts // chosen.chunk) if chosen.successes and not chosen.human else 0
+
+
+def each_once(recipe: Recipe, attempts: int) -> int:
+    """ERL's calls: one for each attempt."""
+    del recipe
+    return attempts
+
+
 def _asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
     del training
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
@@ -143,6 +156,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         about=benchmark.about or benchmark.instruction,
         example=benchmark.heuristic,
         recall_first=chosen.recall_first,
+        reasons=chosen.reasons,
         judge=chosen.judge,
         blind=chosen.blind,
         first=chosen.first,
@@ -163,6 +177,20 @@ def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     return Given(read_lessons(recipe.method.given))
 
 
+def _learned(
+    name: str,
+    says: str,
+    mode: Literal["insights", "retrieve", "both"],
+    agent: MakeAgent = actor,
+    pool: str = "expel",
+    retries: Literal["", "reflexion"] = "",
+    **other: Any,
+) -> Condition:
+    """A condition of ExpeL; one that learns otherwise than the rest has another pool, "" for one of its own."""
+    made = _expel(mode, **other)
+    return Condition(name, says, agent, made, True, pool=pool, acts=True, retries=retries, learning=_chunks)
+
+
 ACTING = (
     Condition("act", "actions alone", _acts("act"), acts=True),
     Condition("react", "thoughts and actions", _acts("react"), acts=True),
@@ -172,34 +200,32 @@ ACTING = (
     Condition("last", "the agent, which tries again and sees its last attempt", actor, acts=True, retries="last"),
     Condition("reflexion", "the agent, which reflects and tries again", actor, acts=True, retries="reflexion"),
     Condition("last-reflexion", "both: its last attempt and reflections", actor, acts=True, retries="last+reflexion"),
-    Condition("expel", "insights and own successes", actor, _expel("both"), True, pool="expel", acts=True),
-    Condition("expel-insights", "insights alone", actor, _expel("insights"), True, pool="expel", acts=True),
-    Condition("expel-retrieve", "own successes alone", actor, _expel("retrieve"), True, pool="expel", acts=True),
-    Condition(
+    _learned("expel", "insights and own successes", "both"),
+    _learned("expel-insights", "insights alone", "insights"),
+    _learned("expel-retrieve", "own successes alone", "retrieve"),
+    _learned(
         "expel-reasoning",
         "insights, and at each turn own successes by the last thought",
-        _asking,
-        _expel("both", retrieve_by="thought"),
-        True,
-        pool="expel",
-        acts=True,
+        "both",
+        agent=_asking,
+        retrieve_by="thought",
     ),
-    Condition(
-        "expel-random",
-        "insights, and own successes drawn at random",
-        actor,
-        _expel("both", retrieve_by="random"),
-        True,
-        pool="expel",
-        acts=True,
-    ),
-    Condition(
+    _learned("expel-random", "insights, and own successes drawn at random", "both", retrieve_by="random"),
+    _learned(
         "expel-reflections",
         "insights from attempts with their reflections, and own successes",
+        "both",
+        pool="",
+        with_reflections=True,
+    ),
+    Condition(
+        "expel-worked",
+        "insights from the benchmark's worked examples alone",
         actor,
-        _expel("both", with_reflections=True),
-        True,
+        _expel("insights", successes=True, human=()),
         acts=True,
+        worked=True,
+        learning=_chunks,
     ),
     Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, pool="autoguide", acts=True),
     Condition(
@@ -213,25 +239,8 @@ ACTING = (
         True,
         pool="erl",
         acts=True,
+        learning=each_once,
     ),
-    Condition(
-        "expel-reflexion",
-        "insights and own successes, and it tries again",
-        actor,
-        _expel("both"),
-        True,
-        pool="expel",
-        acts=True,
-        retries="reflexion",
-    ),
-    Condition(
-        "expel-retrieve-reflexion",
-        "own successes alone, and it tries again",
-        actor,
-        _expel("retrieve"),
-        True,
-        pool="expel",
-        acts=True,
-        retries="reflexion",
-    ),
+    _learned("expel-reflexion", "insights and own successes, and it tries again", "both", retries="reflexion"),
+    _learned("expel-retrieve-reflexion", "own successes alone, and it tries again", "retrieve", retries="reflexion"),
 )

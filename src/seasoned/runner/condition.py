@@ -16,6 +16,13 @@ from seasoned.types import Task
 
 MakeAgent = Callable[[Recipe, Benchmark, LLM, Sequence[Task]], Agent]
 MakeMethod = Callable[[Recipe, Benchmark, LLM], Method]
+CountCalls = Callable[[Recipe, int], int]
+
+
+def no_calls(recipe: Recipe, attempts: int) -> int:
+    """Learning that calls no model, as long as nothing goes wrong."""
+    del recipe, attempts
+    return 0
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,9 @@ class Condition:
     `calls` are the model calls of a test episode where nothing goes wrong; without `own_pool` it recalls from the pool
     of the training attempts themselves; conditions that name the same `pool` share what they learned. `acts` says that
     it is for benchmarks whose agent acts in several steps (None: for all). With `retries`, a test task that was failed
-    is tried again, with what that strategy of Reflexion says.
+    is tried again, with what that strategy of Reflexion says. With `worked` it learns from the benchmark's worked
+    attempts, and `learns` from none of its own. `learning` counts the model calls of learning from so many attempts,
+    if each of them solved its task.
     """
 
     name: str
@@ -38,3 +47,10 @@ class Condition:
     pool: str = ""
     acts: bool | None = False
     retries: Literal["", "none", "last", "reflexion", "last+reflexion"] = ""
+    worked: bool = False
+    learning: CountCalls = no_calls
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes lessons, into a pool of its own."""
+        return self.own_pool and (self.learns or self.worked)

@@ -18,7 +18,7 @@ from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.methods.teachme import TeachMe, read_facts
 from seasoned.protocols import LLM, Agent, Method
-from seasoned.runner.acting import ACTING, actor, heuristics
+from seasoned.runner.acting import ACTING, actor, each_once, heuristics
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Example, Task
@@ -131,20 +131,27 @@ def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[T
     return make(recipe, benchmark, llm, training)
 
 
+def _noted_later(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
+    """The dialogue with what is recalled after the first thought."""
+    del training
+    return _dialogue(recipe, benchmark, llm, "thought")
+
+
 def _erl(
     retrieve: Literal["embedding", "random", "all"] | None = None,
     outcomes: Literal["all", "success", "failure"] = "all",
     k: int | None = None,
+    on: Literal["task", "thought"] = "task",
 ) -> MakeMethod:
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        chosen = {"k": k, "retrieve": retrieve, "outcomes": outcomes}
+        chosen = {"k": k, "retrieve": retrieve, "outcomes": outcomes, "on": on}
         return heuristics(recipe, benchmark, llm, **{name: value for name, value in chosen.items() if value})
 
     return make
 
 
 def _heuristics(name: str, says: str, method: MakeMethod) -> Condition:
-    return Condition(name, says, carrier, method, True, 2, pool="erl", acts=None)
+    return Condition(name, says, carrier, method, True, 2, pool="erl", acts=None, learning=each_once)
 
 
 _QUESTION = _expnote(on="question")
@@ -169,6 +176,17 @@ CONDITIONS = {
         Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
         _heuristics("erl", "heuristics from single attempts, those that a model ranks highest", _erl()),
         _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", _erl("embedding")),
+        Condition(
+            "erl-thought",
+            "heuristics for situations like the first thought, told after it",
+            _noted_later,
+            _erl("embedding", on="thought"),
+            True,
+            2,
+            pool="erl",
+            acts=False,
+            learning=each_once,
+        ),
         _heuristics("erl-random", "heuristics drawn at random", _erl("random")),
         _heuristics("erl-all", "all heuristics", _erl("all")),
         _heuristics("erl-success", "heuristics from successes alone", _erl(outcomes="success")),

@@ -33,8 +33,8 @@ class _HasLLM(Protocol):
 class Session:
     """What the episodes of a run share: the store, the limits of an episode, and what is already done.
 
-    `llm` counts against the run's limits. After five infrastructure errors in a row the run stops: the server is gone,
-    and every further episode would be an error as well.
+    `llm` counts against the run's limits, and so does `learner`, where another model learns. After five infrastructure
+    errors in a row the run stops: the server is gone, and every further episode would be an error as well.
     """
 
     store: Store
@@ -42,6 +42,7 @@ class Session:
     llm: LLM
     limits: Limits
     done: dict[str, Trajectory]
+    learner: LLM | None = None
     errors_in_a_row: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -49,10 +50,17 @@ class Session:
         """What one episode may use: it counts the agent's calls, and those that recall and reflect beside it."""
         return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
 
-    def journaled(self, key: str, meter: Metered | None = None) -> LLM:
-        """The model with its replies kept under this key; a meter counts its calls, and its limits hold for them."""
-        kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}")
+    def journaled(self, key: str, meter: Metered | None = None, *, turns: bool = False) -> LLM:
+        """The model with its replies kept under this key; a meter counts its calls, and its limits hold for them.
+
+        What was asked is kept, too, but for an agent's `turns`: its trajectory has them.
+        """
+        kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}", prompts=not turns)
         return kept if meter is None else Metered(kept, parent=meter)
+
+    def learning(self, key: str) -> LLM:
+        """The model that learns; what it was asked and its replies are kept under this key."""
+        return Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{key}")
 
     def count(self, trajectory: Trajectory) -> None:
         """Notice servers that are gone.
@@ -113,7 +121,7 @@ def episode(
         return session.done[key]
     try:
         guidance = guide()
-        model = session.journaled(shares or key, spent or session.meter())
+        model = session.journaled(shares or key, spent or session.meter(), turns=True)
         made: Trajectory = with_llm(agent, model).run(task, env, guidance, advise)
     except BudgetExceeded as error:
         if error.scope == "run":

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from seasoned.errors import ConfigError
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
@@ -18,7 +19,15 @@ from seasoned.runner.condition import Condition
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
 from seasoned.runner.folds import check_no_leak
-from seasoned.runner.gather import guided_by_failures, is_open, seed_shift, training_scope, trial_by_trial, trial_key
+from seasoned.runner.gather import (
+    guided_by_failures,
+    is_open,
+    learning,
+    seed_shift,
+    training_scope,
+    trial_by_trial,
+    trial_key,
+)
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
@@ -89,12 +98,23 @@ def _trial_by_trial(plan: Plan, block: Block, entrant: Entrant, session: Session
 
 
 def check_parts(plan: Plan, llm: object) -> None:
-    """Make each method and embedder once: what a setting gets wrong is told before anything is spent."""
+    """Make each method and embedder once: what a setting gets wrong is told before anything is spent.
+
+    Raises:
+        ConfigError: there is a learner, and no condition for it; else as methods and embedders raise it.
+    """
+    asked = False
     for condition in plan.conditions:
         if condition.method is not None:
-            condition.method(plan.recipe, plan.blocks[0].benchmark, llm)  # type: ignore[arg-type]
+            made = condition.method(plan.recipe, plan.blocks[0].benchmark, llm)  # type: ignore[arg-type]
+            asked = asked or (condition.writes and hasattr(made, "llm"))
         if _searches(condition):
             shared_embedder(plan.recipe.embedder)
+    if plan.recipe.learner is not None and not asked:
+        raise ConfigError(
+            "the recipe names a learner, and none of its conditions learns by asking a model (the notes of ExpNote are "
+            "its agent's own): leave the section learner out, or add a condition such as expel, erl or autoguide"
+        )
 
 
 def _enter(
@@ -109,10 +129,11 @@ def _enter(
     experience = training_scope(session, block)
     scope = f"{session.run_id}/{plan.pool(condition, block, trained_on)}" if condition.own_pool else experience
     made = shared_embedder(recipe.embedder) if _searches(condition) else None
-    if method is not None and condition.learns and condition.own_pool and unlearned(session.store, scope):
+    if method is not None and condition.writes and unlearned(session.store, scope):
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
-        learner = with_llm(method, session.journaled(f"{plan.pool(condition, block, trained_on)}/learn"))
-        learner.learn([t for t in own if t.outcome.reason != "error"], pool)
+        learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on))
+        shown = benchmark.trajectories if condition.worked else own
+        learner.learn([t for t in shown if t.outcome.reason != "error"], pool)
         mark_learned(session.store, scope)
     pool = ExperiencePool(
         session.store,
@@ -128,8 +149,9 @@ def _enter(
 
 
 def _searches(condition: Condition) -> bool:
-    """Whether it finds trajectories by meaning."""
-    return not condition.own_pool or (condition.method is not None and condition.acts is not False)
+    """Whether it finds trajectories or lessons by meaning: all but the notes of ExpNote and facts do."""
+    by_meaning = condition.acts is not False or bool(condition.pool)
+    return not condition.own_pool or (condition.method is not None and by_meaning)
 
 
 def _attempts(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, turn: int) -> list[Trajectory]:

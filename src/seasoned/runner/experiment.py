@@ -42,6 +42,7 @@ def run(
     quiet: bool = False,
     llm: LLM | None = None,
     until: Stage = "evaluate",
+    learner: LLM | None = None,
 ) -> Path:
     """Run an experiment, or go on with one, and return its directory, complete with summary and report.
 
@@ -55,6 +56,7 @@ def run(
         quiet: show no progress.
         llm: a model to use instead of the recipe's.
         until: the last stage that is run; only the whole leaves a summary and a report.
+        learner: a model that learns, to use instead of the recipe's `learner`.
 
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
@@ -71,11 +73,13 @@ def run(
         check_parts(plan, llm)
         # The model first: where it cannot be opened, no half-made directory is left.
         model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
+        if learner is None and recipe.learner is not None:
+            learner = stack.enter_context(open_llm(recipe.learner))
         directory = resume or make_run_dir(Path(runs_dir), recipe)
         if resume is None:
             stack.enter_context(hold(directory))
         try:
-            _run_in(directory, plan, store, model, redo, quiet, until)
+            _run_in(directory, plan, store, model, learner or model, redo, quiet, until)
         except BaseException as error:
             error.add_note(f"What was done is kept. Go on with: seasoned run --resume {directory}")
             raise
@@ -83,7 +87,7 @@ def run(
 
 
 def _run_in(
-    directory: Path, plan: Plan, store: Store, model: LLM, redo: Sequence[str], quiet: bool, until: Stage
+    directory: Path, plan: Plan, store: Store, model: LLM, learner: LLM, redo: Sequence[str], quiet: bool, until: Stage
 ) -> None:
     """Run what is left of a plan, in a directory that is held."""
     recipe, run_id, started = plan.recipe, directory.name, now()
@@ -91,15 +95,23 @@ def _run_in(
     store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
     try:
         with Watch(plan.episodes, quiet=quiet) as watch:
-            watch.say(f"{recipe.name}: {plan.episodes} episodes with {model.name}; the run is {directory}")
+            names = {"model": model.name, "learner": learner.name}
+            with_ = " and ".join(dict.fromkeys(names.values()))
+            watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
             source = plan.blocks[0].benchmark.source
             tasks = (f"{b.name} {t.id} {t.text}" for b in plan.blocks for t in (*b.train, *b.test))
             write_json(
                 directory / "manifest.json",
-                manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks),
+                manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks) | names,
             )
+            metered = _metered(recipe, store, run_id, model)
             session = Session(
-                store, run_id, _metered(recipe, store, run_id, model), recipe.episode_limits, finished(store, run_id)
+                store,
+                run_id,
+                metered,
+                recipe.episode_limits,
+                finished(store, run_id),
+                learner=Metered(learner, parent=metered),
             )
             for block in plan.blocks:
                 training = gather(plan, block, session, watch) if plan.trains else []
@@ -109,7 +121,7 @@ def _run_in(
             if until != "evaluate":
                 store.finish_run(run_id, "stopped")
                 return
-            summary = write_outputs(directory, plan, store, model=model.name, started=started)
+            summary = write_outputs(directory, plan, store, **names, started=started)
     except BaseException as error:
         foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
         with suppress(StoreError):

@@ -15,6 +15,7 @@ from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.runner.acting import actor, reflexion
+from seasoned.runner.condition import Condition
 from seasoned.runner.conditions import CONDITIONS, carrier, dialogue
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
@@ -81,6 +82,7 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
     assert erl.method is not None
     method = erl.method(plan.recipe, block.benchmark, session.llm)
     name = plan.pool(erl, block, len(block.train))
+    learner = learning(plan, block, erl, session, name)
     pool = ExperiencePool(
         session.store,
         f"{session.run_id}/{name}",
@@ -88,7 +90,6 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
         embedder=shared_embedder(plan.recipe.embedder),
         experience=training_scope(session, block),
     )
-    learner = with_llm(method, session.journaled(f"{name}/learn"))
     made: list[Trajectory] = []
     for start in range(0, len(block.train), settings.batch):
         tried = run_jobs(
@@ -102,6 +103,12 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
         learner.learn([t for t in tried if t.outcome.reason != "error"], pool)
     mark_learned(session.store, pool.scope)
     return made
+
+
+def learning(plan: Plan, block: Block, condition: Condition, session: Session, pool: str) -> Method:
+    """A condition's method as it learns for a pool: with the model that learns, its replies kept with the pool."""
+    assert condition.method is not None
+    return condition.method(plan.recipe.for_learning, block.benchmark, session.learning(f"{pool}/learn"))
 
 
 def is_open(trials: Sequence[Trajectory], retries: int) -> bool:

@@ -1,4 +1,4 @@
-"""Opens the models a recipe names: the one that answers, and the one that gives vectors.
+"""Opens the models a recipe names: those that act and learn, and the one that gives vectors.
 
 Always holds: what is opened here is closed here; secrets come from the environment alone.
 """
@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from seasoned.runner.settings import BUNDLED, LLMSettings
+from seasoned.runner.settings import BUNDLED, ModelSettings
 
 if TYPE_CHECKING:
     from seasoned.protocols import LLM, Embedder
 
 
 @contextmanager
-def open_llm(settings: LLMSettings) -> Iterator[LLM]:
+def open_llm(settings: ModelSettings) -> Iterator[LLM]:
     """The model of the settings: a server by `base_url` or vendor, else the bundled one served on loopback.
 
     With a `base_url` and no model named, the server's first model is taken.

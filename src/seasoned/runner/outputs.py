@@ -6,14 +6,17 @@ Always holds: the files say what the store says, in the order of the plan; `summ
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from seasoned import __version__
 from seasoned.errors import ConfigError
+from seasoned.llm.journal import calls_in
+from seasoned.report.calls import Call, Purpose
 from seasoned.report.episodes import choose_episodes
 from seasoned.report.html import write_report
 from seasoned.report.rows import Row
@@ -25,15 +28,21 @@ from seasoned.types import Lesson, Task, Trajectory, Usage, now
 
 SUMMARY = "summary.json"
 
+_PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+_PURPOSE = re.compile(r"/(learn|reflect|recall)(\d*)$")
 
-def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, started: str) -> dict[str, Any]:
+
+def write_outputs(
+    directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str
+) -> dict[str, Any]:
     """Write every file of a finished run and return the summary.
 
     Args:
         directory: the run's directory; its name is the run's id.
         plan: what was run.
         store: what came of it.
-        model: the model's name.
+        model: the name of the model that acted.
+        learner: of the one that learned.
         started: when this (part of the) run began, ISO 8601.
     """
     run_id = directory.name
@@ -46,12 +55,15 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
     write_jsonl(directory / "trajectories.jsonl", kept)
     write_jsonl(directory / "lessons.jsonl", lessons)
     write_jsonl(directory / "results.jsonl", rows)
+    calls = _calls(plan, store, run_id)
+    write_jsonl(directory / "calls.jsonl", calls)
     run = {
         "id": run_id,
         "name": plan.recipe.name,
         "benchmark": plan.recipe.benchmark.name,
         "source": plan.blocks[0].benchmark.source,
         "model": model,
+        "learner": learner,
         "seeds": list(plan.recipe.seeds),
         "folds": plan.recipe.folds,
         "repeats": plan.recipe.repeats,
@@ -71,6 +83,7 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, star
         lessons,
         (directory / "config.toml").read_text(encoding="utf-8"),
         everything=kept,
+        calls=calls,
     )
     write_json(directory / SUMMARY, summary)
     return summary
@@ -157,11 +170,50 @@ def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
     return sorted(kept, key=place)
 
 
+def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
+    """The calls that are no turn of an agent: by purpose, then in the order of the plan, then as they were made."""
+    names = ["", TRAINING, *(condition.name for condition in plan.conditions)]
+    blocks = {block.name: (place, block) for place, block in enumerate(plan.blocks)}
+    tasks = {
+        name: {task.id: (number, task.text) for number, task in enumerate((*block.train, *block.test))}
+        for name, (_, block) in blocks.items()
+    }
+    found: list[tuple[tuple[int, ...], Call]] = []
+    for one in calls_in(store, f"{run_id}/"):
+        name, _, rest = one.scope.removeprefix(f"{run_id}/").partition("/")
+        end = _PURPOSE.search(rest)
+        if name not in blocks:
+            continue
+        # Without an end: what conditions share at a test task, in the same journal as the turns of their agents.
+        purpose = next((p for p in _PURPOSES if end and p.startswith(end[1])), "recalling")
+        of = rest[: end.start()] if end else rest
+        condition, _, task_id = ("", "", of) if of in tasks[name] else of.partition("/")
+        number, text = tasks[name].get(task_id, (-1, ""))
+        trial = int(end[2] or 0) if end else 0
+        place, block = blocks[name]
+        call = Call(
+            run_id=run_id,
+            purpose=purpose,
+            condition=condition,
+            seed=block.seed,
+            fold=block.fold,
+            task_id=task_id,
+            task=text,
+            trial=trial,
+            messages=one.messages,
+            reply=one.reply,
+        )
+        plain = re.split("[@~]", condition)[0]
+        known = names.index(plain) if plain in names else len(names)
+        found.append(((_PURPOSES.index(purpose), place, known, number, trial), call))
+    return [call for _, call in sorted(found, key=lambda pair: pair[0])]
+
+
 def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
     """What learning from all training attempts used, by condition; those that share a pool share it, too."""
     used: dict[str, Usage] = {}
     for condition in plan.conditions:
-        if condition.learns and condition.own_pool:
+        if condition.writes:
             pools = (plan.pool(condition, block, len(block.train)) for block in plan.blocks)
             used[condition.name] = sum((store.journal_usage(f"{run_id}/{pool}/learn") for pool in pools), Usage())
     return used
@@ -171,7 +223,7 @@ def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
     for block in plan.blocks:
         pools: dict[str, list[str]] = {}
         for condition in plan.conditions:
-            if condition.learns and condition.own_pool:
+            if condition.writes:
                 pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
         for pool, names in pools.items():
             where: Mapping[str, Any] = {

@@ -102,12 +102,23 @@ class Plan:
         """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE).
 
         An answer that two conditions ask for with the same words is asked for once: then there are fewer. Where an
-        agent acts, it is one call for each step an attempt may take, with no task tried again.
+        agent acts, it is one call for each step an attempt may take, with no task tried again. `learning` is in it.
         """
         if self.acts:
-            return self.episodes * self.blocks[0].benchmark.max_turns
+            return self.episodes * self.blocks[0].benchmark.max_turns + self.learning
         tests = sum(self._calls_of_a_test(block) * len(block.test) for block in self.blocks)
-        return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0)
+        return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0) + self.learning
+
+    @property
+    def learning(self) -> int:
+        """The calls that write lessons, once for each pool, if every attempt solves its task."""
+        pools: dict[str, int] = {}
+        for block in self.blocks:
+            for condition in self.conditions:
+                for trained_on in self.points(condition, block) if condition.writes else ():
+                    seen = len(block.benchmark.trajectories) if condition.worked else trained_on
+                    pools[self.pool(condition, block, trained_on)] = condition.learning(self.recipe, seen)
+        return sum(pools.values())
 
     def _calls_of_a_test(self, block: Block) -> int:
         evaluated = list(self._test_runs(block))

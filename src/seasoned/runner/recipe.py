@@ -11,7 +11,7 @@ import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -30,6 +30,7 @@ from seasoned.runner.settings import (
     Limits,
     LLMSettings,
     MethodSettings,
+    ModelSettings,
     Section,
 )
 
@@ -40,7 +41,8 @@ class Recipe(Section):
     `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
     both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
     counts to evaluate the first learning condition at. `repeats` is how often each test task is run, each time with
-    another seed of the model. `workers` 0 means one a slot.
+    another seed of the model. `workers` 0 means one a slot. `learner` is the model that writes insights, heuristics and
+    guidelines, where that is another than the one that acts; no key of `llm` is taken over.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Recipe(Section):
     repeats: int = Field(default=1, ge=1)
     workers: int = Field(default=0, ge=0)
     llm: LLMSettings = LLMSettings()
+    learner: ModelSettings | None = None
     agent: AgentSettings = AgentSettings()
     method: MethodSettings = MethodSettings()
     gather: GatherSettings = GatherSettings()
@@ -79,10 +82,17 @@ class Recipe(Section):
         )
 
     @property
+    def for_learning(self) -> Recipe:
+        """The recipe as methods learn by it: its model is the learner, whose kind decides the caps of replies."""
+        if self.learner is None:
+            return self
+        return self.model_copy(update={"llm": LLMSettings(**self.learner.model_dump())})
+
+    @property
     def digest(self) -> str:
         """A short hash of what decides the results (12 hex digits): workers, the run's limits and patience do not."""
         patience = {"timeout", "max_retries"}
-        text = self.model_dump_json(exclude={"workers": True, "run_limits": True, "llm": patience})
+        text = self.model_dump_json(exclude={"workers": True, "run_limits": True, "llm": patience, "learner": patience})
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -167,5 +177,6 @@ def _fault(error: Any) -> str:
 def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
     for name, field in model.model_fields.items():
         yield prefix + name
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _keys(field.annotation, f"{prefix}{name}.")
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from _keys(kind, f"{prefix}{name}.")

@@ -29,11 +29,11 @@ class BenchmarkChoice(BaseModel):
         return dict(self.model_extra or {})
 
 
-class LLMSettings(Section):
+class ModelSettings(Section):
     """Which model: "local" is the bundled one; any other name goes to an OpenAI-compatible server.
 
-    `path` is a GGUF file of the user's; `slots` and `context` (tokens a slot) are for the local server; `seed` and
-    `temperature` for every call.
+    `path` is a GGUF file of the user's; `slots` and `context` (tokens a slot) are for the local server; `seed` is for
+    every call.
     """
 
     model: str = "local"
@@ -41,10 +41,15 @@ class LLMSettings(Section):
     path: str | None = None
     slots: int = Field(default=4, ge=1, le=64)
     context: int = Field(default=4096, ge=256)
-    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
     seed: int = 0
     timeout: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=4, ge=0)
+
+
+class LLMSettings(ModelSettings):
+    """The model that acts, and its `temperature`; methods learn and recall at 0."""
+
+    temperature: float = Field(default=0.0, ge=0.0, le=2.0)
 
 
 class AgentSettings(Section):
@@ -53,7 +58,8 @@ class AgentSettings(Section):
     `style` is the dialogue's; `shots` are the examples of few-shot. Where the agent acts in several steps, `policy` is
     how, `examples` the worked trajectories it is shown, `repeats` the identical actions in a row that end an attempt
     (0: never; with `same_observation`, only where the observation was the same, too), and `max_actions` how many
-    actions end one, beside the benchmark's own limit.
+    actions end one, beside the benchmark's own limit. A prompt of more than `prompt_tokens` ends one, too (0 or None:
+    as many as the model takes).
     """
 
     style: Literal["guided", "free"] = "guided"
@@ -62,6 +68,7 @@ class AgentSettings(Section):
     repeats: int = Field(default=3, ge=0)
     same_observation: bool = True
     max_actions: int | None = Field(default=None, ge=1)
+    prompt_tokens: int | None = Field(default=None, ge=0)
     action_tokens: int | None = Field(default=None, ge=1)
     think_tokens: int | None = Field(default=None, ge=1)
     answer_tokens: int | None = Field(default=None, ge=1)
@@ -127,13 +134,15 @@ class ExpeLSettings(Section):
 class ERLSettings(Section):
     """ERL (its appendix C): `k` heuristics of at most `guidance_tokens`, found by `retrieve`.
 
-    `recall_first` are those that a two-stage retrieval ranks; `judge` lets the model judge attempts of unknown outcome,
-    `blind` all of them; `first` learns from first attempts alone; `trajectories` are those of few-shot-trajectories.
+    `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking tells why. `judge` lets the
+    model judge attempts of unknown outcome, `blind` all of them; `first` learns from first attempts alone;
+    `trajectories` are those of few-shot-trajectories.
     """
 
     k: int = Field(default=20, ge=1)
     retrieve: Literal["llm", "two-stage", "embedding", "random", "all"] = "two-stage"
     recall_first: int = Field(default=200, ge=1)
+    reasons: bool = True
     guidance_tokens: int = Field(default=2000, ge=1)
     judge: bool = False
     blind: bool = False

@@ -1,29 +1,26 @@
-"""One database under a store: its address, its connections, its transactions.
+"""One database under a store, and its transactions.
 
-Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so two writers queue and neither fails halfway;
-what a returned call has written is there after `kill -9` of the process (write-ahead log with synchronous=NORMAL: only
-a power cut may lose the last writes, and never the store); every database error comes out as a `StoreError`.
+Always holds: what a returned call has written is there after `kill -9` of the process (write-ahead log with
+synchronous=NORMAL: only a power cut may lose the last writes, and never the store); every database error comes out as a
+`StoreError`.
 """
 
 from __future__ import annotations
 
 import os
-import random
-import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, bindparam, create_engine, event, make_url, select
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import Connection, Engine, Table, bindparam, select
 
-from seasoned.errors import MissingExtraError, StoreError, StoreLockedError
+from seasoned.errors import StoreError, StoreLockedError
 from seasoned.store.body import clean_text
+from seasoned.store.connections import address, connections
 from seasoned.store.faults import DATABASE_ERRORS, translate
 from seasoned.store.schema import scopes
 from seasoned.store.upgrade import bring_up
@@ -53,14 +50,14 @@ class Database:
             StoreLockedError: when another program holds it for too long.
             StoreError: when it cannot be opened, or is something else.
         """
-        url, self.path = _address(path_or_url)
+        url, self.path = address(path_or_url)
         self.where = str(self.path) if self.path else url.render_as_string(hide_password=True)
         self.timeout = timeout
         self._pid = os.getpid()
         self._closed = False
         self._local = threading.local()
         self._turn = threading.RLock()  # the writers of this process queue here, more fairly than in SQLite
-        self._engine = _engine(url, timeout)
+        self._engine = connections(url, timeout)
         self._writer = self._engine.execution_options(seasoned_wait=timeout)
         self._release = weakref.finalize(self, self._engine.dispose)
         try:
@@ -218,91 +215,3 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
     """The items in pieces that fit into one statement."""
     for start in range(0, len(items), _CHUNK):
         yield items[start : start + _CHUNK]
-
-
-def _address(path_or_url: str | Path) -> tuple[URL, Path | None]:
-    if isinstance(path_or_url, str) and "://" in path_or_url:
-        try:
-            url = make_url(path_or_url)
-        except (ArgumentError, ValueError) as error:
-            raise StoreError("the store's URL cannot be read; write it as postgresql://user@host:5432/name") from error
-        if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
-            return url.set(drivername="postgresql+psycopg"), None
-        if url.drivername != "sqlite" or not url.database:
-            raise StoreError(
-                f"a store lives in a file or in Postgres, not in {url.drivername}; give a path, or a URL as "
-                "postgresql://user@host:5432/name"
-            )
-        path_or_url = url.database
-    if str(path_or_url) == ":memory:":
-        raise StoreError("a store lives in a file or in Postgres, not in :memory:; give a path in a temporary folder")
-    try:
-        path = Path(path_or_url).expanduser().absolute()
-        if "\x00" in str(path):
-            raise ValueError("it holds a NUL character")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():
-            raise StoreError(f"the store {path} should be a file, and is a folder or a device; give the path of a file")
-    except (OSError, RuntimeError, ValueError) as error:
-        raise StoreError(f"the store's path {str(path_or_url)!r} cannot be used: {error}; give another path") from error
-    return URL.create("sqlite", database=str(path)), path
-
-
-def _engine(url: URL, timeout: float) -> Engine:
-    if url.drivername == "sqlite":
-        engine = create_engine(
-            url, pool_size=8, max_overflow=-1, connect_args={"timeout": timeout, "check_same_thread": False}
-        )
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    try:
-        engine = create_engine(
-            url,
-            pool_size=8,
-            max_overflow=8,
-            pool_timeout=timeout,
-            pool_pre_ping=True,
-            connect_args={"connect_timeout": max(2, round(timeout))},
-        )
-    except ImportError as error:
-        raise MissingExtraError("postgres", "psycopg") from error
-
-    def set_up(dbapi: Any, _record: Any) -> None:
-        dbapi.execute(f"SET lock_timeout = {round(timeout * 1000)}")
-        dbapi.commit()
-
-    event.listen(engine, "connect", set_up)
-    return engine
-
-
-def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
-    dbapi.isolation_level = None  # transactions begin where _begin_sqlite says, not where sqlite3 guesses
-    dbapi.execute("PRAGMA foreign_keys=ON")
-    dbapi.execute("PRAGMA synchronous=NORMAL")
-    dbapi.execute("PRAGMA mmap_size=134217728")  # a search through all of 100,000 lessons takes half the time
-    dbapi.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, whatever SQLite was built with
-    dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() knows ASCII
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    dbapi: Any = connection.connection.dbapi_connection
-    wait: float | None = connection.get_execution_options().get("seasoned_wait")
-    if wait is None:
-        dbapi.execute("BEGIN")
-        return
-    # SQLite's own waiting asks ever more seldom, up to once in 100 ms, so that among busy writers the one that has
-    # waited longest waits longest still. Asking at random and often is fair enough for dozens of processes.
-    deadline = time.monotonic() + wait
-    dbapi.execute("PRAGMA busy_timeout=0")
-    try:
-        while True:
-            try:
-                dbapi.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
-                    raise
-            time.sleep(random.uniform(0.001, 0.01))
-    finally:
-        dbapi.execute(f"PRAGMA busy_timeout={round(wait * 1000)}")

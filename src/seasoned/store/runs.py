@@ -133,6 +133,14 @@ class Journal(Database):
         with self._write() as connection:
             return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
 
+    def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]:
+        """Scope and reply, oldest first, of the keys with this end in all scopes that begin with this text."""
+        mine = _j.scope.startswith(clean_text(prefix), autoescape=True), _j.key.endswith(ending, autoescape=True)
+        wanted = select(_j.scope, _j.key, _j.body).where(*mine).order_by(_j.created, _j.scope, _j.key)
+        with self._read() as connection:
+            rows = connection.execute(wanted).all()
+        return [(row.scope, from_body(Reply, row.body, f"the journalled reply {row.key}")) for row in rows]
+
     def journal_usage(self, prefix: str) -> Usage:
         """What the replies of all scopes that begin with this text used, each counted once."""
         wanted = select(_j.scope, _j.key, _j.body).where(_j.scope.startswith(clean_text(prefix), autoescape=True))

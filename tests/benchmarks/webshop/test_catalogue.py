@@ -1,12 +1,14 @@
 import json
 import math
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.benchmarks.webshop.catalogue import (
+    MAX_TEXT,
     NO_PRICE,
     Product,
     find_files,
@@ -16,6 +18,7 @@ from seasoned.benchmarks.webshop.catalogue import (
     text_of,
     texts_of,
 )
+from seasoned.benchmarks.webshop.pages import item_page
 from seasoned.errors import DataError
 
 ROW = {
@@ -80,6 +83,14 @@ def test_the_search_reads_title_description_first_feature_and_options():
         (math.nan, NO_PRICE, "$100.00"),
         (-3, NO_PRICE, "$100.00"),
         ("<b>$7.25</b>", 7.25, "$7.25"),
+        ("&#36;7.25 &ndash; &#36;8.75", 8.0, "$7.25 to $8.75"),
+        ("$ 7 - $9", 8.0, "$7.00 to $9.00"),
+        ("$9.00 - $7.00", 8.0, "$9.00 to $7.00"),
+        ("7.25", 7.25, "$7.25"),
+        ("from 7 pieces", NO_PRICE, "$100.00"),
+        ("<script>$1</script>", NO_PRICE, "$100.00"),
+        ({"price": 3}, NO_PRICE, "$100.00"),
+        (math.inf, NO_PRICE, "$100.00"),
     ],
 )
 def test_prices(given_price, price, tag):
@@ -104,10 +115,48 @@ def test_the_price_of_a_range_can_be_drawn():
         ("two\nlines\x00 and \ud800 half", "two lines and half"),
         (None, ""),
         (7, ""),
+        ("Soft.<script>var price = 1 < 2;</script> Warm.", "Soft. Warm."),
+        ("<style type='text/css'>\n.a > .b { color: red }\n</style>A mug.", "A mug."),
+        ("A mug.<SCRIPT src=x>alert('[Buy Now]')</SCRIPT >Blue.", "A mug. Blue."),
+        ("A mug.<script>never closed [Buy Now]", "A mug."),
+        ("&lt;style&gt;p { margin: 0 }&lt;/style&gt;A mug.", "A mug."),
+        ("<script>a</script>Holds<script>b</script> tea.", "Holds tea."),
+        ("<script>" + "x" * 30_000 + "</script>A mug.", "A mug."),
+        (f"<script data-x='{'y' * 900}'>z</script>A mug.", "A mug."),
+        ("A mug.<!-- 5 > 4, <b>hidden</b> --> Blue.", "A mug. Blue."),
+        ("A mug. <!-- never closed", "A mug."),
+        ('<img alt="3 > 2 [Buy Now]" src="a">A mug.', "A mug."),
+        ("<scripted> style <styled>s</styled>", "style s"),
+        ("a script for <style icons", "a script for <style icons"),
+        ("Salt &amp;amp; pepper, 5&#39;9&quot; &copy; caf&eacute;&nbsp;bar", "Salt & pepper, 5'9\" © café bar"),
+        ("&amp;lt;b&amp;gt;bold&amp;lt;/b&amp;gt;", "bold"),
+        ("AT&T & co; a&b", "AT&T & co; a&b"),
+        ("<" * 5000 + "b", "<" * 5000 + "b"),
     ],
 )
 def test_texts_lose_tags_and_control_characters(raw, text):
     assert text_of(raw) == text
+
+
+@pytest.mark.parametrize("piece", ["<script>", "<!--", "<style ", "&lt;", "</script>", '<b "', "<b '\"", "&amp;"])
+def test_texts_made_to_take_long_do_not(piece):
+    began = time.perf_counter()
+    assert len(text_of(piece * 50_000)) <= MAX_TEXT
+    assert time.perf_counter() - began < 1.0
+
+
+def test_a_row_with_nothing_but_a_name_is_sold():
+    products, left_out = read_products([{"asin": "A000000001", "name": "Plain &amp; Simple <b>Mug</b>"}], {})
+    mug = products["A000000001"]
+    assert (mug.title, mug.price, mug.tag, mug.options, left_out) == ("Plain & Simple Mug", NO_PRICE, "$100.00", {}, 0)
+    assert "Price: $100.00" in item_page(mug, {}).text
+
+
+def test_options_are_read_as_texts_are():
+    given_options = {
+        "Size&nbsp;(cm)": [{"value": "<b>3 (wide</b>"}, {"value": "4] &amp; [5"}, {"value": "<script>x</script>"}]
+    }
+    assert one(customization_options=given_options).options == {"size (cm)": ("3 (wide", "4] & [5")}
 
 
 def test_one_text_is_a_list_of_one():

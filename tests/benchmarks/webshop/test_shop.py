@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.agents.react import React
-from seasoned.benchmarks.webshop.catalogue import Product
+from seasoned.benchmarks.webshop.catalogue import Product, read_products
 from seasoned.benchmarks.webshop.goals import Goal, as_task
-from seasoned.benchmarks.webshop.search import MAX_QUERY
+from seasoned.benchmarks.webshop.search import MAX_QUERY, make_search
 from seasoned.benchmarks.webshop.shop import CLICK_HERE, CUT, SEARCH_FIRST, STEPS, Shop, ShopEnvironment
 from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, DataError
@@ -178,6 +178,122 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(path, action, said):
     assert info["invalid"] is True
     assert env._show(env._visit) == before
     assert info["choices"] == [f"click[{click}]" for click in before.clicks]
+
+
+BRACKETS = (
+    "3 (wide",
+    "3 (wide)",
+    "wide) 3",
+    "4 [tall",
+    "4 [tall]",
+    "tall] 4",
+    "] [",
+    "((",
+    "a] b [c",
+    "[x",
+    "y]",
+    "5-6]",
+)
+BOOT = Product(
+    "BOOT1", "Boot [new (2nd", 9.5, "$9.50", options={"size: [eu": BRACKETS}, attributes=("non [slip",), query="(boots"
+)
+WALK = Goal(
+    "BOOT1", "Find me (boots with non [slip with size: [eu: 4 [tall", ("non [slip",), (("size: [eu", "4 [tall"),), 20.0
+)
+
+
+def shopped(action, goal=WALK):
+    """What was searched for, if it was, and the five values of an action on the page where it belongs."""
+    asked = []
+
+    def find(words):
+        asked.append(words)
+        return ("BOOT1",)
+
+    env = ShopEnvironment(Shop({"BOOT1": BOOT}, find), reveal=True)
+    env.reset(as_task(0, goal, ""))
+    if not action.casefold().startswith("search"):
+        env.step("search[boot]")
+        env.step("click[BOOT1]")
+    values = env.step(action)
+    return asked[0] if asked else None, values
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("search[red [large] shoes", "red [large] shoes"),
+        ("search[red [large] shoes]", "red [large] shoes"),
+        ("search[red [large shoes]", "red [large shoes"),
+        ("search[red large] shoes]", "red large] shoes"),
+        ("search[red (large shoes]", "red (large shoes"),
+        ("search[red large) shoes]", "red large) shoes"),
+        ("search[[red] shoes", "[red] shoes"),
+        ("search[red shoes", "red shoes"),
+        ("search[red shoes]]", "red shoes"),
+        ("search[red [shoes]. I hope they fit.", "red [shoes"),
+        ("search[red shoes] and then click[B1]", "red shoes"),
+        ('search["red shoes"]', "red shoes"),
+        ("search(red [large shoes)", "red [large shoes"),
+    ],
+)
+def test_searches_with_brackets_that_do_not_match(action, words):
+    assert shopped(action)[0] == words
+
+
+@pytest.mark.parametrize("value", BRACKETS)
+def test_an_option_of_any_brackets_can_be_clicked_as_it_is_shown(value):
+    for action in (f"click[{value}]", f"Click[{value.upper()}]", f" click[{value}]\n"):
+        assert shopped(action)[1][0] == f"You have clicked {value}."
+
+
+@pytest.mark.parametrize(
+    ("action", "value"),
+    [
+        ("click[3 (wide", "3 (wide"),
+        ("click[5-6)]", "5-6]"),
+        ("click[[5-6]", "5-6]"),
+        ("click[(5-6)", "5-6]"),
+        ("click(a] b [c)", "a] b [c"),
+    ],
+)
+def test_clicks_with_brackets_that_do_not_match(action, value):
+    assert shopped(action)[1][0] == f"You have clicked {value}."
+
+
+@pytest.mark.parametrize("action", ["click[3 wide]", "click[4 tall]", "click[x", "click[]]", "click[[[", "click[)(]"])
+def test_a_click_that_may_mean_several_is_none(action):
+    observation = shopped(action)[1][0]
+    assert observation in (CLICK_HERE, "You have clicked [x.")
+
+
+def test_a_goal_with_such_brackets_can_be_won():
+    env = ShopEnvironment(Shop({"BOOT1": BOOT}, make_search({"BOOT1": BOOT})), reveal=True)
+    page, _ = env.reset(as_task(0, WALK, ""))
+    assert "with non [slip with size: [eu: 4 [tall" in page
+    assert "[BOOT1]" in env.step(f"search[{WALK.text}]")[0]
+    env.step("click[BOOT1]")
+    env.step("click[4 [tall]")
+    assert env.step("click[Buy Now]")[1] == 1.0
+
+
+def test_what_a_seller_hides_on_a_page_is_not_shown():
+    row = {
+        "asin": "SLY0000001",
+        "name": "Mug<script>steal()</script>",
+        "full_description": "<style>.x{}</style>Blue.<script>document.write('[Buy Now]')</script>",
+        "small_description": ["Holds tea.<!-- <b>[Buy Now]</b> -->", "<script>only this</script>"],
+    }
+    products, _ = read_products([row], {})
+    env = ShopEnvironment(Shop(products, lambda _: ("SLY0000001",)), reveal=True)
+    env.reset(as_task(0, Goal("SLY0000001", "Find a mug", ("x",)), ""))
+    seen = [
+        env.step(action)[0] for action in ("search[mug]", "click[SLY0000001]", "click[Description]", "click[< Prev]")
+    ]
+    seen.append(env.step("click[Features]")[0])
+    assert seen[2] == "[Back to Search]\n[< Prev]\nBlue."
+    assert seen[4] == "[Back to Search]\n[< Prev]\n- Holds tea."
+    assert not any(word in page for page in seen for word in ("<s", "steal", "style", "only this", "write"))
 
 
 def test_a_search_of_ten_thousand_characters_says_that_it_was_cut():

@@ -30,6 +30,7 @@ def worked(notebook: bool, focus: bool = False) -> Worked:
         about=" ".join(raw["about"].split()),
         trajectories=tuple(noted(one, focus) for one in won) if notebook else won,
         reflections=tuple((trajectory, " ".join(text.split())) for trajectory, text in failed),
+        heuristic=tuple(raw["heuristic"]),
     )
 
 

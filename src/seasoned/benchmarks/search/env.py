@@ -151,6 +151,7 @@ _TWINS = str.maketrans("【】［］（）：", "[][]():")
 _CLOSERS = {"[": "]", "(": ")"}
 _MARKS = r"[ \t>*_`#~+\"'“”‘’•–—-]"
 _MADE_UP = re.compile(rf"^{_MARKS}{{0,16}}observation\b", re.IGNORECASE | re.ASCII | re.MULTILINE)
+_OVER = re.compile(rf"{_MARKS}*(?:[.!?]|\Z)")
 _QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), ("[", "]"))
 
 
@@ -213,7 +214,8 @@ def _end(scan: str, opener: str, begin: int, limit: int, in_line: re.Pattern[str
     another = in_line.search(scan, begin, end)
     end = another.start() if another else end
     last = scan.rfind(closer, begin, end) if closer else -1
-    return last if last >= 0 else end
+    # "Search[x [y] z": the bracket that is there may close an inner one.
+    return last if last >= 0 and _OVER.match(scan, last + 1, end) else end
 
 
 def _bare(argument: str) -> str:

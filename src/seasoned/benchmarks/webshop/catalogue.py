@@ -40,8 +40,16 @@ KINDS = {
 }
 """What the names of WebShop's files begin with."""
 
-_TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--[^<>]{0,500}-->")
-_DOLLARS = re.compile(r"\$\s{0,3}([0-9][0-9,]{0,15}(?:\.[0-9]{1,4})?)")
+# What a browser does not show: it lasts to its end, or to that of the text.
+_HIDDEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style)(?=[\s/>])[^<>]{0,2000}>.*?(?:</\1\s{0,9}>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_QUOTED = r"(?:\"[^\"]{0,500}\"|'[^']{0,500}')"
+_TAG = re.compile(rf"</?[A-Za-z](?:[^<>\"']{{0,200}}{_QUOTED}){{1,20}}[^<>\"']{{0,200}}>|</?[A-Za-z][^<>]{{0,500}}>")
+_RAW = 10 * MAX_TEXT  # characters that are read for those that are kept
+_ESCAPED = 3
+_NUMBER = re.compile(r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,4})?")
+_DOLLARS = re.compile(rf"\$\s{{0,3}}({_NUMBER.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +148,7 @@ def read_products(
 
 
 def text_of(value: Any) -> str:
-    """A text in one line without HTML and control characters; "" where the value is no text."""
+    """A text in one line without HTML, scripts, styles and control characters; "" where the value is no text."""
     return clean(_without_tags(value), MAX_TEXT) if isinstance(value, str) else ""
 
 
@@ -151,14 +159,16 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 def read_price(value: Any, draw: random.Random | None = None) -> tuple[float, str]:
-    """The price in US dollars and what a page says of it, from "$9.99", "$9.99 - $19.99" or a number.
+    """The price in US dollars and what a page says of it, from "$9.99", "$9.99 - $19.99" or a number, also as a text.
 
     What has no price in it costs `NO_PRICE`.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         amounts = [float(value)]
     else:
-        amounts = [float(found.replace(",", "")) for found in _DOLLARS.findall(text_of(value))[:2]]
+        text = text_of(value)
+        found = _DOLLARS.findall(text)[:2] or ([text] if _NUMBER.fullmatch(text) else [])
+        amounts = [float(amount.replace(",", "")) for amount in found]
     amounts = [a for a in amounts if math.isfinite(a) and a >= 0] or [NO_PRICE]
     tag = " to ".join(f"${amount:.2f}" for amount in amounts)
     if draw is not None and len(amounts) > 1:
@@ -193,8 +203,17 @@ def _product(
 
 
 def _without_tags(text: str) -> str:
-    # Twice, as some shops escape their tags.
-    return _TAG.sub(" ", html.unescape(_TAG.sub(" ", text[:MAX_TEXT])))
+    text = _stripped(text[:_RAW])
+    for _ in range(_ESCAPED):  # some shops escape their tags, or what is escaped
+        plain = html.unescape(text)
+        if plain == text:
+            break
+        text = _stripped(plain)
+    return text[:MAX_TEXT]
+
+
+def _stripped(text: str) -> str:
+    return _TAG.sub(" ", _HIDDEN.sub(" ", text))
 
 
 def _options(value: Any) -> Iterator[tuple[str, tuple[str, ...]]]:

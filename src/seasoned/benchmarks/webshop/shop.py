@@ -6,6 +6,7 @@ the clicks that the page just shown offers, and no others; no observation names 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,11 @@ CUT = f"Only the first {MAX_QUERY} characters were searched."
 SCORE = "You have bought it. Your score (0 to 1): {score:.2f}"
 BOUGHT = "You have bought it."
 THOUGHT = "OK."
+
+
+_ALL = re.compile(r"(?:search|click)\[([^\n]*)\]", re.IGNORECASE)
+_ANOTHER = re.compile(r"\b(?:search|click|think)\[", re.IGNORECASE)
+_BRACKETS = re.compile(r"[\[\]()]")
 
 
 @dataclass(frozen=True)
@@ -121,9 +127,12 @@ class ShopEnvironment:
         if name == "think":
             return THOUGHT, 0.0, False, False, _offered(self._show(visit))
         visit.steps += 1
-        clicked = _match(argument, self._show(visit).clicks) if name == "click" else ""
+        whole, clicks = _whole(action), self._show(visit).clicks
+        clicked = (_match(whole, clicks) or _match(argument, clicks)) if name == "click" else ""
         if clicked == BUY and visit.product is not None:
             return self._bought(visit, visit.product)
+        if name == "search" and whole.count("[") < whole.count("]"):
+            argument = whole.strip("[] ")
         observation = self._searched(visit, argument) if name == "search" else _clicked(visit, clicked, self._shop)
         page = self._show(visit)
         info = _offered(page)
@@ -200,11 +209,17 @@ def _choose(chosen: dict[str, str], product: Product, clicked: str) -> None:
     chosen[name] = offers[name]
 
 
+def _whole(action: str) -> str:
+    """What stands between the first and the last bracket of an action, where it is all of it; else ""."""
+    found = _ALL.fullmatch(action.strip())
+    return " ".join(found[1].split()) if found and not _ANOTHER.search(found[1]) else ""
+
+
 def _match(wanted: str, clicks: tuple[str, ...]) -> str:
-    """The click that is meant: the same text, else the only one that differs in case, spaces and marks; else ""."""
+    """The click that is meant: the same text, else the only one that differs in case, spaces, marks and brackets."""
     if wanted in clicks:
         return wanted
-    for plain in (_spaced, _bare):
+    for plain in (_spaced, _bare, _unbracketed):
         found = [click for click in clicks if plain(click) == plain(wanted)]
         if len(found) == 1 and plain(wanted):
             return found[0]
@@ -217,3 +232,7 @@ def _spaced(text: str) -> str:
 
 def _bare(text: str) -> str:
     return _spaced(text).strip("*`\"'[] ")
+
+
+def _unbracketed(text: str) -> str:
+    return _spaced(_BRACKETS.sub("", text))

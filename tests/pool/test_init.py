@@ -1,29 +1,15 @@
 import tempfile
-import threading
 
-import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from seasoned.errors import ConfigError, ConflictError, ContractError, StoreError
+from seasoned.embed.hashing import HashingEmbedder
+from seasoned.errors import ConflictError, StoreError
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Trajectory
-
-
-class Letters:
-    """Counts letters; knows what it was asked."""
-
-    def __init__(self, name="letters", dim=26):
-        self.name, self.dim, self.asked = name, dim, []
-
-    def embed(self, texts):
-        self.asked.append(list(texts))
-        rows = [[text.count(chr(97 + i)) + 1e-3 for i in range(self.dim)] for text in texts]
-        made = np.array(rows, dtype=np.float32).reshape(len(texts), self.dim)
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def note(text="a", **more):
@@ -145,7 +131,7 @@ def test_a_pinned_lesson_is_changed_by_a_person_alone(store):
 def test_a_read_only_pool_refuses_every_write(store):
     [lesson] = ExperiencePool(store, "s").add(note("a"))
     ExperiencePool(store, "s").record(attempt("t"))
-    pool = ExperiencePool(store, "s", read_only=True, embedder=Letters())
+    pool = ExperiencePool(store, "s", read_only=True, embedder=HashingEmbedder())
     before = store.changes("s")
     for act in (
         lambda: pool.record(attempt("u")),
@@ -163,111 +149,6 @@ def test_a_read_only_pool_refuses_every_write(store):
     assert len(pool.nearest_lessons("a", 5)) == len(pool.nearest_trajectories("a", 5)) == 1
     assert store.changes("s") == before
     assert "read_only=True" in repr(pool)
-
-
-def test_nearest_lessons(store):
-    letters = Letters()
-    pool = ExperiencePool(store, "s", embedder=letters)
-    assert pool.nearest_lessons("a", 3) == []
-    assert letters.asked == []
-    a, b, key, off = pool.add([note("aaa"), note("bbb"), note("b", key="aaaa"), note("aaa", status="disabled")])
-    insight = pool.add(Lesson(kind="insight", text="aaa"))[0]
-    found = pool.nearest_lessons("a", 3)
-    assert [lesson for lesson, _ in found] == [a, insight, key]  # equals: the older first
-    assert found[0][1] == pytest.approx(1.0, abs=1e-3)
-    assert found[0][1] == found[1][1] > found[2][1]
-    assert pool.nearest_lessons("a", 1, kind="insight")[0][0] == insight
-    assert [lesson for lesson, _ in pool.nearest_lessons("a", 99)] == [a, insight, key, b]
-    assert pool.nearest_lessons("a", 0) == pool.nearest_lessons("a", 3, kind="reflection") == []
-    pool.update(off.model_copy(update={"status": "active"}))
-    assert [lesson.id for lesson, _ in pool.nearest_lessons("a", 3)] == [a.id, off.id, insight.id]
-    texts = [text for asked in letters.asked for text in asked if text != "a"]
-    assert sorted(texts) == ["aaa", "aaa", "aaa", "aaaa\nb", "bbb"]  # each lesson once, in all
-
-
-def test_a_lesson_that_changes_is_found_by_its_new_text(store):
-    pool = ExperiencePool(store, "s", embedder=Letters())
-    a, b = pool.add([note("aaa"), note("bbb")])
-    assert pool.nearest_lessons("a", 1)[0][0] == a
-    with Store(store.path) as second:
-        changed = ExperiencePool(second, "s").update(a.model_copy(update={"text": "zzz"}))
-    assert pool.nearest_lessons("z", 1)[0][0] == changed
-    pool.remove(b.id)
-    assert [lesson for lesson, _ in pool.nearest_lessons("b", 5)] == [changed]
-    pool.remove(changed.id, purge=True)
-    assert pool.nearest_lessons("z", 5) == []
-
-
-def test_nearest_trajectories(store):
-    letters = Letters()
-    pool = ExperiencePool(store, "s", embedder=letters)
-    assert pool.nearest_trajectories("a", 2) == []
-    made = [pool.record(attempt(task, success)) for task, success in (("aab", True), ("aaa", False), ("bbb", None))]
-    assert [t for t, _ in pool.nearest_trajectories("a", 2)] == [made[1], made[0]]
-    assert [t for t, _ in pool.nearest_trajectories("a", 9, success=True)] == made[:1]
-    assert [t for t, _ in pool.nearest_trajectories("a", 9, success=False)] == made[1:2]
-    assert pool.nearest_trajectories("a", 0) == []
-    newest = pool.record(attempt("aaaa", True))
-    found = pool.nearest_trajectories("a", 2)
-    assert [t for t, _ in found] == [made[1], newest]
-    assert all(score == pytest.approx(1.0, abs=1e-3) for _, score in found)
-    assert sorted(text for asked in letters.asked for text in asked if text != "a") == ["aaa", "aaaa", "aab", "bbb"]
-
-
-def test_vectors_are_made_once_for_all_pools_and_never_for_another_embedder(store):
-    first = Letters()
-    pool = ExperiencePool(store, "s", embedder=first)
-    pool.add([note("aaa"), note("bbb")])
-    pool.nearest_lessons("a", 1)
-    again = Letters()
-    ExperiencePool(store, "s", embedder=again, read_only=True).nearest_lessons("a", 1)
-    assert again.asked == [["a"]]
-    for other in (Letters(name="other"), Letters(dim=13)):
-        assert ExperiencePool(store, "s", embedder=other).nearest_lessons("b", 1)[0][0].text == "bbb"
-        assert other.asked == [["b"], ["aaa", "bbb"]]
-
-
-def test_a_search_that_cannot_be(store):
-    pool = ExperiencePool(store, "s")
-    pool.add(note("a"))
-    for search in (pool.nearest_lessons, pool.nearest_trajectories):
-        with pytest.raises(ConfigError, match="needs an embedder"):
-            search("a", 3)
-    pool = ExperiencePool(store, "s", embedder=Letters())
-    with store.transaction(), pytest.raises(StoreError, match=r"no place inside transaction\(\)"):
-        pool.nearest_lessons("a", 3)
-
-    class Wrong(Letters):
-        def embed(self, texts):
-            return np.ones((len(texts), 2))
-
-    with pytest.raises(ContractError, match="the embedder letters should give"):
-        ExperiencePool(store, "s", embedder=Wrong()).nearest_lessons("a", 3)
-
-
-def test_threads_share_a_pool(store):
-    letters = Letters()
-    pool = ExperiencePool(store, "s", embedder=letters)
-    failed = []
-
-    def work(n):
-        try:
-            for i in range(15):
-                [lesson] = pool.add(note(chr(97 + n) * (i + 1), key=str(n)))
-                assert lesson in pool.lessons(key=str(n))
-                assert pool.nearest_lessons(lesson.text, 1)[0][1] > 0.9
-                pool.update(lesson.model_copy(update={"text": lesson.text + "z"}))
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    assert pool.lessons() == store.lessons("s", status="active")
-    assert len(pool.lessons()) == 90
 
 
 def test_ten_thousand_lessons_are_read_once(store, monkeypatch):

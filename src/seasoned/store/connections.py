@@ -1,0 +1,123 @@
+"""How a store is reached: its address, and what each connection to it is set to.
+
+Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so two writers queue and neither fails halfway;
+what is deleted is overwritten; a password stands in no message.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from seasoned.errors import MissingExtraError, StoreError
+
+
+def address(path_or_url: str | Path) -> tuple[URL, Path | None]:
+    """The URL of a store, and its file where it is one; the file's folders are made.
+
+    Args:
+        path_or_url: a file, or a URL such as `postgresql://user@host/name`.
+
+    Raises:
+        StoreError: when it is something else, or cannot be used.
+    """
+    if isinstance(path_or_url, str) and "://" in path_or_url:
+        try:
+            url = make_url(path_or_url)
+        except (ArgumentError, ValueError) as error:
+            raise StoreError("the store's URL cannot be read; write it as postgresql://user@host:5432/name") from error
+        if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+            return url.set(drivername="postgresql+psycopg"), None
+        if url.drivername != "sqlite" or not url.database:
+            raise StoreError(
+                f"a store lives in a file or in Postgres, not in {url.drivername}; give a path, or a URL as "
+                "postgresql://user@host:5432/name"
+            )
+        path_or_url = url.database
+    if str(path_or_url) == ":memory:":
+        raise StoreError("a store lives in a file or in Postgres, not in :memory:; give a path in a temporary folder")
+    try:
+        path = Path(path_or_url).expanduser().absolute()
+        if "\x00" in str(path):
+            raise ValueError("it holds a NUL character")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            raise StoreError(f"the store {path} should be a file, and is a folder or a device; give the path of a file")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreError(f"the store's path {str(path_or_url)!r} cannot be used: {error}; give another path") from error
+    return URL.create("sqlite", database=str(path)), path
+
+
+def connections(url: URL, timeout: float) -> Engine:
+    """Where connections to a store come from, set up as this module says.
+
+    Args:
+        url: of the store, as `address` gives it.
+        timeout: seconds to wait for another writer, or for a server.
+
+    Raises:
+        MissingExtraError: when the driver of Postgres is not installed.
+    """
+    if url.drivername == "sqlite":
+        engine = create_engine(
+            url, pool_size=8, max_overflow=-1, connect_args={"timeout": timeout, "check_same_thread": False}
+        )
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        engine = create_engine(
+            url,
+            pool_size=8,
+            max_overflow=8,
+            pool_timeout=timeout,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": max(2, round(timeout))},
+        )
+    except ImportError as error:
+        raise MissingExtraError("postgres", "psycopg") from error
+
+    def set_up(dbapi: Any, _record: Any) -> None:
+        dbapi.execute(f"SET lock_timeout = {round(timeout * 1000)}")
+        dbapi.commit()
+
+    event.listen(engine, "connect", set_up)
+    return engine
+
+
+def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
+    dbapi.isolation_level = None  # transactions begin where _begin_sqlite says, not where sqlite3 guesses
+    dbapi.execute("PRAGMA foreign_keys=ON")
+    dbapi.execute("PRAGMA synchronous=NORMAL")
+    dbapi.execute("PRAGMA mmap_size=134217728")  # a search through all of 100,000 lessons takes half the time
+    dbapi.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, whatever SQLite was built with
+    dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() knows ASCII
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    dbapi: Any = connection.connection.dbapi_connection
+    wait: float | None = connection.get_execution_options().get("seasoned_wait")
+    if wait is None:
+        dbapi.execute("BEGIN")
+        return
+    # SQLite's own waiting asks ever more seldom, up to once in 100 ms, so that among busy writers the one that has
+    # waited longest waits longest still. Asking at random and often is fair enough for dozens of processes.
+    deadline = time.monotonic() + wait
+    dbapi.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                dbapi.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                    raise
+            time.sleep(random.uniform(0.001, 0.01))
+    finally:
+        dbapi.execute(f"PRAGMA busy_timeout={round(wait * 1000)}")

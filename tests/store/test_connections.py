@@ -1,0 +1,80 @@
+"""How a store is reached: files and servers, and what a connection is set to."""
+
+import sys
+
+import pytest
+
+from seasoned.errors import MissingExtraError, StoreError
+from seasoned.store.sql import Store
+from seasoned.types import Lesson
+
+
+def note(text):
+    return Lesson(kind="note", text=text)
+
+
+def test_a_missing_file_and_its_folders_are_made(tmp_path):
+    path = tmp_path / "new folder" / "ü? #%" / "a.db"
+    with Store(path) as store:
+        store.add_lessons("s", [note("a")], who="person")
+        assert store.path == path
+    assert [p.name for p in path.parent.iterdir()] == ["a.db"]  # no -wal and no -shm is left
+    with Store(f"sqlite:///{tmp_path / 'b.db'}") as store:
+        assert store.lessons() == []
+    assert (tmp_path / "b.db").is_file()
+
+
+def test_settings_that_keep_what_is_promised(path):
+    with Store(path, timeout=3) as store:
+        with store._read() as connection:
+            asked = {
+                name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+                for name in ("journal_mode", "foreign_keys", "synchronous", "busy_timeout")
+            }
+        assert asked == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1, "busy_timeout": 3000}
+        store.add_lessons("s", [note("a")], who="person")
+        with store._write() as connection:
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 3000
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (":memory:", "not in :memory:"),
+        ("sqlite://", "not in sqlite"),
+        ("mysql://me:secret@host/name", "not in mysql"),
+        ("postgresql://me:secret@host:port/name", "written? as|write it as"),
+        ("a\x00b", "cannot be used"),
+        ("x" * 5000, "cannot be used"),
+        ("", "should be a file"),
+    ],
+)
+def test_an_address_that_is_none(address, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match=words) as caught:
+        Store(address)
+    assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_and_a_file_in_the_place_of_a_folder(tmp_path):
+    with pytest.raises(StoreError, match="should be a file, and is a folder"):
+        Store(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be used"):
+        Store(tmp_path / "file" / "a.db")
+
+
+def test_postgres_without_its_driver(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"psycopg.*seasoned\[postgres\]"):
+        Store("postgresql://me:secret@127.0.0.1:1/name")
+
+
+def test_a_postgres_that_does_not_answer():
+    pytest.importorskip("psycopg")
+    with pytest.raises(
+        StoreError, match=r"postgresql\+psycopg://me:\*\*\*@127.0.0.1:1/name cannot be reached"
+    ) as caught:
+        Store("postgresql://me:secret@127.0.0.1:1/name")
+    assert "secret" not in str(caught.value)
