@@ -9,15 +9,26 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, MissingExtraError, ModelFileError
+from seasoned.agents.dialogue import NOTES
+from seasoned.errors import (
+    ConfigError,
+    ContextLengthError,
+    InfrastructureError,
+    MissingExtraError,
+    ModelFileError,
+    ParseError,
+)
 from seasoned.llm import local, modelfile
 from seasoned.llm.local import LocalModel, shared, usable_cores
+from seasoned.methods.heuristics import heuristic_schema
+from seasoned.methods.operations import operations_schema
 from seasoned.protocols import LLM
+from seasoned.retrieve.rank import ranking_schema
 
 HELLO = [{"role": "user", "content": "Say hello."}]
 
@@ -118,6 +129,23 @@ def test_a_schema_and_a_stop_hold(small):
     whole = small.chat(HELLO, max_tokens=12).text
     word = whole.split()[1]
     assert word not in small.chat(HELLO, max_tokens=12, stop=[word]).text
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "schema",
+    [
+        NOTES,
+        heuristic_schema(judges=True, begins="answer it "),
+        operations_schema(3),
+        ranking_schema(5, 3),
+        ranking_schema(5, 3, reasons=False),
+    ],
+)
+def test_the_library_knows_every_part_of_a_schema_that_a_method_sends(small, schema, capfd):
+    with suppress(ParseError):  # two tokens are no whole reply
+        small.chat(HELLO, schema=schema, max_tokens=2)
+    assert "not supported" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.model

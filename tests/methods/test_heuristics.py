@@ -1,6 +1,7 @@
 """Heuristics of ERL: what is asked, and how a reply is read."""
 
 import logging
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -140,6 +141,23 @@ def test_what_comes_again_can_be_shown():
         is None
     )
     assert read_heuristic({"trigger": "glad", "action": "Answer q5."})[0] is not None
+
+
+def test_an_action_is_held_to_how_it_has_to_begin():
+    model = ScriptedModel([{"analysis": "", "trigger": "the writer is glad", "action": "answer x7"}])
+    written = write_heuristic(model, attempt(), begins="answer ")
+    assert written.text == "When the writer is glad: answer x7"
+    pattern = model.requests[0]["schema"]["properties"]["action"]["pattern"]
+    assert pattern.startswith("^answer [")  # llama.cpp knows no escaped space
+    assert re.fullmatch(pattern, "answer x7")
+    assert not re.fullmatch(pattern, "THINK[glad]")
+    assert not re.fullmatch(pattern, "answer ")
+    said = {"trigger": "the writer is glad", "action": "Answer x7"}
+    assert read_heuristic(said, begins="answer ")[0].action == "Answer x7"
+    draft, problem = read_heuristic({**said, "action": "THINK[glad]"}, begins="answer ")
+    assert draft is None
+    assert "does not begin with 'answer '" in problem
+    assert "pattern" not in heuristic_schema()["properties"]["action"]
 
 
 def test_a_trigger_that_comes_too_late_is_asked_for_again_once():

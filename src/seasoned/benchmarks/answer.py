@@ -177,6 +177,7 @@ def answering(
         make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
         source=source,
         heuristic=words.heuristic,
+        rule_begins=words.rule_begins,
     )
 
 

@@ -52,7 +52,7 @@ class Benchmark:
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
     `source` says where the tasks came from. `think_hint` and `note_hint` are one sentence each: what to think of, and
     what is worth noting under which key. `heuristic`, where there is one, is what a worked case teaches, as a trigger
-    and an action: it shows what comes again in these tasks.
+    and an action: it shows what comes again in these tasks; `rule_begins`, what every such action begins with.
 
     `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
     category; `reflections` are failed attempts with what one should have made of them; `about` describes the family of
@@ -75,6 +75,7 @@ class Benchmark:
     reflections: tuple[tuple[Trajectory, str], ...] = ()
     about: str = ""
     heuristic: tuple[str, str] | None = None
+    rule_begins: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Prompts:
     note_hint: str
     examples: tuple[Example, ...]
     heuristic: tuple[str, str] | None
+    rule_begins: str
 
 
 def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
@@ -237,4 +239,5 @@ def prompts(benchmark: str) -> Prompts:
         " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")
     )
     trigger, action = raw.get("heuristic", ("", ""))
-    return Prompts(instruction, think_hint, note_hint, examples, (trigger, action) if trigger else None)
+    heuristic = (trigger, action) if trigger else None
+    return Prompts(instruction, think_hint, note_hint, examples, heuristic, raw.get("rule_begins", ""))

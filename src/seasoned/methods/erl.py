@@ -38,6 +38,7 @@ class ERL:
         llm: writes the heuristics, and ranks them where `retrieve` says so.
         about: what kind of tasks these are.
         example: a trigger and an action as they should be; see `write_heuristic`.
+        begins: the words that every action begins with; see `write_heuristic`.
         k: heuristics that are recalled.
         retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
             `embedding`: those from the tasks nearest to the new one; `random`: drawn by the seed and the task; `all`.
@@ -67,6 +68,7 @@ class ERL:
     llm: LLM
     about: str = ""
     example: tuple[str, str] | None = None
+    begins: str = ""
     k: int = 20
     retrieve: Retrieve = "llm"
     recall_first: int = 200
@@ -124,6 +126,7 @@ class ERL:
                 judges=judges,
                 about=self.about,
                 example=self.example,
+                begins=self.begins,
                 max_tokens=self.max_tokens,
                 room=self.room,
             )

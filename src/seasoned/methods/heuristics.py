@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +84,7 @@ def write_heuristic(
     judges: bool = False,
     about: str = "",
     example: tuple[str, str] | None = None,
+    begins: str = "",
     max_tokens: int = 300,
     room: int = 2400,
 ) -> Draft | None:
@@ -96,6 +97,7 @@ def write_heuristic(
             that was said to an answer.
         about: what kind of tasks these are.
         example: a trigger and an action as they should be, where something of one task comes again in others.
+        begins: the words that every action begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
         room: tokens that the attempt may take; halved up to three times where the prompt is too long for the model.
 
@@ -106,41 +108,32 @@ def write_heuristic(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    system = render_prompt("seasoned.methods", "erl_system.j2", **told)
+    system, schema = render_prompt("seasoned.methods", "erl_system.j2", **told), heuristic_schema(judges, begins)
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [
             {"role": "system", "content": system},
             {"role": "user", "content": _case(trajectory, judges, TOKEN * room)},
         ]
         try:
-            reply: Any = llm.chat(messages, schema=heuristic_schema(judges), max_tokens=max_tokens).parsed
+            reply: Any = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
         except ContextLengthError as error:
             refused, room = error, room // 2
             continue
         except ParseError as error:
             log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
             reply = str(getattr(error.reply, "text", ""))
-        draft, problem = read_heuristic(reply, judges=judges, example=example)
+        draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
         if draft is None and problem.startswith(_TOO_LATE):
             again = render_prompt("seasoned.methods", "erl_again.j2")
             messages += [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
-            draft, problem = _again(llm, messages, judges, example, max_tokens) or (draft, problem)
+            with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
+                reply = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
+                draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
         if problem:
             log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
         return draft
     log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, refused)
     return None
-
-
-def _again(
-    llm: LLM, messages: Sequence[Message], judges: bool, example: tuple[str, str] | None, max_tokens: int
-) -> tuple[Draft | None, str] | None:
-    """What the model writes when its trigger came too late; None where that cannot be read either."""
-    try:
-        reply = llm.chat(messages, schema=heuristic_schema(judges), max_tokens=max_tokens)
-    except (ParseError, ContextLengthError):
-        return None
-    return read_heuristic(reply.parsed, judges=judges, example=example)
 
 
 def as_lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
@@ -159,19 +152,22 @@ def as_lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
     )
 
 
-def heuristic_schema(judges: bool = False) -> dict[str, Any]:
+def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
     """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
     text: dict[str, dict[str, Any]] = {
         part: {"type": "string", "minLength": 0 if part == "analysis" else 3, "maxLength": longest}
         for part, longest in LONGEST.items()
     }
+    if begins:
+        start = re.escape(begins).replace(r"\ ", " ")  # llama.cpp knows no escaped space, and would take any text
+        text["action"] = {"type": "string", "pattern": f'^{start}[^"\\\\]{{1,{LONGEST["action"]}}}$'}
     verdict = {"succeeded": {"type": "boolean"}} if judges else {}
     properties = {"analysis": text.pop("analysis"), **verdict, **text}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def read_heuristic(
-    reply: Any, *, judges: bool = False, example: tuple[str, str] | None = None
+    reply: Any, *, judges: bool = False, example: tuple[str, str] | None = None, begins: str = ""
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
 
@@ -181,6 +177,7 @@ def read_heuristic(
         reply: what the model wrote.
         judges: whether a verdict belongs to it.
         example: what the prompt showed.
+        begins: the words that the action has to begin with, in any case.
 
     Returns:
         The heuristic or None, and a sentence on what was amiss or "".
@@ -197,6 +194,8 @@ def read_heuristic(
         problem = "trigger and action stood in one, and were parted"
     if same_words(action) in {same_words(shown[1]) for shown in (GOOD, BAD, example or GOOD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
+    if not action.casefold().startswith(begins.casefold()):
+        return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
         return None, f"{_TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
     verdict = _verdict(fields.get("succeeded"))

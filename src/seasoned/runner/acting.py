@@ -155,6 +155,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         llm,
         about=benchmark.about or benchmark.instruction,
         example=benchmark.heuristic,
+        begins=benchmark.rule_begins,
         recall_first=chosen.recall_first,
         reasons=chosen.reasons,
         judge=chosen.judge,
