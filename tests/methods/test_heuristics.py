@@ -43,7 +43,7 @@ def test_one_call_with_the_attempt_and_how_it_ended():
     assert "A house." in system
     assert GOOD[0] in system
     assert "open fridge 1" in user
-    assert user.endswith("The attempt failed: the answer was wrong, with a score of 0.25 of 1.")
+    assert user.endswith('The attempt failed: the answer was wrong, with a score of 0.25 of 1. It was told: "Wrong!"')
 
 
 def test_a_model_that_judges_is_not_shown_the_verdict():

@@ -9,7 +9,7 @@ import pytest
 from seasoned.benchmarks import load_benchmark
 from seasoned.errors import BudgetExceeded, ConfigError, ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.llm.seeds import shifted
+from seasoned.llm.seeds import seed_shifted, shifted
 from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.runner import experiment
 from seasoned.runner.acting import actor
@@ -323,34 +323,39 @@ def test_repeats_at_temperature_0_would_all_be_the_same(played):
         played(repeats=3)
 
 
+def drawn(shift):
+    with seed_shifted(shift):
+        return shifted(0, "")
+
+
 def test_repeats_send_other_seeds(played, reader):
     seeds = []
 
     class Seen(ScriptedModel):
         def chat(self, *arguments, **options):
-            seeds.append(shifted(0))
+            seeds.append(shifted(0, ""))
             return super().chat(*arguments, **options)
 
     played(conditions=["react"], baseline="react", repeats=3, llm={"temperature": 0.7}, model=Seen(reader, name="seen"))
-    assert Counter(seeds) == {0: 3, 1: 3, 2: 3}
+    assert Counter(seeds) == {drawn(1): 3, drawn(2): 3, drawn(3): 3}
 
 
-@pytest.mark.parametrize(("temperature", "shifts"), [(0.0, {0}), (0.7, {0, 1000, 1001, 1})])
+@pytest.mark.parametrize(("temperature", "shifts"), [(0.0, {0}), (0.7, {1, 2, 1001, 1002})])
 def test_a_trial_draws_anew_where_anything_is_drawn(played, reader, temperature, shifts):
     seeds = set()
 
     class Seen(ScriptedModel):
         def chat(self, *arguments, **options):
-            seeds.add(shifted(0))
+            seeds.add(shifted(0, ""))
             return super().chat(*arguments, **options)
 
     changes = {"conditions": ["retry"], "baseline": "retry", "repeats": 2 if temperature else 1}
     played(**changes, llm={"temperature": temperature}, model=Seen(reader, name="seen"))
-    assert seeds == shifts
+    assert seeds == set(map(drawn, shifts))
     seeds.clear()
     gathering = {"retries": 2, "reflect": "none"}
     played(conditions=["expel"], gather=gathering, llm={"temperature": temperature}, model=Seen(reader, name="seen"))
-    assert seeds == ({0, 1000, 2000} if temperature else {0})
+    assert seeds == set(map(drawn, (1, 1001, 2001) if temperature else (0,)))
 
 
 def test_a_server_error_while_reflecting_loses_no_reflection(played, go, reader):

@@ -120,7 +120,8 @@ class OpenAIChat:
 
         client = self._endpoint.client()
         marks = list(stop) if stop else None
-        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": shifted(self._seed)}
+        seed = shifted(self._seed, "\n".join(message["content"] for message in messages))
+        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed}
         while True:  # each turn drops another parameter, so this ends
             request = self._request(messages, form, wishes)
             began = time.perf_counter()

@@ -15,6 +15,7 @@ from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import read
+from seasoned.methods.expnote import last_word
 from seasoned.methods.operations import same_words, split
 from seasoned.methods.reflexion import without_verdict
 from seasoned.protocols import LLM
@@ -214,6 +215,8 @@ def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
         score = outcome.reward if outcome.reward is not None and 0 < outcome.reward < 1 else None
         ending = "The attempt succeeded" if outcome.success else f"The attempt failed{_ENDINGS.get(outcome.reason, '')}"
         ending += "." if score is None else f", with a score of {score:.2f} of 1."
+        # Said again where the model begins to write: in the middle of the attempt, a small one passes it over.
+        ending += f' It was told: "{told}"' if outcome.reason == "answered" and (told := last_word(trajectory)) else ""
     attempt = transcript(trajectory, limit=limit)
     return render_prompt("seasoned.methods", "erl_attempt.j2", attempt=attempt, ending=ending)
 

@@ -130,7 +130,7 @@ def trial_key(key: str, trial: int) -> str:
 
 def seed_shift(plan: Plan, trial: int, turn: int = 0) -> int:
     """How far an attempt shifts the model's seed: each trial of each run draws anew; at temperature 0 none draws."""
-    return turn + _TRIAL * trial if plan.recipe.llm.temperature else 0
+    return 1 + turn + _TRIAL * trial if plan.recipe.llm.temperature else 0
 
 
 def guided_by_failures(
