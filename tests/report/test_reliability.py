@@ -94,7 +94,26 @@ def test_over_several_runs(make_row):
         (pytest.approx(0.5), pytest.approx(0.5)),
         (pytest.approx(2 / 3), pytest.approx(1 / 3)),
     ]
-    assert over_runs(rows, "react") == {"rates": [], "mean": None, "error": None, "episodes": 0, "figures": []}
+    assert (figures["points"], figures["p"]) == (None, None)
+    none = {"rates": [], "mean": None, "error": None, "episodes": 0, "points": None, "p": None, "figures": []}
+    assert over_runs(rows, "react") == none
+
+
+def test_the_runs_of_a_task_are_one_observation(make_row):
+    solved = {
+        "erl": {"a": "111", "b": "110", "c": "010", "d": "11"},
+        "react": {"a": "000", "b": "100", "c": "000", "e": "1"},
+    }
+    rows = [
+        make_row(task_id=task, condition=condition, success=run == "1", repeat=turn)
+        for condition, tasks in solved.items()
+        for task, runs in tasks.items()
+        for turn, run in enumerate(runs)
+    ]
+    found = over_runs(repeated(rows), "erl", "react")
+    assert found["points"] == pytest.approx(100 * (1 + 1 / 3 + 1 / 3) / 3)  # d and e were tried by one alone
+    assert found["p"] == 0.25
+    assert over_runs(repeated(rows), "react", "react")["p"] is None
 
 
 def test_a_task_that_is_tried_again_counts_once_a_run(make_row):

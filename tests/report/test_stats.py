@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -153,3 +154,20 @@ def test_without_scipy_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(MissingExtraError):
         stats.wilson(1, 2)
     assert stats.wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.lists(st.sampled_from([-1, 0, 1]), max_size=14))
+def test_chance_signs_of_whole_differences_are_mcnemars(differences):
+    a = {place: each < 0 for place, each in enumerate(differences)}
+    b = {place: each > 0 for place, each in enumerate(differences)}
+    assert stats.sign_flip([Fraction(each) for each in differences]) == pytest.approx(stats.mcnemar(a, b).p)
+
+
+@given(st.lists(st.fractions(-1, 1, max_denominator=3), max_size=9))
+def test_chance_signs_count_every_way(differences):
+    far = abs(sum(differences))
+    ways = [
+        abs(sum(sign * each for sign, each in zip(signs, differences, strict=True))) >= far
+        for signs in itertools.product((-1, 1), repeat=len(differences))
+    ]
+    assert stats.sign_flip(differences) == pytest.approx(sum(ways) / len(ways))

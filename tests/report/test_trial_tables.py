@@ -91,11 +91,20 @@ def test_over_several_runs(make_row):
         for task, runs in solved.items()
         for turn, success in enumerate(runs)
     ]
+    rows += [make_row("react", task, success=task == "b", repeat=turn) for task in solved for turn in range(3)]
     summary = build(rows, run={}, baseline="react")
     table = repeats_table(summary)
-    assert [column.name for column in table.columns][3:] == ["pass@2", "pass@3", "pass^2", "pass^3"]
-    assert _own(table) == [("ERL", "3", "44.4% ± 11.1", "55.6%", "66.7%", "33.3%", "33.3%")]
-    assert (summary["conditions"][0]["n"], summary["conditions"][0]["successes"]) == (3, 2)
+    names = ["points vs\nReAct", "exact\np", "pass@2", "pass@3", "pass^2", "pass^3"]
+    assert [column.name for column in table.columns][3:] == names
+    assert [cells for cells in _own(table) if cells[0] == "ERL"] == [
+        ("ERL", "3", "44.4% ± 11.1", "+11.1", "1.00", "55.6%", "66.7%", "33.3%", "33.3%")
+    ]
+    assert next(cells for cells in _own(table) if cells[0] == "ReAct")[3:5] == ("—", "—")
+    for block in summary["conditions"]:  # a run of an older version
+        del block["reliability"]["points"], block["reliability"]["p"]
+    assert {cells[3:5] for cells in _own(repeats_table(summary))} == {("—", "—")}
+    erl = next(block for block in summary["conditions"] if block["name"] == "erl")
+    assert (erl["n"], erl["successes"]) == (3, 2)
     assert repeats_table(build(rows[::3], run={})) is None
 
 

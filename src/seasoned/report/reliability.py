@@ -13,6 +13,7 @@ each task is 0 or 1, and wider than need be otherwise: no quantity between 0 and
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -69,23 +70,33 @@ def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = N
     return figures
 
 
-def over_runs(rows: Iterable[Row], condition: str) -> dict[str, Any]:
+def over_runs(rows: Sequence[Row], condition: str, baseline: str = "") -> dict[str, Any]:
     """What a condition did over several runs of the test, as ERL's tables have it.
 
     Args:
         rows: what `repeated` gives.
         condition: which one.
+        baseline: what it is compared with.
 
     Returns:
         `rates` (of each run), their `mean` and its standard `error` (null for a single run), `episodes` (those that
-        count), and `figures`: pass@k and pass^k, see `reliability`; rates are 0..1.
+        count), `points` and `p` against the baseline, and `figures`: pass@k and pass^k, see `reliability`; rates are
+        0..1. A task's runs are one observation: points are the mean over the tasks that both tried of the differences
+        of its rates, in percentage points, and p is that of chance signs (`stats.sign_flip`); null for the baseline.
     """
     own = [row for row in rows if row.condition == condition and row.counted]
     by_run = [[row.solved for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
     rates = [sum(run) / len(run) for run in by_run]
     mean, error = stats.mean_and_error(rates) if rates else (None, None)
-    figures = reliability(runs_by_task(own))
-    return {"rates": rates, "mean": mean, "error": error, "episodes": len(own), "figures": figures}
+    runs, others = runs_by_task(own), runs_by_task(row for row in rows if row.condition == baseline != condition)
+    both = [task for task in runs if task in others]
+    apart = [Fraction(sum(runs[t]), len(runs[t])) - Fraction(sum(others[t]), len(others[t])) for t in both]
+    compared = {
+        "points": float(100 * sum(apart) / len(apart)) if apart else None,
+        "p": stats.sign_flip(apart) if apart else None,
+    }
+    counts = {"rates": rates, "mean": mean, "error": error, "episodes": len(own)}
+    return {**counts, **compared, "figures": reliability(runs)}
 
 
 def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:

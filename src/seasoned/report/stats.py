@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb, sqrt
 from typing import Any, TypeVar
 
@@ -163,6 +164,22 @@ def efficiency(performance: float, baseline: float, count: float) -> float | Non
         Percentage points per lesson; None where the pool holds none.
     """
     return (performance - baseline) / count if count > 0 else None
+
+
+def sign_flip(differences: Sequence[Fraction]) -> float:
+    """The exact two-sided p of paired differences: how often chance signs give a sum as far from 0 as theirs.
+
+    The randomisation test of Fisher; with differences of -1, 0 and 1 alone it is McNemar's. Without differences, 1.
+    """
+    sums = {Fraction(0): 1.0}
+    for size in (abs(each) for each in differences if each):
+        spread: dict[Fraction, float] = {}
+        for total, chance in sums.items():
+            for sign in (-size, size):
+                spread[total + sign] = spread.get(total + sign, 0.0) + chance / 2
+        sums = spread
+    far = abs(sum(differences, Fraction(0)))
+    return min(1.0, sum(chance for total, chance in sums.items() if abs(total) >= far))
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

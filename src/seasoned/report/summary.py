@@ -85,7 +85,8 @@ def build(
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
     pools = effect.pool_sizes(lessons, training, sharing=True)
-    conditions = [_condition(name, by_name[name], tried[name], again, pools, learning or {}) for name in names]
+    told = again, baseline, pools, learning or {}
+    conditions = [_condition(name, by_name[name], tried[name], *told) for name in names]
     method = _method(conditions, run, baseline)
     summary: dict[str, Any] = {
         "schema_version": 1,
@@ -143,6 +144,7 @@ def _condition(
     rows: Sequence[Row],
     attempts: Sequence[Row],
     again: Sequence[Row],
+    baseline: str,
     pools: Mapping[str, float],
     learning: Mapping[str, Usage],
 ) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def _condition(
         "reasons": dict(Counter(row.reason for row in rows)),
         "outcomes": endings(rows),
         "trials": by_trial(attempts),
-        "reliability": over_runs(again, name),
+        "reliability": over_runs(again, name, baseline),
         "learning": _spent(learning[name]) if name in learning else None,
     }
 
