@@ -13,6 +13,7 @@ from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark
 from seasoned.benchmarks.emoji import CODE_LETTERS, EMOJI, EMOTIONS, EXAMPLE_SYMBOLS, score
 from seasoned.errors import ConfigError, DataError
+from seasoned.methods.heuristics import heuristic_schema
 
 
 @pytest.fixture(autouse=True)
@@ -178,3 +179,11 @@ def test_scoring_emoji_in_any_spelling(text: str) -> None:
 def test_scoring_never_raises(text: str) -> None:
     for data in (CODES, FACES, {}):
         assert score(text, data).success in (True, False, None)
+
+
+@pytest.mark.parametrize("symbols", ["codes", "emoji"])
+def test_an_action_that_names_a_symbol_fits_what_actions_are_held_to(symbols: str) -> None:
+    benchmark = load_benchmark("emoji", {"symbols": symbols}, seed=0)
+    schema = heuristic_schema(begins=benchmark.rule_begins)["properties"]["action"]
+    for choice in benchmark.train[0].data["choices"]:
+        assert re.search(schema.get("pattern", ""), f"answer {choice}")

@@ -93,6 +93,7 @@ def test_a_limit_on_unknown_cost_is_told_once(caplog):
     meter.chat(ASK)
     meter.chat(ASK)
     [said] = caplog.messages
+    assert said.startswith("the price of a model of this run is unknown")
     assert said.endswith("so the limit of $1.0 on the run's cost does not hold: limit its tokens")
 
 

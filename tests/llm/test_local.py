@@ -140,6 +140,7 @@ def test_a_schema_and_a_stop_hold(small):
         operations_schema(3),
         ranking_schema(5, 3),
         ranking_schema(5, 3, reasons=False),
+        ranking_schema(5, 1, reasons=False),
     ],
 )
 def test_the_library_knows_every_part_of_a_schema_that_a_method_sends(small, schema, capfd):

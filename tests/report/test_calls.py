@@ -42,7 +42,7 @@ def test_what_does_not_fit_is_counted():
     found = every_call(CALLS, room=1)
     assert [one["messages"] for group in found["groups"] for one in group["episodes"]] == [None] * 4
     assert "0 model calls" in readable_calls(found)
-    assert "The other 4 would not fit. All of them are in calls.jsonl." in readable_calls(found)
+    assert "The other 4 would not fit. All that were kept are in calls.jsonl." in readable_calls(found)
     many = every_call([CALLS[0]] * 4500)
     assert many["unnamed"] == 500
 

@@ -245,6 +245,9 @@ def test_worked_examples_and_own_attempts_teach_apart(played, go, store, reader)
     before = pools[f"{directory.name}/s0f0/expel-worked"]
     go(recipe_of(directory), resume=directory, redo=["training"], llm=ScriptedModel(reader, name="reader"))
     assert store.get_lesson(before.id) == before  # it came from no training
+    go(recipe_of(directory), resume=directory, redo=["expel-worked"], llm=ScriptedModel(reader, name="reader"))
+    assert store.get_lesson(before.id) is None
+    assert store.lessons(f"{directory.name}/s0f0/expel-worked", kind="insight")
 
 
 def test_what_was_learned_once_serves_all_parts_of_expel(played, store):

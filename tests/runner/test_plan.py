@@ -75,7 +75,7 @@ def test_writing_lessons_is_counted_once_a_pool(recipe):
     worked = -(-len(plan.blocks[0].benchmark.trajectories) // 8)
     assert plan.learning == (1 + 2) + 2 + worked + 9  # ExpeL at both points of the curve; chunks of 8
     assert plan.calls == plan.episodes * plan.blocks[0].benchmark.max_turns + plan.learning
-    assert make_plan(recipe(**data, expel={"human": ["So."]})).learning == 9
+    assert make_plan(recipe(**data, expel={"human": ["So."]})).learning == worked + 9
 
 
 @pytest.mark.parametrize("changes", [{"train": 0}, {"train": 0, "folds": 2}])

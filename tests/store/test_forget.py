@@ -3,7 +3,7 @@ import numpy as np
 from seasoned.pool import ExperiencePool
 from seasoned.store.forget import FORGOTTEN
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Outcome, Step, Trajectory
+from seasoned.types import Lesson, Outcome, Reply, Step, Trajectory
 
 SECRET = "the-blue-heron-lands-at-noon"
 
@@ -176,3 +176,24 @@ def test_a_lesson_that_goes_for_good_takes_loose_vectors_along(store):
     store.remove_lesson("les-1", who="person", purge=True)
     assert store.get_vectors("text", None, "e")[0] == []
     assert store.get_vectors("lesson", None, "e")[0] == ["les-3"]
+
+
+def test_what_goes_for_good_leaves_the_journal_too(store):
+    long = f"{SECRET} {'and so on ' * 40}".strip()
+    store.add_lessons("s", [Lesson(id=f"les-{n}", kind="note", text=long) for n in (1, 2)], who="person")
+    asked = [{"role": "user", "content": f'The lessons:\n1. "{long[:220]}"'}]
+
+    def fill_journal():
+        store.journal_put("r/x", "k1/asked", Reply(text="3:90", parsed=asked))
+        store.journal_put("r/x", "k1", Reply(text=long))
+        store.journal_put("r/x", "k2", Reply(text="nothing of it"))
+
+    def left():
+        return {key for key in ("k1/asked", "k1", "k2") if store.journal_get("r/x", key) is not None}
+
+    fill_journal()
+    store.remove_lesson("les-1", who="rule", purge=True)
+    assert left() == {"k1", "k2"}  # what was paid for stays, for a run that goes on
+    fill_journal()
+    store.remove_lesson("les-2", who="person", purge=True)
+    assert left() == {"k2"}

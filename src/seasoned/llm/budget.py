@@ -142,7 +142,7 @@ class Metered:
             if self.cost_known and self._usage.cost is None and self.budget.cost is not None:
                 log.warning(
                     "the price of %s is unknown, so the limit of $%s on the %s's cost does not hold: limit its tokens",
-                    self.name,
+                    "a model of this run" if self.scope == "run" else self.name,
                     self.budget.cost,
                     self.scope,
                 )

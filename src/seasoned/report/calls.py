@@ -64,7 +64,7 @@ def readable_calls(everything: Mapping[str, Any]) -> str:
     missing = everything["left_out"] + everything["unnamed"]
     rest = f" The other {missing:,} would not fit." if missing else ""
     shown = f"{total - everything['left_out']:,} model calls that are no turn of an agent, each with its reply."
-    return f"{shown}{rest} All of them are in calls.jsonl."
+    return f"{shown}{rest} All that were kept are in calls.jsonl."
 
 
 def _said(call: Call) -> Message:

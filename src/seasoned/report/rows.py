@@ -23,8 +23,7 @@ class Row(BaseModel):
 
     `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
     first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
-    another seed of the model; `gold` is for display alone; `reason` is that of
-    `seasoned.types.Outcome`.
+    other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

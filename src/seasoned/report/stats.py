@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, sqrt
+from math import comb, lcm, sqrt
 from typing import Any, TypeVar
 
 from seasoned.errors import DataError, MissingExtraError
@@ -171,14 +171,16 @@ def sign_flip(differences: Sequence[Fraction]) -> float:
 
     The randomisation test of Fisher; with differences of -1, 0 and 1 alone it is McNemar's. Without differences, 1.
     """
-    sums = {Fraction(0): 1.0}
-    for size in (abs(each) for each in differences if each):
-        spread: dict[Fraction, float] = {}
+    scale = lcm(*(each.denominator for each in differences))
+    whole = [int(each * scale) for each in differences]
+    sums = {0: 1.0}
+    for size in (abs(each) for each in whole if each):
+        spread: dict[int, float] = {}
         for total, chance in sums.items():
             for sign in (-size, size):
                 spread[total + sign] = spread.get(total + sign, 0.0) + chance / 2
         sums = spread
-    far = abs(sum(differences, Fraction(0)))
+    far = abs(sum(whole))
     return min(1.0, sum(chance for total, chance in sums.items() if abs(total) >= far))
 
 

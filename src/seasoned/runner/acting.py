@@ -109,7 +109,11 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
 def _chunks(recipe: Recipe, attempts: int) -> int:
     """ExpeL's calls where nothing failed: there is nothing to compare, and each chunk of successes takes one."""
     chosen = recipe.expel
-    return -(-attempts // chosen.chunk) if chosen.successes and not chosen.human else 0
+    return _all_chunks(recipe, attempts) if chosen.successes and not chosen.human else 0
+
+
+def _all_chunks(recipe: Recipe, attempts: int) -> int:
+    return -(-attempts // recipe.expel.chunk)
 
 
 def each_once(recipe: Recipe, attempts: int) -> int:
@@ -226,7 +230,7 @@ ACTING = (
         _expel("insights", successes=True, human=()),
         acts=True,
         worked=True,
-        learning=_chunks,
+        learning=_all_chunks,
     ),
     Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, pool="autoguide", acts=True),
     Condition(

@@ -129,7 +129,7 @@ def trial_key(key: str, trial: int) -> str:
 
 
 def seed_shift(plan: Plan, trial: int, turn: int = 0) -> int:
-    """How far an attempt shifts the model's seed: each trial of each run draws anew; at temperature 0 none draws."""
+    """Which seeds an attempt draws with: a number for each trial of each run; 0, the model's own, where none draws."""
     return 1 + turn + _TRIAL * trial if plan.recipe.llm.temperature else 0
 
 

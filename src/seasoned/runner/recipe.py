@@ -41,7 +41,7 @@ class Recipe(Section):
     `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
     both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
     counts to evaluate the first learning condition at. `repeats` is how often each test task is run, each time with
-    another seed of the model. `workers` 0 means one a slot. `learner` is the model that writes insights, heuristics and
+    other seeds of the model. `workers` 0 means one a slot. `learner` is the model that writes insights, heuristics and
     guidelines, where that is another than the one that acts; no key of `llm` is taken over.
     """
 

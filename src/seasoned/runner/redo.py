@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from seasoned.errors import ConfigError
+from seasoned.runner.condition import Condition
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.recipe import Recipe
 from seasoned.runner.rundir import check_resumable
@@ -66,8 +67,9 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
             task = re.sub(r"#\d+$", "", task)  # its trial
             _forget_calls(store, plan, run_id, f"{name}/{label}/{task}", shared_key(name, task))
             _forget_reflections(store, run_id, name, label, task)
-        for block in plan.blocks if TRAINING in names else ():
-            _unlearn(store, plan, run_id, block)
+        again = [c for c in plan.conditions if (c.learns and TRAINING in names) or (c.worked and c.name in names)]
+        for block in plan.blocks:
+            _unlearn(store, plan, run_id, block, again)
 
 
 def unlearned(store: Store, scope: str) -> bool:
@@ -134,9 +136,9 @@ def _forget_reflections(store: Store, run_id: str, block: str, label: str, task:
         store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
 
 
-def _unlearn(store: Store, plan: Plan, run_id: str, block: Block) -> None:
-    for condition in plan.conditions:
-        for trained_on in plan.points(condition, block) if condition.learns and condition.own_pool else ():
+def _unlearn(store: Store, plan: Plan, run_id: str, block: Block, conditions: Sequence[Condition]) -> None:
+    for condition in conditions:
+        for trained_on in plan.points(condition, block) if condition.own_pool else ():
             scope = f"{run_id}/{plan.pool(condition, block, trained_on)}"
             for lesson in store.lessons(scope):
                 if not _by_person(store, lesson):

@@ -62,8 +62,8 @@ def check_resumable(path: Path, recipe: Recipe) -> None:
     """
     if recipe.digest != recipe_of(path).digest:
         raise ConfigError(
-            f"the run {path.name} keeps its settings: only workers, run_limits, llm.timeout and llm.max_retries can be "
-            "changed when it is resumed; start a new run for anything else"
+            f"the run {path.name} keeps its settings: only workers, run_limits, and timeout and max_retries of llm and "
+            "learner can be changed when it is resumed; start a new run for anything else"
         )
 
 

@@ -28,6 +28,7 @@ FORGOTTEN = "[forgotten]"
 
 _OWN = 20  # characters below which words are anybody's, and stay
 _CUT = 600  # characters of a lesson that a prompt shows
+_QUOTED = 200  # characters of a lesson that every prompt shows, rankings too
 _PAGE = 100  # rows that are held at once
 _t, _l, _h, _u, _v = (
     table.c
@@ -42,7 +43,8 @@ class Forgetting(Lessons):
         """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
 
         With `purge`, attempts that were shown the lesson lose the guidance they had, and the lesson's words of every
-        version, wherever they stand in them word for word.
+        version, wherever they stand in them word for word. Journalled prompts in which those stand are deleted, and for
+        a person the replies, too: a run that is not at its end may have to ask for them again.
 
         Raises:
             StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
@@ -55,7 +57,9 @@ class Forgetting(Lessons):
             if purge:
                 with self._write() as connection:
                     self._bump(connection, scope, purge=True)
-                    _blank(connection, _shown(connection, lesson_id), _words(connection, lesson_id))
+                    words = _words(connection, lesson_id)
+                    _blank(connection, _shown(connection, lesson_id), words)
+                    self._forget_calls(connection, words, replies=who == "person")
                     connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
                     connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
                     connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
@@ -64,6 +68,15 @@ class Forgetting(Lessons):
             lesson = self.get_lesson(lesson_id)
             if lesson is not None and lesson.status != "deleted":
                 self.update_lesson(lesson.model_copy(update={"status": "deleted"}), who=who, why=why)
+
+    def _forget_calls(self, connection: Connection, words: Iterable[str], *, replies: bool) -> None:
+        """Delete journalled prompts, and replies if so, in which any of these texts stands."""
+        place, calls = func.instr if self._sqlite else func.strpos, schema.journal
+        asked = calls.c.key.endswith("/asked", autoescape=True)  # see `seasoned.llm.journal.ASKED`
+        for said in words:
+            quoted = json.dumps(said[:_QUOTED], ensure_ascii=False)[1:-1]
+            told = place(calls.c.body, quoted) > 0
+            connection.execute(delete(calls).where(told if replies else and_(told, asked)))
 
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
         """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
