@@ -35,7 +35,7 @@ def test_each_prompt_is_whole_and_its_reply_follows():
     for one, call in zip(shown, CALLS, strict=True):
         told = [*found["openings"][one["opening"] - 1], *one["messages"]]
         assert told == [*((m["role"], m["content"]) for m in call.messages), ("assistant", call.reply)]
-    assert readable_calls(found).startswith("4 model calls that are no turn of an agent, each with its reply. All of")
+    assert readable_calls(found).startswith("4 model calls that are no turn of an agent, each with its reply. All that")
 
 
 def test_what_does_not_fit_is_counted():
