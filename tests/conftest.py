@@ -6,8 +6,13 @@ import socket
 import threading
 
 import pytest
+from hypothesis import settings
 
 from seasoned.benchmarks.emoji import OWN_TEXTS
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("seasoned", deadline=None)
+settings.load_profile("seasoned")
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seasoned.commands import MAX_BARE_KEY, NAMES, Command, parse
+from seasoned.commands import MAX_BARE_KEY, NAMES, RIGHT, WRONG, Command, parse, told_answer
 
 THINK = "THINK"
 ANSWER = "ANSWER"
@@ -212,3 +212,13 @@ def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
 @given(st.text(min_size=1, max_size=12))
 def test_a_reply_of_a_megabyte_is_read(text: str) -> None:
     parse(text * (100_000 // len(text)))
+
+
+@given(st.text(min_size=1))
+def test_the_answer_that_is_told_is_read_again(answer):
+    assert told_answer(WRONG.format(answer=answer)) == answer
+
+
+@pytest.mark.parametrize("said", ["", RIGHT, WRONG.format(answer=""), "Wrong.", "The right answer is h3.", "OK. h3."])
+def test_where_no_answer_is_told_there_is_none(said):
+    assert told_answer(said) == ""

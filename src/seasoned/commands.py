@@ -14,6 +14,10 @@ from itertools import chain
 
 NAMES = ("THINK", "NOTE", "RECALL", "ANSWER", "END")
 
+RIGHT = "Right."
+WRONG = "Wrong. The right answer is {answer}."
+"""What is said of an ANSWER in training."""
+
 MAX_BARE_KEY = 80
 """In `NOTE: key: text`, a longer key (characters) is taken for prose that has no key."""
 
@@ -51,6 +55,14 @@ class Command:
     name: str
     key: str = ""
     text: str = ""
+
+
+def told_answer(said: str) -> str:
+    """The right answer that was told of a wrong one, in the words of `WRONG`; "" where none was."""
+    before, after = WRONG.split("{answer}")
+    held = said.strip()
+    named = held.startswith(before) and held.endswith(after) and len(held) > len(before) + len(after)
+    return held[len(before) : -len(after)] if named else ""
 
 
 @dataclass(frozen=True, slots=True)

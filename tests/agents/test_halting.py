@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.agents.halting import ends_early
@@ -48,7 +48,6 @@ def test_no_limit_ends_nothing():
     assert ends_early(steps(*["look"] * 50), epsilon=0) is None
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a:1", "a:2", "b:1"]), max_size=12), st.integers(2, 5))
 def test_a_loop_stays_one_when_observations_stop_counting(done, omega):
     made = steps(*done)

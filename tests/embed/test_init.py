@@ -52,7 +52,7 @@ def test_a_missing_library_names_its_extra(monkeypatch):
         embedder("mpnet")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts=st.lists(ANY_TEXT, max_size=6))
 def test_every_text_gives_a_unit_row(embedders, texts):
     for made in embedders:

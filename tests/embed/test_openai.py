@@ -199,7 +199,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(body=JSON, data=st.lists(st.dictionaries(st.sampled_from(["index", "embedding"]), JSON), max_size=3))
 def test_reading_never_fails_and_gives_vectors_of_one_length(body, data):
     for each in (body, {"data": data}):

@@ -254,7 +254,7 @@ def test_check_finds_damage_and_pull_repairs_only_that(cache, pip):
     assert (report.state, report.sha256, report.problem) == ("ok", TINY.sha256, "")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     keep=st.integers(0, len(WHOLE)),
     flips=st.lists(st.integers(0, len(WHOLE) - 1), max_size=3),

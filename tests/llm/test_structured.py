@@ -126,7 +126,7 @@ def test_what_is_wrong_is_named(text, schema, wrong):
 
 
 @given(jsonish, schemas)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_whatever_text_comes_reading_reports(text, schema):
     check_schema(schema)
     value, wrong = read(text, schema)
@@ -138,7 +138,7 @@ def test_whatever_text_comes_reading_reports(text, schema):
 
 
 @given(jsonish)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_asking_raises_nothing_but_a_parse_error(text):
     try:
         value = ask(says(text, text), ASK, NOTES, "schema").parsed
@@ -148,7 +148,7 @@ def test_asking_raises_nothing_but_a_parse_error(text):
 
 
 @given(values, schemas)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_judging_never_raises(value, schema):
     for sentence in problems(value, schema):
         assert sentence.startswith("reply")

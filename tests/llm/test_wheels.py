@@ -126,7 +126,7 @@ def test_a_wheel_that_comes_broken_once_is_got_again(play, tmp_path, target, pro
     assert target.read_bytes() == b"a" * 100 + DATA + b"c" * 100
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.binary(max_size=200))
 def test_any_bytes_as_a_wheel_are_a_sentence(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("wheel")
@@ -189,7 +189,7 @@ def test_a_full_disk_is_not_taken_for_a_broken_wheel(tmp_path):
         wheels._copy(tmp_path / "some.whl", PART, Full())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(said=st.text(max_size=300))
 def test_no_words_of_pip_break_the_sentence(said):
     assert 0 < len(wheels._reason(said)) < 400

@@ -146,7 +146,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(JSON, max_size=5))
 def test_no_conversation_raises(items):
     chat = read_chat(items)

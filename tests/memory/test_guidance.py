@@ -85,7 +85,7 @@ def test_a_text_that_is_too_long_is_cut_after_a_line():
     assert framed("x" * 100, 50).splitlines()[-2] == "x" * 49 + "…"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text() | st.sampled_from(["</experience>", "<experience>", "{{ x }}", "\u202e"]).map(lambda x: f"a{x}b"))
 def test_no_text_gets_out_of_its_block_or_over_the_cap(text):
     said = framed(text, 60)

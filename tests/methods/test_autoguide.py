@@ -148,6 +148,15 @@ def test_by_embedding(pool):
         method.recall(TASK, ExperiencePool(pool.store, "test"), seen("x"))
 
 
+def test_by_embedding_a_thought_tells_the_context_where_nothing_was_said_to_it(pool):
+    pool.add([guideline("the writer is angry", "answer h3"), guideline("the writer is glad", "answer p9")])
+    thought = Step(thought="angry", action="THINK[the writer is angry]", observation="OK.")
+    found = AutoGuide(None, by="embedding", least=0.3, k=1).recall(
+        TASK, pool, Trajectory(task_id="new", task=TASK.text, steps=(thought,))
+    )
+    assert found.lessons[0].text == "answer h3"
+
+
 def test_by_embedding_the_context_is_compared_and_not_the_guideline(pool):
     told = "The fridge 1 is closed; open it"
     pool.add([guideline(*CLOSED.values()), guideline("a shelf is bare", told)])

@@ -99,6 +99,14 @@ def test_modes(pool):
     assert ExpeL(None).recall(TASK, ExperiencePool(pool.store, "empty")).text == ""
 
 
+def test_demonstrations_are_told_where_the_agent_shows_none(pool):
+    pool.record(attempt("a"))
+    assert "Earlier cases like this one:\n- Task a." in ExpeL(None, mode="retrieve", tell=True).recall(TASK, pool).text
+    pool.add(Lesson(kind="insight", text="Look first."))
+    both = ExpeL(None, tell=True).recall(TASK, pool).text
+    assert both.index("Look first.") < both.index("Earlier cases")
+
+
 def test_downvotes_remove_and_the_history_stays(pool, store):
     first, second = [op("ADD", 0, "Look first.")], [op("DOWNVOTE", 1)]
     ExpeL(ScriptedModel([first, second]), compare=False).learn([attempt("a")], pool)

@@ -3,12 +3,12 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.extraction import Call, Extractor, near_equal, plan_calls
+from seasoned.methods.extraction import Call, Extractor, corrected, near_equal, plan_calls
 from seasoned.methods.operations import Item, Operation
 from seasoned.types import Outcome, Step, Trajectory
 
@@ -58,6 +58,36 @@ def test_errors_and_unknown_outcomes_are_no_failures():
     assert names(plan_calls(broken, chunk=8, seed=0)) == [["a-2"]]
 
 
+def answered(task, right="", said="p9"):
+    steps = [
+        Step(thought="angry", action="THINK[angry]", observation="OK."),
+        Step(action=f"ANSWER[{said}]", observation=f"Wrong. The right answer is {right}." if right else "Wrong."),
+        Step(action="NOTE[h3]: angry", observation="OK."),
+    ]
+    outcome = Outcome(success=False, reward=0.0, reason="answered", answer=said)
+    return Trajectory(id=f"{task}-0", task_id=task, task=f"Task {task}.", steps=tuple(steps), outcome=outcome)
+
+
+def test_a_wrong_answer_stands_beside_the_right_one_that_was_told():
+    told, silent, solved = answered("a", "h3"), answered("b"), answered("c", "j7")
+    first, second = plan_calls([told, silent, solved, attempt("c", 1)], chunk=8, seed=0)[:2]
+    wrong, right = first.attempts
+    assert first.pair
+    assert first.sources == ("a-0",)
+    assert [step.action for step in wrong.steps] == ["THINK[angry]", "ANSWER[p9]"]
+    assert [step.action for step in right.steps] == ["THINK[angry]", "ANSWER[h3]"]
+    assert (right.steps[-1].observation, right.outcome.answer, right.outcome.success) == ("Right.", "h3", True)
+    assert names([second]) == [["c-0", "c-1"]]  # an own success comes before what was told
+    assert plan_calls([told], chunk=8, seed=0, compare=False) == []  # it is no success of its own
+
+
+@given(st.lists(st.text(max_size=30), max_size=5), st.text(max_size=30))
+def test_correcting_never_raises(actions, said):
+    steps = tuple(Step(action=action, observation=said) for action in actions)
+    failed = Trajectory(task_id="a", task="", steps=steps, outcome=Outcome(success=False, reason="answered"))
+    assert corrected(failed) is None or corrected(failed).outcome.success
+
+
 def test_no_attempts_no_success_one_task():
     assert plan_calls([], chunk=8, seed=0) == []
     assert plan_calls([attempt("a", success=False)], chunk=8, seed=0) == []
@@ -77,7 +107,6 @@ def test_reflections_are_those_on_the_tasks_that_are_shown():
     assert sorted(set(map(tuple, asked[1:]))) == [("a-0", "a-1"), ("b-0",)]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(1, 12))
 def test_parts_are_nearly_equal_and_few(count, most):
     parts = near_equal(list(range(count)), most)

@@ -65,7 +65,7 @@ actions = st.sampled_from(["open it", "never open it", "avoid opening it", "wait
 drawn = st.builds(heuristic, situations, actions, st.sampled_from([True, False, None]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(drawn, max_size=12))
 def test_a_rival_is_found_where_there_is_one(lessons):
     book = open_book(lessons)

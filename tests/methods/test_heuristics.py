@@ -210,7 +210,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(values | st.text(), st.booleans())
 def test_no_reply_raises(reply, judges):
     draft, problem = read_heuristic(reply, judges=judges)

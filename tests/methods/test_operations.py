@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.llm.structured import check_schema, problems
@@ -123,7 +123,6 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(ITEMS, OPERATIONS, st.booleans(), st.none() | st.integers(0, 9))
 def test_what_always_holds(items, operations, full, cap):
     applied = apply(items, operations, full, cap)

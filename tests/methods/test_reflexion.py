@@ -3,7 +3,7 @@ import logging
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.agents.react import React
@@ -280,7 +280,6 @@ def test_a_reply_that_was_cut_off_ends_with_a_sentence():
     assert read_reflection("Next time I will go to the", whole=False) == "Next time I will go to the"
 
 
-@settings(deadline=None)
 @given(st.text(), st.booleans())
 def test_any_reply_is_read_as_one_line(reply, whole):
     read = read_reflection(reply, whole=whole)
@@ -289,7 +288,6 @@ def test_any_reply_is_read_as_one_line(reply, whole):
     assert not read or len({char for char in read.casefold() if char.isalpha()}) >= 4
 
 
-@settings(deadline=None)
 @given(st.lists(st.builds(Step, action=st.sampled_from(["Finish[x]", "ANSWER[x]", "look"]) | st.text())))
 def test_any_attempt_can_be_shown_without_its_verdict(steps):
     told = [step.model_copy(update={"observation": GOLD}) for step in steps]

@@ -1,7 +1,7 @@
 """How replies are read: what models really send, and each known fault of the original parser."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.methods.operations import Item, Operation, apply
@@ -177,7 +177,6 @@ the rule Search for one entity at a time operation number text
 WORDS = st.sampled_from([*PIECES.split(), "\n", ""])
 
 
-@settings(deadline=None)
 @given(st.text() | st.lists(WORDS, max_size=40).map(" ".join))
 def test_no_reply_raises(text):
     parsed = parse_operations(text, LIST)
@@ -197,7 +196,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_no_value_raises(value):
     for operation in read_operations(value, LIST).operations:

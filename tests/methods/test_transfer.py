@@ -1,7 +1,7 @@
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError, InfrastructureError
@@ -85,7 +85,6 @@ def test_a_failing_server_is_not_hidden():
         transfer(ScriptedModel([InfrastructureError("down")]), INSIGHTS, **ABOUT)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_read(text):
     for number, words in read_lines(text):

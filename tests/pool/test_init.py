@@ -223,4 +223,4 @@ class PoolAgainstStore(RuleBasedStateMachine):
 
 
 TestPoolAgainstStore = PoolAgainstStore.TestCase
-TestPoolAgainstStore.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+TestPoolAgainstStore.settings = settings(max_examples=15, stateful_step_count=15)

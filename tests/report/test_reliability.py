@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import DataError
@@ -48,7 +48,6 @@ def test_a_task_counts_only_where_it_was_run_k_times():
         reliability({"a": [True]}, ks=(0,))
 
 
-@settings(deadline=None)
 @given(runs_of)
 def test_they_enclose_the_mean_and_are_monotone(runs):
     figures = reliability(runs)

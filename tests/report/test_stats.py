@@ -6,7 +6,7 @@ import sys
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import DataError, MissingExtraError
@@ -40,7 +40,6 @@ def test_wilson_refuses_nonsense(successes, n, level):
         stats.wilson(successes, n, level)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_properties(counts):
     successes, n = counts
@@ -87,7 +86,6 @@ def test_mcnemar_takes_only_what_both_attempted():
     assert stats.mcnemar({"x": True}, {"y": True}).points is None
 
 
-@settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 25)] * 4))
 def test_mcnemar_properties(cells):
     a, b = _pairs(*cells)
@@ -100,7 +98,6 @@ def test_mcnemar_properties(cells):
     assert found.p == pytest.approx(exact)
 
 
-@settings(deadline=None)
 @given(st.tuples(*[st.integers(0, 9)] * 4))
 def test_transitions_are_the_cells_of_mcnemar(cells):
     a, b = _pairs(*cells)

@@ -209,7 +209,7 @@ _ROWS = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(_ROWS)
 def test_any_rows_give_a_summary_that_adds_up(rows: list[Row]):
     found = build(rows, run={"id": "r"})

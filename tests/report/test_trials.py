@@ -96,7 +96,7 @@ _ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_ROWS)
 def test_any_attempts_add_up(rows):
     before: dict[str, int] = {}

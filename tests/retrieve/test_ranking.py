@@ -150,7 +150,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(values | st.text(), st.integers(1, 8))
 def test_no_reply_raises(reply, count):
     for given_reply in (reply, json.dumps(reply)):

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.retrieve.transcript import shorten_trajectory, tokens, transcript
@@ -72,7 +72,6 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STEPS, st.text(), st.integers(-5, 900), st.integers(1, 100))
 def test_no_limit_is_passed(steps, task, limit, cap):
     assert len(transcript(attempt(*steps, task=task), limit=limit, cap=cap)) <= max(limit, 0)

@@ -294,6 +294,52 @@ def test_heuristics_told_after_the_thought_are_for_situations_like_it(recipe, go
     assert all(len(t["lesson_ids"]) == 3 for t in tested if t["meta"]["split"] == "test")
 
 
+@pytest.mark.parametrize("name", ["expel-insights", "autoguide"])
+def test_a_wrong_answer_and_the_right_one_teach_the_methods_that_compare(recipe, go, apprentice, name):
+    """The apprentice, who also compares two attempts, and heeds a rule that names its feeling."""
+
+    def scholar(messages):
+        first, last = messages[0]["content"], messages[-1]["content"]
+        if first.startswith(("You study how", "You compare two")):
+            felt, right = re.findall(r"THINK\[(.+?)\]", last), re.findall(r"ANSWER\[(.+?)\]", last)
+            rule = f"If the writer feels {felt[-1]}, answer {right[-1]}"
+            if first.startswith("You compare two"):
+                return json.dumps({"context": f"the writer feels {felt[-1]}", "guideline": rule})
+            return json.dumps([{"operation": "ADD", "number": 0, "text": rule}])
+        felt = next((m["content"] for m in reversed(messages) if m["role"] == "assistant"), "")
+        told = dict(
+            re.findall(r"If the writer feels (.+), answer (\S+?)\.?$", str(messages[-3:]).replace("\\n", "\n"), re.M)
+        )
+        return json.dumps(told[felt]) if last.endswith("ANSWER") and felt in told else apprentice(messages)
+
+    wanted = recipe(
+        conditions=["disabled", name],
+        train=30,
+        test=20,
+        embedder="hashing",
+        autoguide={"by": "embedding", "least": 0.1},
+        expel={"max_insights": 30},
+        workers=1,
+    )
+    directory = go(wanted, llm=ScriptedModel(scholar, name="scholar"))
+    found = by_name(directory)
+    assert found[name]["successes"] > found["disabled"]["successes"] + 5
+    lessons = lines(directory, "lessons.jsonl")
+    assert {lesson["kind"] for lesson in lessons} == {"insight" if name == "expel-insights" else "guideline"}
+
+
+def test_own_successes_are_told_to_an_agent_that_answers_once(recipe, go):
+    wanted = recipe(conditions=["disabled", "few-shot-trajectories"], train=20, test=5, embedder="hashing")
+    directory = go(wanted)
+    training = {t["id"]: t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"}
+    shown = [t for t in lines(directory, "trajectories.jsonl") if t["meta"].get("condition") == "few-shot-trajectories"]
+    assert len(shown) == 5
+    for each in shown:
+        assert 0 < len(each["demonstration_ids"]) <= 3
+        assert all(training[id_]["outcome"]["success"] for id_ in each["demonstration_ids"])
+        assert "Earlier cases like this one:" in str(each["messages"][-4:])
+
+
 def test_two_runs_at_once_in_one_store_keep_apart(recipe, go, store):
     made = []
     threads = [threading.Thread(target=lambda: made.append(go(recipe(workers=1)))) for _ in range(2)]

@@ -149,7 +149,7 @@ def test_a_learner_has_the_keys_of_a_model_and_takes_none_over(file):
 text = st.text(st.characters(codec="utf-8"), max_size=20)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.one_of(text, st.builds("{}={}".format, st.sampled_from(["llm", "name", "a.b", "train"]), text))))
 def test_any_settings_give_a_recipe_or_a_sentence(file, given):
     with suppress(ConfigError):
@@ -178,7 +178,7 @@ recipes = st.builds(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(recipes)
 def test_a_recipe_written_and_read_is_the_same(tmp_path, recipe):
     file = tmp_path / "config.toml"

@@ -10,7 +10,7 @@ from seasoned.store.lessons import MAX_NAME, fold, short_name
 from seasoned.types import Lesson, Trajectory
 
 any_text = st.text(st.characters())
-with_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+with_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 
 
 def note(text="a", **more):

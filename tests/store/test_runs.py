@@ -9,7 +9,7 @@ from seasoned.store.body import clean_text
 from seasoned.types import Reply, Usage
 
 any_text = st.text(st.characters())
-with_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+with_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 
 
 def test_a_run_from_start_to_end(store):

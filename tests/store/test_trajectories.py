@@ -28,7 +28,7 @@ def test_add_and_get(store):
     assert store.get_trajectories([other.id, "tra-none", made.id]) == [other, made]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(text=any_text, answer=any_text, meta=st.dictionaries(any_text, any_text, max_size=2))
 def test_any_text_goes_in_and_comes_out(store, text, answer, meta):
     made = Trajectory(

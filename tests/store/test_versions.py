@@ -213,4 +213,4 @@ class Snapshots(RuleBasedStateMachine):
 
 
 TestSnapshots = Snapshots.TestCase
-TestSnapshots.settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+TestSnapshots.settings = settings(max_examples=15, stateful_step_count=15)

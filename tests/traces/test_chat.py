@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.traces import messages
@@ -71,7 +71,6 @@ OUTCOMES = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=4), OUTCOMES, FILLED, WORDS)
 def test_what_is_written_comes_back(steps, outcome, task, guidance):
     made = {"steps": tuple(steps), "outcome": outcome, "guidance": guidance, "meta": {"trial": 3}}

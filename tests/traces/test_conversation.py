@@ -3,7 +3,7 @@
 import json
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.traces.conversation import Turn, answer_of, chat, read_turns, steps_of, task_of
@@ -183,7 +183,6 @@ MESSAGE = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(MESSAGE | st.none() | st.integers(), max_size=8))
 def test_any_messages_give_turns(messages):
     turns = read_turns(messages)

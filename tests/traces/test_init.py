@@ -4,7 +4,7 @@ import json
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned import traces
@@ -145,7 +145,6 @@ def test_secrets_in_the_arguments_of_calls_are_masked(tmp_path):
     assert found.steps[0].action == 'login({"password": "[masked:secret]", "api_key": "[masked:secret]"})'
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200))
 def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("any") / "log"

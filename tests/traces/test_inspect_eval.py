@@ -7,7 +7,7 @@ import sys
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned import traces
@@ -165,7 +165,6 @@ def test_names_in_an_archive_are_never_paths(tmp_path):
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["deep", "er", "log.eval"]
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400), st.integers(0, 1200), st.binary(max_size=8))
 def test_a_damaged_archive_is_a_sentence_or_problems(tmp_path_factory, tail, at, bytes_there):
     path = tmp_path_factory.mktemp("eval") / "log.eval"

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.traces.messages import read
@@ -90,14 +90,12 @@ ANY = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(ANY, max_size=5))
 def test_any_values_give_attempts_or_problems(values):
     result = found(*values)
     assert len(result.trajectories) + len(result.problems) <= len(values)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_gives_attempts_or_problems(text):
     values, _ = json_values(text.encode("utf-8", "replace"))

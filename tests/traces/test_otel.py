@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.traces.otel import any_value, attributes_of, read
@@ -237,7 +237,6 @@ SPANS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS | JSON | SPANS.map(request), max_size=4))
 def test_any_values_give_attempts_and_problems(values):
     found = of(*values)
@@ -249,7 +248,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_values_come_out_of_their_wraps(value):
     assert any_value(wrap(value)) == value

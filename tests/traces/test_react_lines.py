@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.traces.react_lines import Line, classify
@@ -51,7 +51,6 @@ def test_kinds(line, found):
     assert classify(line) == found
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_line_has_a_kind(line):
     assert classify(line).kind

@@ -2,7 +2,7 @@
 
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned import traces
@@ -170,7 +170,6 @@ Your memory for the task below:|You have attempted to answer. Below is the last 
 ).map(lambda line: line + "\n")
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES | st.text(max_size=10), max_size=30))
 def test_any_lines_give_attempts_and_problems(pieces):
     text = "".join(pieces)

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import DataError
@@ -69,7 +69,6 @@ def test_a_file_of_windows_in_utf_16():
     assert next(iter(lines("Thought: é\n".encode("utf-16")))) == (1, "Thought: é", "")
 
 
-@settings(deadline=None)
 @given(st.lists(JSON.filter(lambda v: not isinstance(v, list)), min_size=1, max_size=5))
 def test_values_come_back_however_they_are_arranged(values):
     flat = "\n".join(json.dumps(v) for v in values)
@@ -82,7 +81,6 @@ def test_values_come_back_however_they_are_arranged(values):
         assert ([v for _, v in found], problems) == (values, [])
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_any_bytes_give_values_or_problems(raw):
     found, problems = json_values(raw)
@@ -130,7 +128,6 @@ def test_numbers_and_verdicts():
     assert [date(v) for v in ("yesterday", None, 5)] == ["", "", ""]
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_no_value_raises(value):
     assert verdict(value) in (True, False, None)

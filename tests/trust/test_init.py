@@ -187,14 +187,14 @@ REPEATED = [
 HOSTILE = st.one_of(st.text(), st.lists(st.one_of(PIECES, st.text(max_size=5)), max_size=25).map("".join))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(HOSTILE)
 def test_masking_twice_is_masking_once(text):
     once = mask(text)
     assert mask(once) == once
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(HOSTILE)
 def test_no_text_raises(text):
     assert isinstance(flags(text), tuple)
@@ -204,7 +204,7 @@ def test_no_text_raises(text):
 
 
 @pytest.mark.parametrize("secret", [KEY, JWT, "ann@mail.example", "AKIA" + "IOSFODNN7EXAMPLE", BLOCK])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(before=st.text("abc ,.\n", max_size=20), after=st.text(" \n)]}", max_size=20))
 def test_a_secret_is_masked_in_any_surroundings(secret, before, after):
     assert secret not in mask(f"{before} {secret}{after}")

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.commands import parse
+from seasoned.commands import RIGHT, WRONG, parse
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
 
 NO_NOTES = "No relevant notes."
-RIGHT = "Right."
 NOTES = {
     "type": "array",
     "items": {"type": "string", "pattern": '^[^:"\\\\]+: [^"\\\\]+$'},
@@ -29,7 +28,6 @@ NOTES = {
     "maxItems": 4,
 }
 """What a reply to NOTE must be: left to itself, a small model repeats the right answer and notes nothing."""
-WRONG = "Wrong. The right answer is {answer}."
 
 
 @dataclass(frozen=True)

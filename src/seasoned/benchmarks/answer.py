@@ -11,13 +11,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from seasoned.benchmarks.base import MAX_TURNS, Benchmark, Retrieval, prompts, split
-from seasoned.commands import Command, parse
+from seasoned.commands import RIGHT, WRONG, Command, parse
 from seasoned.errors import ContractError
 from seasoned.types import Example, Task
 
 OK = "OK."
-RIGHT = "Right."
-WRONG = "Wrong. The right answer is {answer}."
 UNKNOWN = "Nobody knows whether this is right."
 COMMANDS = "That is no command. There are THINK[thought], NOTE[key]: text, RECALL[words] and ANSWER[answer]."
 NOTE_FORM = "Nothing was noted. A note has a key and a text: NOTE[key]: text"

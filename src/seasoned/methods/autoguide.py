@@ -36,6 +36,8 @@ LONGEST = {"context": 140, "guideline": 240}
 """Characters of each part."""
 LAST = 2
 """Steps that tell in which context an attempt is."""
+NOTHING = ("", "OK.")
+"""Observations that say nothing: then what was done tells the context."""
 _HALVINGS = 3
 _STEP = 300  # characters of each part of a step
 _REPLY = 20_000
@@ -157,7 +159,8 @@ class AutoGuide:
         """The guidelines whose context fits the last steps, the best first."""
         now = "\n".join(line for step in progress.steps[-LAST:] for line in step_lines(step, _STEP))
         if self.by == "embedding":
-            scores = nearness(pool, progress.steps[-1].observation or now, [lesson.key for lesson in usable])
+            seen = progress.steps[-1].observation
+            scores = nearness(pool, now if seen in NOTHING else seen, [lesson.key for lesson in usable])
             near = [lesson for lesson in usable if scores[lesson.key] >= self.least]
             return sorted(near, key=lambda lesson: -scores[lesson.key])
         contexts: dict[str, list[Lesson]] = {}
@@ -255,7 +258,7 @@ def _numbers(said: Any) -> list[int]:
 
 def _keep(pool: ExperiencePool, pair: Call, context: str, guideline: str) -> None:
     """Store a guideline, under the words of an equal context that is there; an equal guideline gets a vote."""
-    sources = tuple(attempt.id for attempt in pair.attempts)
+    sources = pair.sources
     alike = [old for old in pool.lessons("guideline") if same_words(old.key) == same_words(context)]
     same = next((old for old in alike if same_words(old.text) == same_words(guideline)), None)
     if same is not None and not same.pinned:

@@ -14,6 +14,7 @@ from typing import Literal
 from seasoned.errors import ConfigError
 from seasoned.methods.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
 from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls
+from seasoned.methods.nearest import told_cases
 from seasoned.methods.operations import ADDED, LONGEST, Applied, Item, apply, same_words
 from seasoned.pool import ExperiencePool, Who
 from seasoned.protocols import LLM
@@ -45,6 +46,7 @@ class ExpeL:
         compare: whether failures are compared with successes (an ablation of the paper's figure 6).
         successes: whether successes are looked at by themselves.
         with_reflections: whether the reflections on failures are shown when insights are extracted (table 3).
+        tell: whether the guidance's text tells the demonstrations too, for an agent that shows none itself.
         human: insights that a person wrote; then none are extracted (table 3).
         seed: of the order of successes, and of random demonstrations.
         structured: whether operations are asked for as JSON.
@@ -72,6 +74,7 @@ class ExpeL:
     compare: bool = True
     successes: bool = True
     with_reflections: bool = False
+    tell: bool = False
     human: tuple[str, ...] = ()
     seed: int = 0
     structured: bool = True
@@ -154,7 +157,10 @@ class ExpeL:
         text = ""
         if shown:
             text = render_prompt("seasoned.methods", "expel.j2", insights=[clean(lesson.text) for lesson in shown])
-        return Guidance(lessons=tuple(shown), demonstrations=self._demonstrations(task, pool, progress), text=text)
+        examples = self._demonstrations(task, pool, progress)
+        if self.tell and examples:
+            text = f"{text}\n\n{told_cases(examples)}".lstrip()
+        return Guidance(lessons=tuple(shown), demonstrations=examples, text=text)
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
         if self.mode == "insights":
@@ -202,7 +208,7 @@ class _Book:
 
     def after(self, call: Call, applied: Applied) -> _Book:
         """The book after the operations of one reply."""
-        shown = tuple(attempt.id for attempt in call.attempts)
+        shown = call.sources
         kinds = {self.items[o.target - 1].id: o.kind for o in applied.done if o.target is not None}
         lessons, items, changes = dict(self.lessons), [], list(self.changes)
         for item in applied.items:

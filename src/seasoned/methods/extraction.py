@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from seasoned.commands import RIGHT, told_answer
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.methods.operations import MOST, Item, operations_schema
 from seasoned.methods.replies import Parsed, parse_operations, read_operations
@@ -31,15 +32,23 @@ _THOUGHTS = 3  # reflections that are shown with one call
 
 @dataclass(frozen=True)
 class Call:
-    """Attempts that are shown together: a failure and a success at one task (`pair`), or successes at several tasks."""
+    """Attempts that are shown together: a failure and a success at one task (`pair`), or successes at several tasks.
+
+    Where a wrong answer was told the right one, the success may be that failure, `corrected`.
+    """
 
     attempts: tuple[Trajectory, ...]
     pair: bool = False
     reflections: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        ids = ", ".join(attempt.id for attempt in self.attempts)
+        ids = ", ".join(self.sources)
         return f"the comparison of {ids}" if self.pair else f"the successes {ids}"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The ids of the attempts, each once."""
+        return tuple(dict.fromkeys(attempt.id for attempt in self.attempts))
 
 
 @dataclass(frozen=True)
@@ -139,8 +148,9 @@ def plan_calls(
 ) -> list[Call]:
     """The calls of an extraction, in order (ExpeL algorithm 2).
 
-    First, for each task with a success, one for each of its failures, in order, beside its first success. Then the
-    first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
+    First, for each task with a success, one for each of its failures, in order, beside its first success; without a
+    success, a failure that was told the right answer stands beside itself, `corrected` (ours: the paper's tasks are
+    tried again instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
 
     Args:
         trajectories: all attempts; those of one task in the order of their trials. What ended in an error or without
@@ -163,15 +173,44 @@ def plan_calls(
         return Call(tuple(attempts), pair, tuple(reflections(tried)) if reflections else ())
 
     calls = [
-        call((failure, success), pair=True)
+        call(pair, pair=True)
         for task, success in (won.items() if compare else ())
-        if success is not None
         for failure in tasks[task]
-        if failure.outcome.success is False and not fresh.isdisjoint((failure.id, success.id))
+        if failure.outcome.success is False
+        and (pair := _beside(failure, success))
+        and not fresh.isdisjoint(attempt.id for attempt in pair)
     ]
     first = [success for success in won.values() if success is not None and success.id in fresh] if successes else []
     random.Random(f"insights-{seed}").shuffle(first)
     return calls + [call(part) for part in near_equal(first, chunk)]
+
+
+def _beside(failure: Trajectory, success: Trajectory | None) -> tuple[Trajectory, ...]:
+    """A failure and what it is compared with; empty where there is nothing."""
+    if success is not None:
+        return failure, success
+    right = corrected(failure)
+    return () if right is None else (_judged(failure), right)
+
+
+def corrected(failure: Trajectory) -> Trajectory | None:
+    """A wrong answer as it would have been right: what came before it, and the answer that was told.
+
+    None where no right answer was told, in the words of an environment that answers are given to.
+    """
+    judged = _judged(failure)
+    right = told_answer(judged.steps[-1].observation) if judged.steps else ""
+    if not right:
+        return None
+    answer = judged.steps[-1].model_copy(update={"action": f"ANSWER[{right}]", "observation": RIGHT, "reward": 1.0})
+    outcome = failure.outcome.model_copy(update={"success": True, "reward": 1.0, "answer": right})
+    return failure.model_copy(update={"steps": (*judged.steps[:-1], answer), "outcome": outcome})
+
+
+def _judged(attempt: Trajectory) -> Trajectory:
+    """The attempt up to its answer: what was noted afterwards is no part of what went wrong."""
+    end = next((n for n, step in enumerate(attempt.steps) if step.action.startswith("ANSWER[")), len(attempt.steps))
+    return attempt.model_copy(update={"steps": attempt.steps[: end + 1]})
 
 
 def attempts_before(trajectories: Sequence[Trajectory], pool: ExperiencePool) -> list[Trajectory]:

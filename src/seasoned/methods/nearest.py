@@ -38,8 +38,12 @@ class NearestCases:
         near = [t for t in found if self.same_task or t.task_id != task.id][: self.k]
         if not near:
             return Guidance()
-        text = render_prompt("seasoned.methods", "expnote_case.j2", notes=[{"text": _told(t)} for t in near])
-        return Guidance(demonstrations=tuple(near), text=text)
+        return Guidance(demonstrations=tuple(near), text=told_cases(near))
+
+
+def told_cases(cases: Sequence[Trajectory]) -> str:
+    """Cases as guidance: each on a line, with what was said of its answer."""
+    return render_prompt("seasoned.methods", "expnote_case.j2", notes=[{"text": _told(case)} for case in cases])
 
 
 def _told(case: Trajectory) -> str:

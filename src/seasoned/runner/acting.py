@@ -1,4 +1,4 @@
-"""The conditions of benchmarks whose agent acts in several steps: Act, ReAct, Reflexion, ExpeL and its parts.
+"""The conditions of benchmarks whose agent acts in several steps, and of ExpeL and AutoGuide, which are for all.
 
 Always holds: `policy` of the recipe's agent is who gathers the training attempts and who carries every method, so that
 they differ from their baseline in the guidance alone; `act`, `react` and `choose` are that agent by name.
@@ -17,6 +17,7 @@ from seasoned.methods.expel import ExpeL
 from seasoned.methods.given import Given, read_lessons
 from seasoned.methods.reflexion import Reflexion
 from seasoned.protocols import LLM, Agent, Method
+from seasoned.runner.answering import noted_first, noted_later
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
@@ -37,6 +38,12 @@ def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Tas
     by_steps = chosen.retrieve_by not in ("task", "random", "none")
     asks = by_steps or (chosen.rerank == "thought" and chosen.retrieve_by != "none")
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks)
+
+
+def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+    """Who is given what was learned: the recipe's acting agent, or the dialogue with it beside the question."""
+    make: MakeAgent = actor if benchmark.manner == "act" else noted_first
+    return make(recipe, benchmark, llm, training)
 
 
 def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, asks: bool = False) -> React:
@@ -85,8 +92,9 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
         chosen = recipe.expel.model_copy(update=other)
         return ExpeL(
             llm=llm,
-            about=benchmark.about,
+            about=benchmark.about or benchmark.instruction,
             mode=mode,
+            tell=benchmark.manner == "answer",
             chunk=chosen.chunk,
             k=chosen.k,
             max_insights=chosen.max_insights,
@@ -123,7 +131,8 @@ def each_once(recipe: Recipe, attempts: int) -> int:
 
 
 def _asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    del training
+    if benchmark.manner == "answer":
+        return noted_later(recipe, benchmark, llm, training)
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
 
 
@@ -131,7 +140,7 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     chosen = recipe.autoguide
     return AutoGuide(
         llm,
-        about=benchmark.about,
+        about=benchmark.about or benchmark.instruction,
         k=chosen.k,
         by=chosen.by,
         least=chosen.least,
@@ -140,8 +149,8 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
 
 
 def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    del benchmark
-    return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, seed=recipe.seeds[0])
+    tell = benchmark.manner == "answer"
+    return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
 
 
 def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> ERL:
@@ -186,14 +195,15 @@ def _learned(
     name: str,
     says: str,
     mode: Literal["insights", "retrieve", "both"],
-    agent: MakeAgent = actor,
+    agent: MakeAgent = carrier,
     pool: str = "expel",
+    acts: bool | None = None,
     retries: Literal["", "reflexion"] = "",
     **other: Any,
 ) -> Condition:
     """A condition of ExpeL; one that learns otherwise than the rest has another pool, "" for one of its own."""
     made = _expel(mode, **other)
-    return Condition(name, says, agent, made, True, pool=pool, acts=True, retries=retries, learning=_chunks)
+    return Condition(name, says, agent, made, True, 2, pool=pool, acts=acts, retries=retries, learning=_chunks)
 
 
 ACTING = (
@@ -213,6 +223,7 @@ ACTING = (
         "insights, and at each turn own successes by the last thought",
         "both",
         agent=_asking,
+        acts=True,
         retrieve_by="thought",
     ),
     _learned("expel-random", "insights, and own successes drawn at random", "both", retrieve_by="random"),
@@ -221,6 +232,7 @@ ACTING = (
         "insights from attempts with their reflections, and own successes",
         "both",
         pool="",
+        acts=True,
         with_reflections=True,
     ),
     Condition(
@@ -232,20 +244,29 @@ ACTING = (
         worked=True,
         learning=_all_chunks,
     ),
-    Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, pool="autoguide", acts=True),
+    Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, 3, pool="autoguide", acts=None),
     Condition(
-        "few-shot-trajectories", "own successes, in equal number", actor, _trajectories, True, 1, False, acts=True
+        "few-shot-trajectories", "own successes, in equal number", carrier, _trajectories, True, 2, False, acts=None
     ),
     Condition(
         "erl-matched",
         "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
-        actor,
+        carrier,
         _matched,
         True,
+        2,
         pool="erl",
-        acts=True,
+        acts=None,
         learning=each_once,
     ),
-    _learned("expel-reflexion", "insights and own successes, and it tries again", "both", retries="reflexion"),
-    _learned("expel-retrieve-reflexion", "own successes alone, and it tries again", "retrieve", retries="reflexion"),
+    _learned(
+        "expel-reflexion", "insights and own successes, and it tries again", "both", acts=True, retries="reflexion"
+    ),
+    _learned(
+        "expel-retrieve-reflexion",
+        "own successes alone, and it tries again",
+        "retrieve",
+        acts=True,
+        retries="reflexion",
+    ),
 )

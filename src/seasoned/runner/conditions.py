@@ -10,18 +10,16 @@ import difflib
 from collections.abc import Sequence
 from typing import Literal
 
-from seasoned.agents.dialogue import Dialogue
-from seasoned.agents.direct import Direct
 from seasoned.benchmarks.base import Benchmark
 from seasoned.errors import ConfigError
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.methods.teachme import TeachMe, read_facts
-from seasoned.protocols import LLM, Agent, Method
-from seasoned.runner.acting import ACTING, actor, each_once, heuristics
-from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
+from seasoned.protocols import LLM, Method
+from seasoned.runner.acting import ACTING, carrier, each_once, heuristics
+from seasoned.runner.answering import dialogue, direct, noted_first, noted_later
+from seasoned.runner.condition import Condition, MakeMethod
 from seasoned.runner.recipe import Recipe
-from seasoned.types import Example, Task
 
 PAPER_K = 5
 """Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
@@ -29,59 +27,6 @@ PAPER_K = 5
 
 ERL_KS = (1, 3, 5, 10, 20)
 """How many heuristics the paper shows (ERL, table 3 and figure 4)."""
-
-
-def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue agent that every variant of ExpNote uses, in training and in testing."""
-    del training
-    return _dialogue(recipe, benchmark, llm, recipe.method.on or benchmark.retrieval.on)
-
-
-def _noted_first(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue with the notes beside the question, as in the paper."""
-    del training
-    return _dialogue(recipe, benchmark, llm, "question")
-
-
-def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["question", "thought"]) -> Dialogue:
-    return Dialogue(
-        llm=llm,
-        instruction=benchmark.instruction,
-        think_hint=benchmark.think_hint,
-        note_hint=benchmark.note_hint,
-        examples=benchmark.examples,
-        style=recipe.agent.style,
-        notes="thought" if on == "thought" else "case",
-        max_turns=benchmark.max_turns,
-        think_tokens=recipe.caps.think,
-        answer_tokens=recipe.caps.answer,
-        note_tokens=recipe.caps.note,
-        temperature=recipe.llm.temperature,
-    )
-
-
-def _direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-        if style == "few-shot":
-            examples: Sequence[Example] = _shots(training, recipe.agent.shots)
-        else:
-            examples = benchmark.examples
-        return Direct(
-            llm=llm,
-            instruction=benchmark.instruction,
-            examples=examples,
-            style=style,
-            max_tokens=recipe.caps.answer,
-            reasoning_tokens=2 * recipe.caps.think,
-            temperature=recipe.llm.temperature,
-        )
-
-    return make
-
-
-def _shots(training: Sequence[Task], k: int) -> list[Example]:
-    """The first k training cases with their right answers, as few-shot has them."""
-    return [Example(question=t.text, thought="", answer=str(t.data.get("answer", ""))) for t in training[:k]]
 
 
 def _expnote(
@@ -125,18 +70,6 @@ def _nearest(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     return NearestCases(k=settings_k(recipe, benchmark))
 
 
-def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """Who is given heuristics: the recipe's acting agent, or the dialogue with what is recalled beside the question."""
-    make: MakeAgent = actor if benchmark.manner == "act" else _noted_first
-    return make(recipe, benchmark, llm, training)
-
-
-def _noted_later(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue with what is recalled after the first thought."""
-    del training
-    return _dialogue(recipe, benchmark, llm, "thought")
-
-
 def _erl(
     retrieve: Literal["embedding", "random", "all"] | None = None,
     outcomes: Literal["all", "success", "failure"] = "all",
@@ -159,15 +92,13 @@ _QUESTION = _expnote(on="question")
 CONDITIONS = {
     condition.name: condition
     for condition in (
-        Condition("zero-shot", "one answer, no examples", _direct("zero-shot")),
-        Condition("few-shot", "one answer, after training cases with their right answers", _direct("few-shot")),
-        Condition("cot", "one answer after worked reasoning", _direct("cot")),
+        Condition("zero-shot", "one answer, no examples", direct("zero-shot")),
+        Condition("few-shot", "one answer, after training cases with their right answers", direct("few-shot")),
+        Condition("cot", "one answer after worked reasoning", direct("cot")),
         Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, _expnote("disabled"), calls=2),
         Condition("expnote", "the dialogue with recalled notes", dialogue, _expnote(), True, 2),
         Condition("expnote-last", "the last note under a key wins", dialogue, _expnote(policy="last"), True, 2),
-        Condition(
-            "expnote-question", "notes beside the question, before any thought", _noted_first, _QUESTION, True, 2
-        ),
+        Condition("expnote-question", "notes beside the question, before any thought", noted_first, _QUESTION, True, 2),
         Condition("expnote-merge", "distinct notes under a key are kept", dialogue, _expnote(policy="merge"), True, 2),
         Condition("case", "the noted cases instead of the notes", dialogue, _expnote("case"), True, 2),
         Condition("positive", "only notes from cases answered right", dialogue, _expnote("positive"), True, 2),
@@ -179,7 +110,7 @@ CONDITIONS = {
         Condition(
             "erl-thought",
             "heuristics for situations like the first thought, told after it",
-            _noted_later,
+            noted_later,
             _erl("embedding", on="thought"),
             True,
             2,

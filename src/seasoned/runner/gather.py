@@ -14,9 +14,10 @@ from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
-from seasoned.runner.acting import actor, reflexion
+from seasoned.runner.acting import actor, carrier, reflexion
+from seasoned.runner.answering import dialogue
 from seasoned.runner.condition import Condition
-from seasoned.runner.conditions import CONDITIONS, carrier, dialogue
+from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
 from seasoned.runner.models import shared_embedder

@@ -12,8 +12,9 @@ from itertools import repeat
 from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark, take
 from seasoned.errors import ConfigError
+from seasoned.runner.answering import dialogue
 from seasoned.runner.condition import Condition
-from seasoned.runner.conditions import conditions, dialogue
+from seasoned.runner.conditions import conditions
 from seasoned.runner.folds import stratified_folds
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.benchmarks.alfworld.choices import NOTHING, after, begin, choices, seen
@@ -138,7 +138,6 @@ texts = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_si
 commands = st.one_of(st.text(max_size=30), st.sampled_from([*GOING, "take mug 1 from desk 1", "open drawer 1", "look"]))
 
 
-@settings(deadline=None)
 @given(st.one_of(st.just(ROOM), texts), st.lists(st.tuples(commands, texts), max_size=8))
 def test_every_name_offered_was_read_and_nothing_raises(first, turns):
     known, read = begin(first), first

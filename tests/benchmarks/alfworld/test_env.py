@@ -184,7 +184,7 @@ def test_reading_never_raises(text):
     assert command_of(text) == command_of(text).strip()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(actions=st.lists(st.one_of(st.text(max_size=300), st.sampled_from(WIN[:3])), max_size=6))
 def test_any_action_gives_five_values(make, actions):
     if not hasattr(test_any_action_gives_five_values, "env"):

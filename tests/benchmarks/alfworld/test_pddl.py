@@ -106,7 +106,7 @@ numbers = st.floats(-9, 9).map(lambda value: f"{value:+06.2f}")
 ids = st.tuples(st.sampled_from(["Mug", "Shelf", "Sink"]), numbers, numbers, numbers).map("|".join)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.sets(ids, min_size=1, max_size=30))
 def test_every_id_has_a_name_of_its_own(some):
     called = names(some)

@@ -15,7 +15,7 @@ def test_the_same_seed_makes_the_same_rows():
     assert make_catalogue(40, 3) != make_catalogue(40, 4)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(2, 80), st.integers(0, 1000))
 def test_every_row_is_a_product_and_some_have_goals(count, seed):
     rows, attributes = make_catalogue(count, seed)

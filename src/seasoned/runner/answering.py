@@ -1,0 +1,79 @@
+"""The agents of benchmarks that ask for one answer: the dialogue of ExpNote, and those that answer directly.
+
+Always holds: each is made from the recipe and the benchmark alone, so that conditions differ in what is recalled, and
+when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from seasoned.agents.dialogue import Dialogue
+from seasoned.agents.direct import Direct
+from seasoned.benchmarks.base import Benchmark
+from seasoned.protocols import LLM, Agent
+from seasoned.runner.condition import MakeAgent
+from seasoned.runner.recipe import Recipe
+from seasoned.types import Example, Task
+
+
+def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
+    """The dialogue agent that every variant of ExpNote uses, in training and in testing."""
+    del training
+    return _dialogue(recipe, benchmark, llm, recipe.method.on or benchmark.retrieval.on)
+
+
+def noted_first(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
+    """The dialogue with the notes beside the question, as in the paper."""
+    del training
+    return _dialogue(recipe, benchmark, llm, "question")
+
+
+def noted_later(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
+    """The dialogue with what is recalled after the first thought."""
+    del training
+    return _dialogue(recipe, benchmark, llm, "thought")
+
+
+def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["question", "thought"]) -> Dialogue:
+    return Dialogue(
+        llm=llm,
+        instruction=benchmark.instruction,
+        think_hint=benchmark.think_hint,
+        note_hint=benchmark.note_hint,
+        examples=benchmark.examples,
+        style=recipe.agent.style,
+        notes="thought" if on == "thought" else "case",
+        max_turns=benchmark.max_turns,
+        think_tokens=recipe.caps.think,
+        answer_tokens=recipe.caps.answer,
+        note_tokens=recipe.caps.note,
+        temperature=recipe.llm.temperature,
+    )
+
+
+def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
+    """An agent that answers at once: with nothing before it, training cases, or worked reasoning."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+        if style == "few-shot":
+            examples: Sequence[Example] = _shots(training, recipe.agent.shots)
+        else:
+            examples = benchmark.examples
+        return Direct(
+            llm=llm,
+            instruction=benchmark.instruction,
+            examples=examples,
+            style=style,
+            max_tokens=recipe.caps.answer,
+            reasoning_tokens=2 * recipe.caps.think,
+            temperature=recipe.llm.temperature,
+        )
+
+    return make
+
+
+def _shots(training: Sequence[Task], k: int) -> list[Example]:
+    """The first k training cases with their right answers, as few-shot has them."""
+    return [Example(question=t.text, thought="", answer=str(t.data.get("answer", ""))) for t in training[:k]]
