@@ -33,6 +33,7 @@ OPTIONS = {
     "upstream_colors": False,
     "products": 300,
     "train_share": 0.5,
+    "focus": False,
 }
 FIRST = 1000
 """Goals that `check` counts apart: WebShop's first ones, whose number is known."""
@@ -55,7 +56,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
             ("synthetic", or "human" where the folder has items_human_ins.json), `prices` ("mean" as in ExpeL, or
             "drawn" as in WebShop: prices of a range and price limits are drawn by the seed), `upstream_colors` (compare
             options as WebShop does, with its fault), `products` (how many are generated), `train_share` (of the
-            products).
+            products), `focus` (offer only the clicks that lead on to a purchase; see `webshop.focus`).
         seed: Decides the pools and their order, drawn prices, and the generated catalogue.
 
     Raises:
@@ -69,7 +70,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         worked(),
         pools=pools(opened.tasks, seed, opened.options["train_share"]),
         max_turns=STEPS,
-        make_env=partial(ShopEnvironment, opened.shop),
+        make_env=partial(ShopEnvironment, opened.shop, focus=opened.options["focus"]),
         source=opened.source,
     )
 

@@ -1,18 +1,19 @@
 """The shop as an environment: search[words] and click[what stands in brackets], until something is bought.
 
 Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; `info["choices"]` are
-the clicks that the page just shown offers, and no others; no observation names the product that was to be bought.
+clicks of the page just shown, all of them unless it keeps to the task; no observation names what was to be bought.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.benchmarks.search.env import read_action
 from seasoned.benchmarks.webshop.catalogue import Product
+from seasoned.benchmarks.webshop.focus import leading_on
 from seasoned.benchmarks.webshop.goals import Goal, goal_of
 from seasoned.benchmarks.webshop.pages import (
     BACK,
@@ -74,22 +75,25 @@ class _Visit:
     product: Product | None = None
     chosen: dict[str, str] = field(default_factory=dict)
     part: str = ""
+    opened: set[str] = field(default_factory=set)
 
 
 class ShopEnvironment:
     """One goal at a time: the instruction, then actions until a purchase or the last step."""
 
-    def __init__(self, shop: Shop, reveal: bool, max_turns: int = STEPS) -> None:
+    def __init__(self, shop: Shop, reveal: bool, max_turns: int = STEPS, focus: bool = False) -> None:
         """Makes an environment that waits for `reset`.
 
         Args:
             shop: What is sold; environments may share it, also across threads.
             reveal: Whether the last observation tells the score; it never says what was to be bought.
             max_turns: Steps an attempt may take; it is cut off, and earns 0, after so many without a purchase.
+            focus: Whether only the clicks that lead on to a purchase are offered; all others are taken, too.
         """
         self._shop = shop
         self._reveal = reveal
         self._max_turns = max_turns
+        self._focus = focus
         self._visit: _Visit | None = None
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
@@ -105,17 +109,16 @@ class ShopEnvironment:
         if goal.asin not in self._shop.products:
             raise DataError(f"the task {task.id!r} asks for the product {goal.asin}, which is not in this catalogue")
         self._visit = _Visit(goal)
-        page = self._show(self._visit)
-        return page.text, _offered(page)
+        return self._show(self._visit).text, self._offered(self._visit)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Takes one action.
 
         Returns:
             observation, reward (from 0 to 1, at the end), terminated, truncated, info. `info` has "choices" (the clicks
-            of the page) and "free" ("search" where words may be searched for, else ""); at the end "success" (the
-            reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid": True where nothing
-            could be done.
+            of the page, or those that lead on) and "free" ("search" where words may be searched for, else ""); at the
+            end "success" (the reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid":
+            True where nothing could be done.
 
         Raises:
             ContractError: There was no `reset`, or the attempt has ended.
@@ -125,7 +128,7 @@ class ShopEnvironment:
             raise ContractError("step was called before reset or after the end: call reset(task) first")
         name, argument = read_action(action, ACTIONS) or ("", "")
         if name == "think":
-            return THOUGHT, 0.0, False, False, _offered(self._show(visit))
+            return THOUGHT, 0.0, False, False, self._offered(visit)
         visit.steps += 1
         whole, clicks = _whole(action), self._show(visit).clicks
         clicked = (_match(whole, clicks) or _match(argument, clicks)) if name == "click" else ""
@@ -135,7 +138,7 @@ class ShopEnvironment:
             argument = whole.strip("[] ")
         observation = self._searched(visit, argument) if name == "search" else _clicked(visit, clicked, self._shop)
         page = self._show(visit)
-        info = _offered(page)
+        info = self._offered(visit)
         if observation is None:
             observation = CLICK_HERE if page.clicks else SEARCH_FIRST
             info["invalid"] = True
@@ -157,6 +160,12 @@ class ShopEnvironment:
             return results_page([self._shop.products[asin] for asin in visit.found], visit.page, visit.note)
         return text_page(visit.product, visit.part) if visit.part else item_page(visit.product, visit.chosen)
 
+    def _offered(self, visit: _Visit) -> dict[str, Any]:
+        clicks: Sequence[str] = self._show(visit).clicks
+        if self._focus and clicks and not visit.part:
+            clicks = leading_on(clicks, visit.product, visit.chosen, visit.opened)
+        return {"choices": [f"click[{click}]" for click in clicks], "free": "" if clicks else "search"}
+
     def _searched(self, visit: _Visit, words: str) -> str | None:
         """ "" where the search was made: its page is the observation."""
         if visit.found is not None or not words:
@@ -175,10 +184,6 @@ class ShopEnvironment:
         return observation, earned.total, True, False, info
 
 
-def _offered(page: Page) -> dict[str, Any]:
-    return {"choices": [f"click[{click}]" for click in page.clicks], "free": "" if page.clicks else "search"}
-
-
 def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
     """Goes where a click leads. Returns what it says, "" where the page that is open then says it, None: nothing."""
     product = visit.product
@@ -190,6 +195,7 @@ def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
         visit.page += {NEXT: 1, PREVIOUS: -1}.get(clicked, 0)
         if clicked not in (NEXT, PREVIOUS):
             visit.product, visit.chosen = shop.products[clicked], {}
+            visit.opened.add(clicked)
     elif clicked == PREVIOUS and visit.part:
         visit.part = ""
     elif clicked == PREVIOUS:

@@ -1,0 +1,65 @@
+"""The clicks that lead on: products before pages, options before buying, and in the end a purchase."""
+
+import random
+
+import pytest
+
+from seasoned.benchmarks.webshop import load
+from seasoned.benchmarks.webshop.catalogue import Product
+from seasoned.benchmarks.webshop.focus import LOOKS, leading_on
+from seasoned.benchmarks.webshop.goals import goal_of
+from seasoned.benchmarks.webshop.pages import BACK, BUY, NEXT, PREVIOUS, item_page, results_page
+
+MUG = Product("MUG1", "Mug", 9.5, "$9.50", options={"color": ("red", "wine\xa0red"), "size": ("small", "large")})
+PLAIN = [Product(f"P{n}", f"Candle {n}", 1.0, "$1.00") for n in range(12)]
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    return load({"focus": True, "products": 60, "data": ""}, seed=1)
+
+
+def test_products_that_were_not_opened_then_the_next_page():
+    first, second = (results_page(PLAIN, page).clicks for page in (1, 2))
+    asins = [product.asin for product in PLAIN]
+    assert leading_on(first, None, {}, ()) == asins[:10]
+    assert leading_on(first, None, {}, {"P0", "P3"}) == [a for a in asins[:10] if a not in ("P0", "P3")]
+    assert leading_on(first, None, {}, set(asins[:10])) == [NEXT]
+    assert leading_on(second, None, {}, ()) == ["P10", "P11"]
+    assert leading_on(second, None, {}, set(asins)) == list(second)
+    assert leading_on(results_page([], 1).clicks, None, {}, ()) == [BACK]
+
+
+def test_one_option_after_the_other_then_buying():
+    clicks = item_page(MUG, {}).clicks
+    assert leading_on(clicks, MUG, {}, {"MUG1"}) == ["red", "wine red", PREVIOUS]
+    assert leading_on(clicks, MUG, {"color": "red"}, {"MUG1"}) == ["small", "large", PREVIOUS]
+    assert leading_on(clicks, MUG, {"color": "red", "size": "large"}, {"MUG1"}) == [BUY, PREVIOUS]
+    assert leading_on(item_page(PLAIN[0], {}).clicks, PLAIN[0], {}, {f"P{n}" for n in range(LOOKS)}) == [BUY]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whoever_takes_what_is_offered_ends_with_a_purchase(benchmark, seed):
+    draw = random.Random(seed)
+    env = benchmark.make_env(True)
+    for task in benchmark.test[:20]:
+        env.reset(task)
+        info, over = env.step(f"search[{goal_of(task).text}]")[4], False
+        while not over:
+            _, reward, over, cut, info = env.step(draw.choice(info["choices"]))
+            assert not cut
+            assert "invalid" not in info
+        assert 0 <= reward <= 1
+        assert info["answer"]
+
+
+def test_other_clicks_are_taken_as_well(benchmark):
+    env = benchmark.make_env(True)
+    env.reset(benchmark.train[0])
+    info = env.step(f"search[{goal_of(benchmark.train[0]).text}]")[4]
+    info = env.step(info["choices"][0])[4]
+    assert "click[Features]" not in info["choices"]
+    info = env.step("click[Features]")[4]
+    assert "invalid" not in info
+    assert "click[< Prev]" in info["choices"]
+    assert "invalid" not in env.step("click[Back to Search]")[4]
