@@ -120,7 +120,7 @@ class ExpeL:
             successes=self.successes,
             reflections=(lambda ids: reflections(pool, ids)) if self.with_reflections else None,
         )
-        if not any(trajectory.outcome.success for trajectory in trajectories):
+        if not calls and not any(trajectory.outcome.success for trajectory in trajectories):
             log.warning(
                 "none of the %d attempts succeeded, so there is nothing to learn insights from", len(trajectories)
             )
