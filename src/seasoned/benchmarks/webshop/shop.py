@@ -75,7 +75,6 @@ class _Visit:
     product: Product | None = None
     chosen: dict[str, str] = field(default_factory=dict)
     part: str = ""
-    opened: set[str] = field(default_factory=set)
 
 
 class ShopEnvironment:
@@ -163,7 +162,7 @@ class ShopEnvironment:
     def _offered(self, visit: _Visit) -> dict[str, Any]:
         clicks: Sequence[str] = self._show(visit).clicks
         if self._focus and clicks and not visit.part:
-            clicks = leading_on(clicks, visit.product, visit.chosen, visit.opened)
+            clicks = leading_on(clicks, visit.product, visit.chosen)
         return {"choices": [f"click[{click}]" for click in clicks], "free": "" if clicks else "search"}
 
     def _searched(self, visit: _Visit, words: str) -> str | None:
@@ -195,7 +194,6 @@ def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
         visit.page += {NEXT: 1, PREVIOUS: -1}.get(clicked, 0)
         if clicked not in (NEXT, PREVIOUS):
             visit.product, visit.chosen = shop.products[clicked], {}
-            visit.opened.add(clicked)
     elif clicked == PREVIOUS and visit.part:
         visit.part = ""
     elif clicked == PREVIOUS:
