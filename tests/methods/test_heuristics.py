@@ -172,6 +172,16 @@ def test_a_trigger_that_comes_too_late_is_asked_for_again_once():
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("example", [None, ("a candle of one scent is wanted", "search for it")])
+def test_the_trigger_of_the_example_is_no_trigger_of_an_attempt(example):
+    copied = {"analysis": "x", "trigger": f"When {(example or GOOD)[0]}!", "action": "look at the label first"}
+    assert "its trigger is the example's" in read_heuristic(copied, example=example)[1]
+    model = ScriptedModel([copied, {**copied, "trigger": "the label is torn"}])
+    draft = write_heuristic(model, attempt(), example=example)
+    assert draft.text == "When the label is torn: look at the label first"
+    assert "That trigger is the example's" in model.requests[1]["messages"][-1]["content"]
+
+
 @pytest.mark.parametrize(
     "trigger",
     [

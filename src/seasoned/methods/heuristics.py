@@ -53,6 +53,7 @@ _OUTCOME = re.compile(
     re.IGNORECASE,
 )
 _TOO_LATE = "its trigger is how the attempt ended"
+_COPIED = "its trigger is the example's of the prompt"
 _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
 _ENDINGS = {
     "step_limit": ": the steps ran out",
@@ -124,8 +125,8 @@ def write_heuristic(
             log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
             reply = str(getattr(error.reply, "text", ""))
         draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
-        if draft is None and problem.startswith(_TOO_LATE):
-            again = render_prompt("seasoned.methods", "erl_again.j2")
+        if draft is None and problem.startswith((_TOO_LATE, _COPIED)):
+            again = render_prompt("seasoned.methods", "erl_again.j2", copied=problem.startswith(_COPIED))
             messages += [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
             with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
                 reply = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
@@ -195,6 +196,8 @@ def read_heuristic(
         problem = "trigger and action stood in one, and were parted"
     if same_words(action) in {same_words(shown[1]) for shown in (GOOD, BAD, example or GOOD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
+    if same_words(trigger) == same_words((example or GOOD)[0]):
+        return None, f"{_COPIED}: {trigger!r}, so it is dropped"
     if not action.casefold().startswith(begins.casefold()):
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
