@@ -11,6 +11,7 @@ from seasoned.errors import ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.structured import check_schema
 from seasoned.methods.heuristics import (
+    BAD,
     GOOD,
     LONGEST,
     Draft,
@@ -176,6 +177,8 @@ def test_a_trigger_that_comes_too_late_is_asked_for_again_once():
 def test_the_trigger_of_the_example_is_no_trigger_of_an_attempt(example):
     copied = {"analysis": "x", "trigger": f"When {(example or GOOD)[0]}!", "action": "look at the label first"}
     assert "its trigger is the example's" in read_heuristic(copied, example=example)[1]
+    bad = {**copied, "trigger": BAD[0], "action": "be more careful: that action says nothing"}
+    assert "its trigger is the example's" in read_heuristic(bad, example=example)[1]
     model = ScriptedModel([copied, {**copied, "trigger": "the label is torn"}])
     draft = write_heuristic(model, attempt(), example=example)
     assert draft.text == "When the label is torn: look at the label first"

@@ -196,7 +196,7 @@ def read_heuristic(
         problem = "trigger and action stood in one, and were parted"
     if same_words(action) in {same_words(shown[1]) for shown in (GOOD, BAD, example or GOOD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
-    if same_words(trigger) == same_words((example or GOOD)[0]):
+    if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
         return None, f"{_COPIED}: {trigger!r}, so it is dropped"
     if not action.casefold().startswith(begins.casefold()):
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
