@@ -263,6 +263,19 @@ def test_every_condition_runs(recipe, go, tmp_path):
     assert {block["n"] for block in found.values()} == {2}
 
 
+def test_every_condition_of_both_manners_runs_where_the_agent_answers_once(recipe, go, apprentice):
+    def learner(messages):
+        answers = messages[-1]["content"].endswith(("THINK", "ANSWER", "NOTE"))
+        return apprentice(messages) if answers else json.dumps({"trigger": "anger is felt", "action": "answer h3"})
+
+    names = [name for name, condition in CONDITIONS.items() if condition.acts is None]
+    assert {"expel", "expel-random", "autoguide", "few-shot-trajectories", "erl", "erl-matched"} <= set(names)
+    wanted = recipe(conditions=names, baseline=names[0], train=6, test=2, embedder="hashing")
+    found = by_name(go(wanted, llm=ScriptedModel(learner, name="learner")))
+    assert set(found) == set(names)
+    assert {(block["n"], block["errors"]) for block in found.values()} == {(2, 0)}
+
+
 def test_the_nearest_cases_come_from_the_training_alone(recipe, go, apprentice):
     directory = go(recipe(conditions=["nearest"], baseline="nearest", embedder="hashing"))
     tested = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "test"]
