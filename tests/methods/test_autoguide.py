@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.autoguide import GOOD, AutoGuide, read_guideline, read_places
+from seasoned.methods.autoguide import AutoGuide, read_places
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.store.sql import Store
@@ -189,12 +189,6 @@ def test_settings_that_make_no_sense(wrong):
         AutoGuide(None, **wrong)
 
 
-def test_reading_guidelines():
-    assert read_guideline({"context": "It is dark.", "guideline": "light a\nlamp"}) == ("It is dark", "light a lamp")
-    assert read_guideline({"context": "it is dark", "guideline": GOOD[1]}) is None
-    assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
-
-
 @pytest.mark.parametrize(
     ("value", "places", "wrong"),
     [
@@ -225,9 +219,7 @@ def test_numbers_without_the_form_are_read(pool, reply):
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["context", "guideline", "numbers", "x"]), inner)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["numbers", "x"]), inner),
     max_leaves=12,
 )
 
@@ -238,5 +230,3 @@ def test_no_reply_raises(value, count):
     assert len(set(places)) == len(places)
     assert all(0 <= place < count for place in places)
     assert places or problem or (value["numbers"] if isinstance(value, dict) else value) == []
-    said = read_guideline(value)
-    assert said is None or all(said)

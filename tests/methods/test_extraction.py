@@ -1,5 +1,6 @@
 """Which calls an extraction makes, and what each of them asks."""
 
+import json
 from collections import Counter
 
 import pytest
@@ -147,6 +148,22 @@ def test_what_is_constant_comes_first():
     assert "First DOWNVOTE" in other[1]["content"]
     assert "Task: Task b." in other[1]["content"]
     assert "Task: Task c." in other[1]["content"]
+
+
+@pytest.mark.parametrize("structured", [True, False])
+def test_a_worked_case_is_an_exchange_before(structured):
+    steps = (Step(action="ANSWER[g8]", observation="Wrong. The right answer is q5."),)
+    failed = Trajectory(task_id="w", task="A ring.", steps=steps, outcome=Outcome(success=False, reason="answered"))
+    model = ScriptedModel([[{"operation": "ADD", "number": 0, "text": "Rest."}] if structured else "ADD: Rest."])
+    extractor = Extractor(model, structured=structured, worked=(failed, "When glad, answer q5."))
+    assert extractor.ask(PAIR, LIST, crowded=False)[0].operations
+    system, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
+    assert "Mr Hale" not in system
+    assert "ANSWER[q5]" in asked
+    assert "The list of insights is empty." in asked
+    added = {"operation": "ADD", "number": 0, "text": "When glad, answer q5."}
+    assert replied == (json.dumps([added]) if structured else "ADD: When glad, answer q5.")
+    assert "1. Look first." in case
 
 
 def test_lines_are_asked_for_where_json_does_not_come():

@@ -1,5 +1,6 @@
 """Heuristics of ERL: what is asked, and how a reply is read."""
 
+import json
 import logging
 import re
 
@@ -45,6 +46,24 @@ def test_one_call_with_the_attempt_and_how_it_ended():
     assert GOOD[0] in system
     assert "open fridge 1" in user
     assert user.endswith('The attempt failed: the answer was wrong, with a score of 0.25 of 1. It was told: "Wrong!"')
+
+
+def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
+    model = ScriptedModel([REPLY, {**REPLY, "succeeded": True}])
+    example, worked = (
+        ("somebody is glad", "answer q5"),
+        attempt(False, "answered").model_copy(update={"task": "A ring."}),
+    )
+    assert write_heuristic(model, attempt(), example=example, worked=(worked, "Wrong!"))
+    system, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
+    assert example[0] not in system
+    assert BAD[0] not in system
+    assert "Task: A ring." in asked
+    assert json.loads(replied) == {"analysis": "Wrong!", "trigger": example[0], "action": example[1]}
+    assert "Find the milk." in case
+    assert write_heuristic(model, attempt(None), judges=True, example=example, worked=(worked, "Wrong!"))
+    assert len(model.requests[1]["messages"]) == 2
+    assert example[0] in model.requests[1]["messages"][0]["content"]
 
 
 def test_a_model_that_judges_is_not_shown_the_verdict():

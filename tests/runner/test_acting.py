@@ -157,6 +157,7 @@ def test_conditions_with_one_pool_learn_alike(recipe):
     made = [c.method(wanted, data, ScriptedModel([])) for c in CONDITIONS.values() if c.pool == "erl"]
     assert len(made) > 8
     assert len({tuple(getattr(method, name) for name in learning) for method in made}) == 1
+    assert {method.worked[0].task for method in made} == {made[0].worked[0].task}
     assert (made[0].example, made[0].max_tokens, made[0].failures) == (data.heuristic, 700, True)
 
 

@@ -10,35 +10,28 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.demonstrations import attempts_at, nearness
 from seasoned.methods.extraction import Call, attempts_before, plan_calls
+from seasoned.methods.guidelines import write_guideline
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import TOKEN, step_lines, tokens, transcript
+from seasoned.retrieve.transcript import step_lines, tokens
 from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
 
 log = logging.getLogger(__name__)
 
 By = Literal["llm", "embedding"]
 
-GOOD = (
-    "a form was sent back because a field is empty",
-    "fill in the field that the answer names and send it again, instead of sending the same form once more",
-)
-LONGEST = {"context": 140, "guideline": 240}
-"""Characters of each part."""
 LAST = 2
 """Steps that tell in which context an attempt is."""
 NOTHING = ("", "OK.")
 """Observations that say nothing: then what was done tells the context."""
-_HALVINGS = 3
 _STEP = 300  # characters of each part of a step
 _REPLY = 20_000
 
@@ -50,6 +43,8 @@ class AutoGuide:
     Args:
         llm: extracts the guidelines; with `by="llm"`, it identifies the context at each turn.
         about: what kind of tasks these are.
+        worked: a failed attempt with the guideline that it should give; see `write_guideline`.
+        begins: the words that every guideline begins with; see `write_guideline`.
         k: guidelines that are shown at a turn.
         by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
         least: with `embedding`, how near a context must be at least to fit (cosine).
@@ -66,6 +61,8 @@ class AutoGuide:
 
     llm: LLM
     about: str = ""
+    worked: tuple[Trajectory, str, str] | None = None
+    begins: str = ""
     k: int = 3
     by: By = "llm"
     least: float = 0.5
@@ -100,7 +97,15 @@ class AutoGuide:
         known = {source for lesson in pool.lessons("guideline", status=None) for source in lesson.sources}
         for pair in pairs:
             if pair.attempts[0].id not in known:
-                said = self._extract(pair)
+                said = write_guideline(
+                    self.llm,
+                    pair,
+                    about=self.about,
+                    worked=self.worked,
+                    begins=self.begins,
+                    max_tokens=self.max_tokens,
+                    room=self.room,
+                )
                 if said is not None:
                     _keep(pool, pair, *said)
 
@@ -124,36 +129,6 @@ class AutoGuide:
         shown = [{"context": clean(lesson.key), "text": clean(lesson.text)} for lesson in found]
         text = render_prompt("seasoned.methods", "autoguide.j2", guidelines=shown)
         return Guidance(lessons=tuple(found), text=text)
-
-    def _extract(self, pair: Call) -> tuple[str, str] | None:
-        """Context and guideline of a pair; None where the reply holds none, and that is logged."""
-        failed, succeeded = pair.attempts
-        system = render_prompt("seasoned.methods", "autoguide_system.j2", about=clean(self.about, 1000), good=GOOD)
-        same = sum(1 for _ in takewhile(_alike, zip(failed.steps, succeeded.steps, strict=False)))
-        room = self.room
-        for _ in range(_HALVINGS + 1):
-            limit = TOKEN * room // 2
-            shown = render_prompt(
-                "seasoned.methods",
-                "autoguide_pair.j2",
-                failed=transcript(failed, limit=limit),
-                succeeded=transcript(succeeded, limit=limit, task=False),
-                same=same,
-            )
-            messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
-            try:
-                value = self.llm.chat(messages, schema=_schema(), max_tokens=self.max_tokens).parsed
-            except ContextLengthError:
-                room //= 2
-                continue
-            except ParseError as error:
-                value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
-            said = read_guideline(value)
-            if said is None:
-                log.warning("no guideline from %s: the reply holds none: %r", pair, clean(str(value), 120))
-            return said
-        log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
-        return None
 
     def _fitting(self, usable: Sequence[Lesson], pool: ExperiencePool, progress: Trajectory) -> list[Lesson]:
         """The guidelines whose context fits the last steps, the best first."""
@@ -223,17 +198,6 @@ class AutoGuide:
         return places
 
 
-def read_guideline(value: Any) -> tuple[str, str] | None:
-    """Context and guideline of a reply, cleaned and capped; None where one is missing or is the prompt's example."""
-    if not isinstance(value, dict):
-        return None
-    context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
-    guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
-    if not same_words(context) or not same_words(guideline) or same_words(guideline) == same_words(GOOD[1]):
-        return None
-    return context, guideline
-
-
 def read_places(value: Any, count: int) -> tuple[list[int], str]:
     """The places (from 0) of the numbers in a reply, each once, and a sentence on those that are none or ""."""
     numbers = value.get("numbers") if isinstance(value, dict) else value
@@ -274,12 +238,3 @@ def _keep(pool: ExperiencePool, pair: Call, context: str, guideline: str) -> Non
             sources=sources,
         )
         pool.add(lesson, why=f"learned from {pair}")
-
-
-def _schema() -> dict[str, Any]:
-    text = {part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in LONGEST.items()}
-    return {"type": "object", "properties": text, "required": list(text), "additionalProperties": False}
-
-
-def _alike(steps: tuple[Any, Any]) -> bool:
-    return bool(steps[0].action == steps[1].action)

@@ -38,6 +38,7 @@ class ERL:
         llm: writes the heuristics, and ranks them where `retrieve` says so.
         about: what kind of tasks these are.
         example: a trigger and an action as they should be; see `write_heuristic`.
+        worked: a failed attempt that teaches `example`, and its analysis; see `write_heuristic`.
         begins: the words that every action begins with; see `write_heuristic`.
         k: heuristics that are recalled.
         retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
@@ -68,6 +69,7 @@ class ERL:
     llm: LLM
     about: str = ""
     example: tuple[str, str] | None = None
+    worked: tuple[Trajectory, str] | None = None
     begins: str = ""
     k: int = 20
     retrieve: Retrieve = "llm"
@@ -126,6 +128,7 @@ class ERL:
                 judges=judges,
                 about=self.about,
                 example=self.example,
+                worked=self.worked,
                 begins=self.begins,
                 max_tokens=self.max_tokens,
                 room=self.room,

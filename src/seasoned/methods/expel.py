@@ -34,6 +34,7 @@ class ExpeL:
     Args:
         llm: extracts the insights; `recall` calls no model.
         about: what kind of tasks these are.
+        worked: a failed attempt with what it teaches, as a situation and what to do in it; see `Extractor`.
         mode: what is recalled: `insights`, own successes (`retrieve`), or `both`.
         chunk: successes that are shown together at most (L: 8; WebShop 4).
         k: demonstrations (2; HotpotQA 6, FEVER 3).
@@ -62,6 +63,7 @@ class ExpeL:
 
     llm: LLM
     about: str = ""
+    worked: tuple[Trajectory, str, str] | None = None
     mode: Literal["insights", "retrieve", "both"] = "both"
     chunk: int = 8
     k: int = 2
@@ -124,9 +126,10 @@ class ExpeL:
             log.warning(
                 "none of the %d attempts succeeded, so there is nothing to learn insights from", len(trajectories)
             )
-        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, self.room)
+        worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
+        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, self.room, worked)
         book = _Book.of(pool)
-        barred = _barred(pool)
+        barred = _barred(pool) | ({same_words(worked[1])} if worked else set())
         for call in calls:
             crowded = len(book.items) > self.max_insights
             parsed, extractor = extractor.ask(call, book.items, crowded)

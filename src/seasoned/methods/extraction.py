@@ -6,6 +6,7 @@ without the form that was asked for, or a prompt too long for the model, costs t
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -61,6 +62,8 @@ class Extractor:
         structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
         max_tokens: of a reply.
         room: tokens that the attempts of one call may take together (a quarter of their characters).
+        worked: a failed attempt that was told the right answer, and the insight that it should give, where something of
+            one task comes again in others. It is shown as an exchange before.
     """
 
     llm: LLM
@@ -68,6 +71,7 @@ class Extractor:
     structured: bool = True
     max_tokens: int = 400
     room: int = 2400
+    worked: tuple[Trajectory, str] | None = None
 
     def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
         """One call.
@@ -111,7 +115,6 @@ class Extractor:
         return replace(parsed, problems=(*problems, *parsed.problems))
 
     def _messages(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> list[Message]:
-        limit = TOKEN * self.room // len(call.attempts)
         system = render_prompt(
             "seasoned.methods",
             "expel_system.j2",
@@ -120,8 +123,23 @@ class Extractor:
             bad=BAD,
             most=MOST,
             structured=structured,
+            worked=self.worked is not None,
         )
-        shown = render_prompt(
+        before: list[Message] = [{"role": "system", "content": system}]
+        if self.worked is not None:
+            failed, insight = self.worked
+            (pair,) = plan_calls([failed], chunk=1, seed=0, successes=False)
+            added = [{"operation": "ADD", "number": 0, "text": insight}]
+            reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
+            before += [
+                {"role": "user", "content": self._shown(pair, (), False)},
+                {"role": "assistant", "content": reply},
+            ]
+        return [*before, {"role": "user", "content": self._shown(call, insights, crowded)}]
+
+    def _shown(self, call: Call, insights: Sequence[Item], crowded: bool) -> str:
+        limit = TOKEN * self.room // len(call.attempts)
+        return render_prompt(
             "seasoned.methods",
             "expel_attempts.j2",
             insights=[clean(item.text) for item in insights],
@@ -133,7 +151,6 @@ class Extractor:
             ],
             reflections=[clean(text) for text in call.reflections[-_THOUGHTS:]],
         )
-        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
 
 
 def plan_calls(

@@ -86,6 +86,7 @@ def write_heuristic(
     judges: bool = False,
     about: str = "",
     example: tuple[str, str] | None = None,
+    worked: tuple[Trajectory, str] | None = None,
     begins: str = "",
     max_tokens: int = 300,
     room: int = 2400,
@@ -99,6 +100,8 @@ def write_heuristic(
             that was said to an answer.
         about: what kind of tasks these are.
         example: a trigger and an action as they should be, where something of one task comes again in others.
+        worked: a failed attempt which teaches `example`, and the analysis of it. They are then shown as an exchange
+            before and not quoted, as a small model copies what is quoted; but where it judges, `example` is quoted.
         begins: the words that every action begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
         room: tokens that the attempt may take; halved up to three times where the prompt is too long for the model.
@@ -110,12 +113,17 @@ def write_heuristic(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    system, schema = render_prompt("seasoned.methods", "erl_system.j2", **told), heuristic_schema(judges, begins)
-    for _ in range(_HALVINGS + 1):
-        messages: list[Message] = [
-            {"role": "system", "content": system},
-            {"role": "user", "content": _case(trajectory, judges, TOKEN * room)},
+    system = render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=worked is None or judges)
+    schema = heuristic_schema(judges, begins)
+    before: list[Message] = [{"role": "system", "content": system}]
+    if worked is not None and example is not None and not judges:
+        drawn = {"analysis": clean(worked[1], LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
+        before += [
+            {"role": "user", "content": _case(worked[0], False, TOKEN * room)},
+            {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
         ]
+    for _ in range(_HALVINGS + 1):
+        messages: list[Message] = [*before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
         try:
             reply: Any = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
         except ContextLengthError as error:
@@ -161,11 +169,16 @@ def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
         for part, longest in LONGEST.items()
     }
     if begins:
-        start = re.escape(begins).replace(r"\ ", " ")  # llama.cpp knows no escaped space, and would take any text
-        text["action"] = {"type": "string", "pattern": f'^{start}[^"\\\\]{{1,{LONGEST["action"]}}}$'}
+        text["action"] = text_that_begins(begins, LONGEST["action"])
     verdict = {"succeeded": {"type": "boolean"}} if judges else {}
     properties = {"analysis": text.pop("analysis"), **verdict, **text}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def text_that_begins(words: str, longest: int) -> dict[str, Any]:
+    """The JSON Schema of a text that begins with these words, with at most `longest` characters after them."""
+    start = re.escape(words).replace(r"\ ", " ")  # llama.cpp knows no escaped space, and would take any text
+    return {"type": "string", "pattern": f'^{start}[^"\\\\]{{1,{longest}}}$'}
 
 
 def read_heuristic(

@@ -17,7 +17,7 @@ from seasoned.methods.expel import ExpeL
 from seasoned.methods.given import Given, read_lessons
 from seasoned.methods.reflexion import Reflexion
 from seasoned.protocols import LLM, Agent, Method
-from seasoned.runner.answering import noted_first, noted_later
+from seasoned.runner.answering import noted_first, noted_later, worked_attempt, worked_rule
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
@@ -93,6 +93,7 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
         return ExpeL(
             llm=llm,
             about=benchmark.about or benchmark.instruction,
+            worked=worked_rule(benchmark),
             mode=mode,
             tell=benchmark.manner == "answer",
             chunk=chosen.chunk,
@@ -141,6 +142,8 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     return AutoGuide(
         llm,
         about=benchmark.about or benchmark.instruction,
+        worked=worked_rule(benchmark),
+        begins=benchmark.rule_begins,
         k=chosen.k,
         by=chosen.by,
         least=chosen.least,
@@ -168,6 +171,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         llm,
         about=benchmark.about or benchmark.instruction,
         example=benchmark.heuristic,
+        worked=worked_attempt(benchmark),
         begins=benchmark.rule_begins,
         recall_first=chosen.recall_first,
         reasons=chosen.reasons,

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from seasoned.agents.dialogue import Dialogue
+from seasoned.agents.dialogue import Dialogue, offered
 from seasoned.agents.direct import Direct
 from seasoned.benchmarks.base import Benchmark
+from seasoned.commands import WRONG
 from seasoned.protocols import LLM, Agent
 from seasoned.runner.condition import MakeAgent
 from seasoned.runner.recipe import Recipe
-from seasoned.types import Example, Task
+from seasoned.types import Example, Outcome, Step, Task, Trajectory
+
+_ANALYSIS = 200  # characters of a reflection, of which the whole sentences are told
 
 
 def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
@@ -51,6 +54,39 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
         note_tokens=recipe.caps.note,
         temperature=recipe.llm.temperature,
     )
+
+
+def worked_rule(benchmark: Benchmark) -> tuple[Trajectory, str, str] | None:
+    """The first worked case that was answered wrongly, as an attempt, and the situation and action that it teaches.
+
+    None where there is none, or where the agent acts in several steps: there, nobody tells the right answer.
+    """
+    case = next((example for example in benchmark.examples if example.wrong), None)
+    if benchmark.manner != "answer" or benchmark.heuristic is None or case is None:
+        return None
+    steps = (
+        Step(action=f"THINK[{case.thought}]", observation="OK."),
+        Step(action=f"ANSWER[{case.wrong}]", observation=WRONG.format(answer=case.answer)),
+    )
+    attempt = Trajectory(
+        id="worked",
+        task_id="worked",
+        task=offered(case.question, case.choices),
+        steps=steps,
+        outcome=Outcome(success=False, reason="answered"),
+    )
+    return attempt, *benchmark.heuristic
+
+
+def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
+    """A failed worked attempt, the one that the benchmark's `heuristic` comes from, and its analysis; or None."""
+    case = worked_rule(benchmark)
+    if case is not None:
+        return case[0], case[0].steps[-1].observation
+    if benchmark.heuristic is None or not benchmark.reflections:
+        return None
+    attempt, reflection = benchmark.reflections[0]
+    return attempt, reflection[:_ANALYSIS].rpartition(". ")[0] + "."
 
 
 def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:

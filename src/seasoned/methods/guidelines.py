@@ -1,0 +1,141 @@
+"""Guidelines of AutoGuide: writing one from a failure beside a success, and reading what a model wrote.
+
+Always holds: no reply raises; a guideline that comes out has a context and is not the one that the prompt showed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.structured import read
+from seasoned.methods.extraction import Call, plan_calls
+from seasoned.methods.heuristics import text_that_begins
+from seasoned.methods.operations import same_words
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.types import Message, Step, Trajectory
+
+log = logging.getLogger(__name__)
+
+GOOD = (
+    "a form was sent back because a field is empty",
+    "fill in the field that the answer names and send it again, instead of sending the same form once more",
+)
+LONGEST = {"context": 140, "guideline": 240}
+"""Characters of each part."""
+
+_HALVINGS = 3
+_REPLY = 20_000
+_SAID = 200  # characters of an action or observation where the attempts part
+
+
+def write_guideline(
+    llm: LLM,
+    pair: Call,
+    *,
+    about: str = "",
+    worked: tuple[Trajectory, str, str] | None = None,
+    begins: str = "",
+    max_tokens: int = 200,
+    room: int = 2400,
+) -> tuple[str, str] | None:
+    """Let the model say in which context a failure and a success part, and what to do there.
+
+    Args:
+        llm: the model.
+        pair: the two attempts, the failure first.
+        about: what kind of tasks these are.
+        worked: a failed attempt that was told the right answer, with its context and guideline, where something of one
+            task comes again in others. It is shown as an exchange before: a small model copies what is merely quoted.
+        begins: the words that every guideline begins with, where only such a one can help; the reply is held to them.
+        max_tokens: of the reply.
+        room: tokens that the attempts may take together; halved up to three times where the prompt is too long.
+
+    Returns:
+        Context and guideline; None where the reply holds none or the pair does not fit, and that is logged.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    told = {"about": clean(about, 1000), "good": GOOD, "worked": worked is not None}
+    before: list[Message] = [
+        {"role": "system", "content": render_prompt("seasoned.methods", "autoguide_system.j2", **told)}
+    ]
+    if worked is not None:
+        failed, context, guideline = worked
+        (shown,) = plan_calls([failed], chunk=1, seed=0, successes=False)
+        reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
+        before += [{"role": "user", "content": _pair(shown, room)}, {"role": "assistant", "content": reply}]
+    for _ in range(_HALVINGS + 1):
+        messages: list[Message] = [*before, {"role": "user", "content": _pair(pair, room)}]
+        try:
+            value = llm.chat(messages, schema=_schema(begins), max_tokens=max_tokens).parsed
+        except ContextLengthError:
+            room //= 2
+            continue
+        except ParseError as error:
+            value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
+        said = read_guideline(value, example=worked[1:] if worked else None, begins=begins)
+        if said is None:
+            log.warning("no guideline from %s: the reply holds none: %r", pair, clean(str(value), 120))
+        return said
+    log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
+    return None
+
+
+def read_guideline(value: Any, *, example: tuple[str, str] | None = None, begins: str = "") -> tuple[str, str] | None:
+    """Context and guideline of a reply, cleaned and capped.
+
+    None where one is missing, where it is the guideline of the prompt or that of `example` in its context, or where it
+    begins otherwise than `begins`, in any case.
+    """
+    if not isinstance(value, dict):
+        return None
+    context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
+    guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
+    said = same_words(context), same_words(guideline)
+    if not all(said) or said[1] == same_words(GOOD[1]):
+        return None
+    if example is not None and said == (same_words(example[0]), same_words(example[1])):
+        return None
+    return (context, guideline) if guideline.casefold().startswith(begins.casefold()) else None
+
+
+def _pair(pair: Call, room: int) -> str:
+    failed, succeeded = pair.attempts
+    limit = TOKEN * room // 2
+    same = sum(1 for _ in takewhile(_alike, zip(failed.steps, succeeded.steps, strict=False)))
+    return render_prompt(
+        "seasoned.methods",
+        "autoguide_pair.j2",
+        failed=transcript(failed, limit=limit),
+        succeeded=transcript(succeeded, limit=limit, task=False),
+        same=same,
+        parts=[_step(attempt.steps, same) for attempt in (failed, succeeded)],
+    )
+
+
+def _step(steps: Sequence[Step], place: int) -> dict[str, str]:
+    """What was done at a place and what was said to it; {} where the attempt ended before."""
+    if place >= len(steps):
+        return {}
+    return {"action": clean(steps[place].action, _SAID), "observation": clean(steps[place].observation, _SAID)}
+
+
+def _alike(steps: tuple[Step, Step]) -> bool:
+    return steps[0].action == steps[1].action
+
+
+def _schema(begins: str = "") -> dict[str, Any]:
+    text: dict[str, dict[str, Any]] = {
+        part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in LONGEST.items()
+    }
+    if begins:
+        text["guideline"] = text_that_begins(begins, LONGEST["guideline"])
+    return {"type": "object", "properties": text, "required": list(text), "additionalProperties": False}

@@ -1,0 +1,103 @@
+"""Guidelines of AutoGuide: what the model is shown, a worked exchange before, and what of its replies is kept."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.commands import WRONG
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.extraction import Call, plan_calls
+from seasoned.methods.guidelines import GOOD, read_guideline, write_guideline
+from seasoned.types import Outcome, Step, Trajectory
+
+GLAD = ("the writer is glad", "answer q5")
+
+
+def answered(said, right, task="I lost my keys.", name="a"):
+    steps = (
+        Step(action="THINK[sad, tired]", observation="OK."),
+        Step(action=f"ANSWER[{said}]", observation=WRONG.format(answer=right)),
+    )
+    return Trajectory(
+        id=name, task_id=name, task=task, steps=steps, outcome=Outcome(success=False, reason="answered", answer=said)
+    )
+
+
+def compared(failure):
+    (call,) = plan_calls([failure], chunk=1, seed=0, successes=False)
+    return call
+
+
+WORKED = (answered("g8", "q5", "I found my ring.", "worked"), *GLAD)
+
+
+def test_the_model_is_told_where_the_two_part():
+    model = ScriptedModel([{"context": "the writer is sad", "guideline": "answer x7"}])
+    assert write_guideline(model, compared(answered("m3", "x7"))) == ("the writer is sad", "answer x7")
+    system, user = (message["content"] for message in model.requests[0]["messages"])
+    assert GOOD[0] in system
+    assert "Their first 1 actions are the same." in user
+    told = (
+        'the one that failed did ANSWER[m3] and was told: "Wrong. The right answer is x7." The one that succeeded did '
+    )
+    assert f"{told}ANSWER[x7]." in user
+
+
+def test_where_one_attempt_ended_no_place_is_named():
+    failure = answered("m3", "x7")
+    short = failure.model_copy(update={"id": "b", "steps": failure.steps[:1], "outcome": Outcome(success=True)})
+    model = ScriptedModel([{"context": "it is dark", "guideline": "light a lamp"}])
+    assert write_guideline(model, Call((failure, short), pair=True))
+    assert "Then the one" not in model.requests[0]["messages"][1]["content"]
+
+
+def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
+    model = ScriptedModel([{"context": "the writer is sad", "guideline": "answer x7"}])
+    assert write_guideline(model, compared(answered("m3", "x7")), worked=WORKED, begins="answer ")
+    system, asked, replied, case = model.requests[0]["messages"]
+    assert GOOD[0] not in system["content"]
+    assert GLAD[0] not in system["content"]
+    assert (asked["role"], replied["role"]) == ("user", "assistant")
+    assert "I found my ring." in asked["content"]
+    assert "ANSWER[q5]" in asked["content"]
+    assert json.loads(replied["content"]) == {"context": GLAD[0], "guideline": GLAD[1]}
+    assert "I lost my keys." in case["content"]
+    pattern = model.requests[0]["schema"]["properties"]["guideline"]["pattern"]
+    assert re.fullmatch(pattern, "answer x7")
+    assert not re.fullmatch(pattern, "be kind")
+
+
+def test_reading_guidelines():
+    assert read_guideline({"context": "It is dark.", "guideline": "light a\nlamp"}) == ("It is dark", "light a lamp")
+    assert read_guideline({"context": "it is dark", "guideline": GOOD[1]}) is None
+    assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
+
+
+@pytest.mark.parametrize(
+    ("context", "guideline", "kept"),
+    [
+        ("The writer is glad.", "Answer q5", False),
+        ("The writer is proud", "Answer q5", True),
+        ("The writer is glad", "answer x7", True),
+        ("The writer is sad", "be kind", False),
+    ],
+)
+def test_the_worked_case_is_not_said_again_and_every_guideline_begins_as_it_must(context, guideline, kept):
+    said = read_guideline({"context": context, "guideline": guideline}, example=GLAD, begins="answer ")
+    assert (said is not None) is kept
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["context", "guideline", "x"]), inner),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_no_reply_raises(value):
+    said = read_guideline(value)
+    assert said is None or all(said)

@@ -1,0 +1,40 @@
+"""The agents of benchmarks that are answered at once, and the worked case that a method of learning is shown."""
+
+import pytest
+
+from seasoned.benchmarks import load_benchmark
+from seasoned.methods.extraction import corrected
+from seasoned.runner.answering import worked_attempt, worked_rule
+
+
+@pytest.mark.parametrize("name", ["emoji", "lets", "clutrr"])
+def test_the_worked_case_was_answered_wrongly_and_told_the_right_answer(name):
+    data = load_benchmark(name, {}, seed=0)
+    attempt, trigger, action = worked_rule(data)
+    case = next(example for example in data.examples if example.wrong)
+    assert case.question in attempt.task
+    assert all(choice in attempt.task for choice in case.choices)
+    assert attempt.outcome.success is False
+    assert corrected(attempt).steps[-1].action == f"ANSWER[{case.answer}]"
+    assert (trigger, action) == data.heuristic
+    assert attempt.task not in {task.text for task in (*data.train, *data.test)}
+
+
+def test_the_worked_case_has_the_symbols_of_the_run():
+    attempt, _, action = worked_rule(load_benchmark("emoji", {"symbols": "emoji"}, seed=0))
+    assert "q5" not in attempt.task
+    assert action.removeprefix("answer ") in attempt.task
+
+    attempt, analysis = worked_attempt(load_benchmark("emoji", {"symbols": "codes"}, seed=0))
+    assert (attempt.steps[-1].action, analysis) == ("ANSWER[g8]", "Wrong. The right answer is q5.")
+
+
+@pytest.mark.parametrize("name", ["hotpotqa", "fever", "webshop"])
+def test_where_an_agent_acts_it_is_the_first_attempt_with_a_reflection(name):
+    data = load_benchmark(name, {}, seed=0)
+    assert worked_rule(data) is None
+    attempt, analysis = worked_attempt(data)
+    assert (attempt.outcome.success, attempt) == (False, data.reflections[0][0])
+    assert data.reflections[0][1].startswith(analysis)
+    assert analysis.endswith(".")
+    assert 20 < len(analysis) <= 240
