@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.extraction import Call, Extractor, corrected, near_equal, plan_calls
+from seasoned.methods.autoguide import AutoGuide
+from seasoned.methods.erl import ERL
+from seasoned.methods.expel import ExpeL
+from seasoned.methods.extraction import Call, Extractor, corrected, near_equal, plan_calls, worked_pair
 from seasoned.methods.operations import Item, Operation
 from seasoned.types import Outcome, Step, Trajectory
 
@@ -164,6 +167,16 @@ def test_a_worked_case_is_an_exchange_before(structured):
     added = {"operation": "ADD", "number": 0, "text": "When glad, answer q5."}
     assert replied == (json.dumps([added]) if structured else "ADD: When glad, answer q5.")
     assert "1. Look first." in case
+
+
+def test_a_worked_case_without_the_right_answer_is_none():
+    with pytest.raises(ConfigError, match=r"told the right answer, .* and a-0 is none"):
+        worked_pair(attempt("a", 0, False))
+    for method in (AutoGuide, ExpeL):
+        with pytest.raises(ConfigError, match="a-1 is none"):
+            method(None, worked=(attempt("a", 1), "glad", "answer q5"))
+    with pytest.raises(ConfigError, match="needs example"):
+        ERL(None, worked=(attempt("a", 0, False), "It was wrong."))
 
 
 def test_lines_are_asked_for_where_json_does_not_come():

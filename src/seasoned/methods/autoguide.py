@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.demonstrations import attempts_at, nearness
-from seasoned.methods.extraction import Call, attempts_before, plan_calls
+from seasoned.methods.extraction import Call, attempts_before, plan_calls, worked_pair
 from seasoned.methods.guidelines import write_guideline
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
@@ -56,7 +56,7 @@ class AutoGuide:
             evaluation must leave it off.
 
     Raises:
-        ConfigError: a number is out of range, or `by` is none of those above.
+        ConfigError: a number is out of range, `by` is none of those above, or `worked` is none; see `worked_pair`.
     """
 
     llm: LLM
@@ -77,6 +77,8 @@ class AutoGuide:
                 raise ConfigError(f"{name} of AutoGuide must be at least {lowest}, not {getattr(self, name)}")
         if self.by not in get_args(By):
             raise ConfigError(f"by of AutoGuide is one of {', '.join(get_args(By))}, not {self.by!r}")
+        if self.worked is not None:
+            worked_pair(self.worked[0])
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Write a guideline for each failure at a task that was solved too, beside the task's first success.

@@ -63,7 +63,7 @@ class ERL:
             evaluation must leave it off.
 
     Raises:
-        ConfigError: a number is out of range, or a name is none of those above.
+        ConfigError: a number is out of range, a name is none of those above, or `worked` comes without `example`.
     """
 
     llm: LLM
@@ -98,6 +98,8 @@ class ERL:
         for name, known in names.items():
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} of ERL is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        if self.worked is not None and self.example is None:
+            raise ConfigError("worked of ERL needs example, the trigger and the action that the attempt teaches")
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Write one heuristic for each attempt that was not learned from before, in order (paper section 2).

@@ -13,7 +13,7 @@ from typing import Literal
 
 from seasoned.errors import ConfigError
 from seasoned.methods.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
-from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls
+from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
 from seasoned.methods.nearest import told_cases
 from seasoned.methods.operations import ADDED, LONGEST, Applied, Item, apply, same_words
 from seasoned.pool import ExperiencePool, Who
@@ -58,7 +58,7 @@ class ExpeL:
             evaluation must leave it off.
 
     Raises:
-        ConfigError: a number is out of range.
+        ConfigError: a number is out of range, or `worked` is no such attempt; see `worked_pair`.
     """
 
     llm: LLM
@@ -90,6 +90,8 @@ class ExpeL:
             value = getattr(self, name)
             if value is not None and value < lowest:
                 raise ConfigError(f"{name} of ExpeL must be at least {lowest}, not {value}")
+        if self.worked is not None:
+            worked_pair(self.worked[0])
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Extract insights from training attempts (algorithm 2), starting from those that are in the pool.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from seasoned.commands import RIGHT, told_answer
-from seasoned.errors import ContextLengthError, ParseError
+from seasoned.commands import RIGHT, WRONG, told_answer
+from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.methods.operations import MOST, Item, operations_schema
 from seasoned.methods.replies import Parsed, parse_operations, read_operations
 from seasoned.pool import ExperiencePool
@@ -128,7 +128,7 @@ class Extractor:
         before: list[Message] = [{"role": "system", "content": system}]
         if self.worked is not None:
             failed, insight = self.worked
-            (pair,) = plan_calls([failed], chunk=1, seed=0, successes=False)
+            pair = worked_pair(failed)
             added = [{"operation": "ADD", "number": 0, "text": insight}]
             reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
             before += [
@@ -222,6 +222,21 @@ def corrected(failure: Trajectory) -> Trajectory | None:
     answer = judged.steps[-1].model_copy(update={"action": f"ANSWER[{right}]", "observation": RIGHT, "reward": 1.0})
     outcome = failure.outcome.model_copy(update={"success": True, "reward": 1.0, "answer": right})
     return failure.model_copy(update={"steps": (*judged.steps[:-1], answer), "outcome": outcome})
+
+
+def worked_pair(failed: Trajectory) -> Call:
+    """A worked attempt that failed, beside itself with the right answer that it was told.
+
+    Raises:
+        ConfigError: it did not fail, or was told no right answer.
+    """
+    calls = plan_calls([failed], chunk=1, seed=0, successes=False)
+    if not calls:
+        raise ConfigError(
+            "a worked attempt is one that answered wrongly and was told the right answer, as in "
+            f"{WRONG.format(answer='x')!r}, and {failed.id} is none"
+        )
+    return calls[0]
 
 
 def _judged(attempt: Trajectory) -> Trajectory:

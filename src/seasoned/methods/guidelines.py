@@ -13,7 +13,7 @@ from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import read
-from seasoned.methods.extraction import Call, plan_calls
+from seasoned.methods.extraction import Call, worked_pair
 from seasoned.methods.heuristics import text_that_begins
 from seasoned.methods.operations import same_words
 from seasoned.protocols import LLM
@@ -61,6 +61,7 @@ def write_guideline(
         Context and guideline; None where the reply holds none or the pair does not fit, and that is logged.
 
     Raises:
+        ConfigError: `worked` is none; see `worked_pair`.
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     told = {"about": clean(about, 1000), "good": GOOD, "worked": worked is not None}
@@ -69,9 +70,11 @@ def write_guideline(
     ]
     if worked is not None:
         failed, context, guideline = worked
-        (shown,) = plan_calls([failed], chunk=1, seed=0, successes=False)
         reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
-        before += [{"role": "user", "content": _pair(shown, room)}, {"role": "assistant", "content": reply}]
+        before += [
+            {"role": "user", "content": _pair(worked_pair(failed), room)},
+            {"role": "assistant", "content": reply},
+        ]
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [*before, {"role": "user", "content": _pair(pair, room)}]
         try:
