@@ -72,6 +72,20 @@ def test_learning_from_a_failure_beside_a_success(pool, store):
     assert "Their first 1 actions are the same." in user
 
 
+def test_a_worked_case_stands_before_the_pair_that_is_learned_from(pool):
+    steps = (Step(action="ANSWER[g8]", observation="Wrong. The right answer is q5."),)
+    worked = attempt("w", 0, False, text="I found my ring.").model_copy(update={"steps": steps})
+    model = ScriptedModel([{"context": "the writer is sad", "guideline": "answer x7"}, CLOSED, CLOSED])
+    method = AutoGuide(model, worked=(worked, "the writer is glad", "answer q5"), begins="answer ")
+    method.learn([*pair("a"), *pair("b")], pool)
+    assert [lesson.text for lesson in pool.lessons("guideline")] == ["answer x7"]
+    _, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
+    assert "I found my ring." in asked
+    assert "answer q5" in replied
+    assert "Task a." in case
+    assert model.requests[0]["schema"]["properties"]["guideline"]["pattern"].startswith("^answer ")
+
+
 def test_a_pair_is_learned_from_once_and_the_same_words_are_a_vote(pool):
     shouted = {"context": "A fridge is closed.", "guideline": "OPEN it, instead of going on!"}
     other = {"context": "A Fridge is closed", "guideline": "look into it"}

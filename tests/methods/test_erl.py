@@ -54,6 +54,19 @@ def heuristic(number, trigger="", action="", success=True, task="", source=""):
     return Lesson(kind="heuristic", text=text, key=trigger, data=data, sources=(source or f"s{number}",))
 
 
+def test_a_worked_attempt_stands_before_the_one_that_is_learned_from(pool):
+    model = ScriptedModel([reply("the writer is sad", "answer x7")])
+    worked = attempt("w", False, text="I found my ring.")
+    method = ERL(model, example=("the writer is glad", "answer q5"), worked=(worked, "It was q5."), begins="answer ")
+    method.learn([attempt("a")], pool)
+    assert [lesson.text for lesson in pool.lessons("heuristic")] == ["When the writer is sad: answer x7"]
+    _, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
+    assert "I found my ring." in asked
+    assert "It was q5." in replied
+    assert "Task a." in case
+    assert model.requests[0]["schema"]["properties"]["action"]["pattern"].startswith("^answer ")
+
+
 def ranked(*pairs, against=()):
     ranking = [{"number": number, "reason": "it fits", "score": score} for number, score in pairs]
     return {"ranking": ranking, "contradictions": [list(pair) for pair in against]}

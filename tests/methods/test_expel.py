@@ -55,6 +55,20 @@ def test_it_is_a_method():
     assert isinstance(ExpeL(ScriptedModel([])), Method)
 
 
+def test_a_worked_case_stands_before_each_call_and_its_insight_is_not_stored(pool):
+    steps = (Step(action="ANSWER[g8]", observation="Wrong. The right answer is q5."),)
+    worked = attempt("w", 0, False).model_copy(update={"task": "I found my ring.", "steps": steps})
+    model = ScriptedModel(
+        [[op("ADD", 0, "When the writer is glad, answer q5.")], [op("ADD", 0, "When one is sad, answer x7.")]]
+    )
+    ExpeL(model, worked=(worked, "the writer is glad", "answer q5")).learn(ONE, pool)
+    assert [text for text, _ in state(pool)] == ["When one is sad, answer x7."]
+    for request in model.requests:
+        _, asked, replied, _ = (message["content"] for message in request["messages"])
+        assert "I found my ring." in asked
+        assert "When the writer is glad, answer q5." in replied
+
+
 def test_learning_from_comparisons_and_successes(pool, store):
     tried = [*ONE, attempt("b", 0, False), attempt("c")]
     model = ScriptedModel(

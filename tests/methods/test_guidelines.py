@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.commands import WRONG
+from seasoned.errors import ContextLengthError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.extraction import Call, plan_calls
 from seasoned.methods.guidelines import GOOD, read_guideline, write_guideline
@@ -68,6 +69,37 @@ def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
     pattern = model.requests[0]["schema"]["properties"]["guideline"]["pattern"]
     assert re.fullmatch(pattern, "answer x7")
     assert not re.fullmatch(pattern, "be kind")
+
+
+def test_the_worked_case_is_halved_with_the_pair():
+    long = "x " * 4000
+
+    def play(messages):
+        if sum(len(message["content"]) for message in messages) > 9000:
+            return ContextLengthError("too long")
+        return {"context": "the writer is sad", "guideline": "answer x7"}
+
+    model = ScriptedModel(play)
+    assert write_guideline(
+        model, compared(answered("m3", "x7", long)), worked=(answered("g8", "q5", long, "w"), *GLAD), room=4000
+    )
+    sizes = [[len(message["content"]) for message in request["messages"]] for request in model.requests]
+    assert len(sizes) > 1
+    assert sizes[-1][1] < sizes[0][1]
+    assert sizes[-1][3] < sizes[0][3]
+
+
+def test_where_nothing_was_said_nobody_was_told_anything():
+    failure, success = answered("m3", "x7"), answered("x7", "x7", name="b")
+    bare = [
+        attempt.model_copy(update={"steps": (Step(action=did),), "outcome": Outcome(success=won)})
+        for attempt, did, won in ((failure, "go", False), (success, "open", True))
+    ]
+    model = ScriptedModel([{"context": "it is shut", "guideline": "open it"}])
+    assert write_guideline(model, Call(tuple(bare), pair=True))
+    shown = model.requests[0]["messages"][1]["content"]
+    assert "The one that failed did go. The one that succeeded did open." in shown
+    assert "was told" not in shown
 
 
 def test_reading_guidelines():

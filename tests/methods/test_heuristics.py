@@ -66,6 +66,20 @@ def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
     assert example[0] in model.requests[1]["messages"][0]["content"]
 
 
+def test_a_worked_case_is_halved_with_the_attempt_and_needs_an_example():
+    def play(messages):
+        long = sum(len(message["content"]) for message in messages) > 9000
+        return ContextLengthError("too long") if long else REPLY
+
+    model, example = ScriptedModel(play), ("somebody is glad", "answer q5")
+    worked = (attempt(False, "answered", said="x " * 4000), "It was q5.")
+    assert write_heuristic(model, attempt(said="x " * 4000), example=example, worked=worked)
+    assert len(model.requests[-1]["messages"]) == 4
+    assert write_heuristic(model, attempt(), worked=worked)
+    assert len(model.requests[-1]["messages"]) == 2
+    assert BAD[0] in model.requests[-1]["messages"][0]["content"]
+
+
 def test_a_model_that_judges_is_not_shown_the_verdict():
     model = ScriptedModel([{"analysis": "x", "succeeded": False, "trigger": "it is closed", "action": "open it"}])
     draft = write_heuristic(model, attempt(True, "answered"), judges=True)

@@ -1,5 +1,7 @@
 """The agents of benchmarks that are answered at once, and the worked case that a method of learning is shown."""
 
+from dataclasses import replace
+
 import pytest
 
 from seasoned.benchmarks import load_benchmark
@@ -36,5 +38,20 @@ def test_where_an_agent_acts_it_is_the_first_attempt_with_a_reflection(name):
     attempt, analysis = worked_attempt(data)
     assert (attempt.outcome.success, attempt) == (False, data.reflections[0][0])
     assert data.reflections[0][1].startswith(analysis)
-    assert analysis.endswith(".")
-    assert 20 < len(analysis) <= 240
+    assert 20 < len(analysis) <= 200
+
+
+@pytest.mark.parametrize(
+    ("reflection", "analysis"),
+    [
+        ("I took the pen.", "I took the pen."),
+        ("I took the pen. Next time I look.", "I took the pen. Next time I look."),
+        (f"I took the pen. {'I look and look, ' * 20}and look.", "I took the pen."),
+    ],
+)
+def test_an_analysis_is_whole_sentences(reflection, analysis):
+    data = load_benchmark("fever", {}, seed=0)
+    ((attempt, _), *_) = data.reflections
+    assert worked_attempt(replace(data, reflections=((attempt, reflection),)))[1] == analysis
+    endless = "look " * 100
+    assert len(worked_attempt(replace(data, reflections=((attempt, endless),)))[1]) <= 200

@@ -1,6 +1,6 @@
 """Guidelines of AutoGuide: writing one from a failure beside a success, and reading what a model wrote.
 
-Always holds: no reply raises; a guideline that comes out has a context and is not the one that the prompt showed.
+Always holds: no reply raises; a guideline that comes out has a context and is not the pair that the prompt showed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def write_guideline(
             task comes again in others. It is shown as an exchange before: a small model copies what is merely quoted.
         begins: the words that every guideline begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
-        room: tokens that the attempts may take together; halved up to three times where the prompt is too long.
+        room: tokens that the attempts may take together, and the worked ones as many; halved up to three times where
+            the prompt is too long.
 
     Returns:
         Context and guideline; None where the reply holds none or the pair does not fit, and that is logged.
@@ -65,18 +66,15 @@ def write_guideline(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     told = {"about": clean(about, 1000), "good": GOOD, "worked": worked is not None}
-    before: list[Message] = [
-        {"role": "system", "content": render_prompt("seasoned.methods", "autoguide_system.j2", **told)}
-    ]
-    if worked is not None:
-        failed, context, guideline = worked
-        reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
-        before += [
-            {"role": "user", "content": _pair(worked_pair(failed), room)},
-            {"role": "assistant", "content": reply},
-        ]
+    system = render_prompt("seasoned.methods", "autoguide_system.j2", **told)
     for _ in range(_HALVINGS + 1):
-        messages: list[Message] = [*before, {"role": "user", "content": _pair(pair, room)}]
+        messages: list[Message] = [{"role": "system", "content": system}]
+        if worked is not None:
+            failed, context, guideline = worked
+            reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
+            shown = _pair(worked_pair(failed), room)
+            messages += [{"role": "user", "content": shown}, {"role": "assistant", "content": reply}]
+        messages.append({"role": "user", "content": _pair(pair, room)})
         try:
             value = llm.chat(messages, schema=_schema(begins), max_tokens=max_tokens).parsed
         except ContextLengthError:
@@ -125,8 +123,8 @@ def _pair(pair: Call, room: int) -> str:
 
 
 def _step(steps: Sequence[Step], place: int) -> dict[str, str]:
-    """What was done at a place and what was said to it; {} where the attempt ended before."""
-    if place >= len(steps):
+    """What was done at a place and what was said to it; {} where nothing was."""
+    if place >= len(steps) or not steps[place].action.strip():
         return {}
     return {"action": clean(steps[place].action, _SAID), "observation": clean(steps[place].observation, _SAID)}
 

@@ -102,9 +102,11 @@ def write_heuristic(
         example: a trigger and an action as they should be, where something of one task comes again in others.
         worked: a failed attempt which teaches `example`, and the analysis of it. They are then shown as an exchange
             before and not quoted, as a small model copies what is quoted; but where it judges, `example` is quoted.
+            Without `example` it is not used.
         begins: the words that every action begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
-        room: tokens that the attempt may take; halved up to three times where the prompt is too long for the model.
+        room: tokens that the attempt may take, and the worked one as many; halved up to three times where the prompt is
+            too long for the model.
 
     Returns:
         The heuristic; None where the reply holds none or the attempt does not fit, and that is logged.
@@ -112,18 +114,19 @@ def write_heuristic(
     Raises:
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
+    shown = None if judges or example is None else worked
     told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    system = render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=worked is None or judges)
+    system = render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=shown is None)
     schema = heuristic_schema(judges, begins)
-    before: list[Message] = [{"role": "system", "content": system}]
-    if worked is not None and example is not None and not judges:
-        drawn = {"analysis": clean(worked[1], LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
-        before += [
-            {"role": "user", "content": _case(worked[0], False, TOKEN * room)},
-            {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
-        ]
     for _ in range(_HALVINGS + 1):
-        messages: list[Message] = [*before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
+        messages: list[Message] = [{"role": "system", "content": system}]
+        if shown is not None and example is not None:
+            drawn = {"analysis": clean(shown[1], LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
+            messages += [
+                {"role": "user", "content": _case(shown[0], False, TOKEN * room)},
+                {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
+            ]
+        messages.append({"role": "user", "content": _case(trajectory, judges, TOKEN * room)})
         try:
             reply: Any = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
         except ContextLengthError as error:
@@ -134,7 +137,7 @@ def write_heuristic(
             reply = str(getattr(error.reply, "text", ""))
         draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
         if draft is None and problem.startswith((_TOO_LATE, _COPIED)):
-            again = render_prompt("seasoned.methods", "erl_again.j2", copied=problem.startswith(_COPIED))
+            again = render_prompt("seasoned.methods", "erl_again.j2", copied=problem.startswith(_COPIED), shown=shown)
             messages += [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
             with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
                 reply = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed

@@ -14,6 +14,7 @@ from seasoned.agents.direct import Direct
 from seasoned.benchmarks.base import Benchmark
 from seasoned.commands import WRONG
 from seasoned.protocols import LLM, Agent
+from seasoned.retrieve.render import clean
 from seasoned.runner.condition import MakeAgent
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Example, Outcome, Step, Task, Trajectory
@@ -86,7 +87,10 @@ def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
     if benchmark.heuristic is None or not benchmark.reflections:
         return None
     attempt, reflection = benchmark.reflections[0]
-    return attempt, reflection[:_ANALYSIS].rpartition(". ")[0] + "."
+    if len(reflection) <= _ANALYSIS:
+        return attempt, reflection
+    whole, _, _ = reflection[:_ANALYSIS].rpartition(". ")
+    return attempt, f"{whole}." if whole else clean(reflection, _ANALYSIS)
 
 
 def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
