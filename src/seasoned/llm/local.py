@@ -6,7 +6,6 @@ another origin let in; nothing is printed; `close` ends it even while it answers
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
@@ -16,17 +15,15 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
-from http.client import HTTPConnection, HTTPException
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError
 from seasoned.llm import modelfile
+from seasoned.llm.beginnings import LEADING, Beginnings
 from seasoned.llm.grammar import is_choice
 from seasoned.llm.openai import OpenAIChat
 from seasoned.types import Message, Reply
@@ -81,14 +78,13 @@ class LocalModel:
         self._address: str = server.listening_address
         self._stop = weakref.finalize(self, _stop, [server], int(self._address.rsplit(":", 1)[1]), self._folder)
         del server
-        self._chat = OpenAIChat(
-            self.name, base_url=self.base_url, api_key=self._api_key, seed=seed, timeout=_REPLY_SECONDS, max_retries=0
-        )
+        asked: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
+        self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **asked)
+        self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING}, **asked)
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
-        self._first = threading.Lock()
-        self._begun = slots == 1
+        self._beginnings = Beginnings(self._address, self._api_key, slots, self._folder)
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r}, {'closed' if self._closed else self._address})"
@@ -132,15 +128,16 @@ class LocalModel:
             self._calls += 1
         limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
 
-        def ask() -> Reply:
+        def ask(leads: bool) -> Reply:
+            chat = self._leading if leads else self._chat
             if schema is not None and is_choice(schema):
-                reply = self._chat.choose(messages, schema["enum"], **limits)
+                reply = chat.choose(messages, schema["enum"], **limits)
             else:
-                reply = self._chat.chat(messages, schema=schema, stop=stop, **limits)
+                reply = chat.chat(messages, schema=schema, stop=stop, **limits)
             return reply.model_copy(update={"usage": reply.usage.model_copy(update={"cost": 0.0})})
 
         try:
-            return ask() if self._begun else self._begin(ask)
+            return self._beginnings.ask(messages, ask)
         except LLMError as error:
             if self._closed:
                 raise InfrastructureError(f"the local model {self.name} was closed while it answered") from error
@@ -149,39 +146,6 @@ class LocalModel:
             with self._changed:
                 self._calls -= 1
                 self._changed.notify_all()
-
-    def _begin(self, ask: Callable[[], Reply]) -> Reply:
-        """The first reply, for which the others wait: what was read for it is then given to every slot.
-
-        Prompts mostly begin alike, and each slot would read that beginning for itself, at the same time as the others.
-        """
-        with self._first:
-            if self._begun:
-                return ask()
-            try:
-                reply = ask()
-                with suppress(OSError, HTTPException, ValueError):  # it only saves time
-                    self._give_to_all_slots()
-                return reply
-            finally:
-                (self._folder / "first").unlink(missing_ok=True)  # it holds a prompt
-                self._begun = True
-
-    def _give_to_all_slots(self) -> None:
-        address = urlsplit(self._address)
-        with closing(HTTPConnection(address.hostname or "", address.port, timeout=60)) as connection:
-
-            def act(slot: int, action: str) -> int:
-                headers = {"Authorization": f"Bearer {self._api_key}", "Content-Type": "application/json"}
-                connection.request("POST", f"/slots/{slot}?action={action}", '{"filename": "first"}', headers)
-                body = json.loads(connection.getresponse().read())
-                found = body.get("n_saved") if isinstance(body, dict) else 0
-                return found if isinstance(found, int) else 0
-
-            read = next((slot for slot in range(self.slots) if act(slot, "save")), None)
-            for slot in range(self.slots):
-                if read not in (None, slot):
-                    act(slot, "restore")
 
     def close(self) -> None:
         """Ends the server and frees the model; replies under way fail. Closing twice does nothing."""
@@ -193,6 +157,7 @@ class LocalModel:
                 _hang_up(int(self._address.rsplit(":", 1)[1]))
                 self._changed.wait(0.05)
         self._chat.close()
+        self._leading.close()
         self._stop()
 
 
