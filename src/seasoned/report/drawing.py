@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#e69f00", "#cc79a7"
 PALE, GREY = "#c9ced6", "#8a919c"
 INK = "#010203"
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX"
 _WIDTH = 4.7
 _SETTINGS: Any = {
     "svg.fonttype": "none",
