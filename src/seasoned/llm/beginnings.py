@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from seasoned.types import Message, Reply
 
-SHORTEST = 1000
+SHORTEST = 500
 """Characters of a prompt from which it is worth waiting for what it begins with."""
 LEADING = 0
 """The slot that reads a beginning first."""
