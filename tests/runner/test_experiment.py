@@ -315,13 +315,13 @@ def test_a_wrong_answer_and_the_right_one_teach_the_methods_that_compare(recipe,
         first, last = messages[0]["content"], messages[-1]["content"]
         if first.startswith(("You study how", "You compare two")):
             felt, right = re.findall(r"THINK\[(.+?)\]", last), re.findall(r"ANSWER\[(.+?)\]", last)
-            rule = f"If the writer feels {felt[-1]}, answer {right[-1]}"
+            context, rule = f"the writer feels {felt[-1]}", f"answer {right[-1]}"
             if first.startswith("You compare two"):
-                return json.dumps({"context": f"the writer feels {felt[-1]}", "guideline": rule})
-            return json.dumps([{"operation": "ADD", "number": 0, "text": rule}])
+                return json.dumps({"context": context, "guideline": rule})
+            return json.dumps([{"operation": "ADD", "number": 0, "text": f"If {context}, {rule}"}])
         felt = next((m["content"] for m in reversed(messages) if m["role"] == "assistant"), "")
         told = dict(
-            re.findall(r"If the writer feels (.+), answer (\S+?)\.?$", str(messages[-3:]).replace("\\n", "\n"), re.M)
+            re.findall(r"the writer feels (.+?)[,:] answer (\S+?)\.?$", str(messages[-3:]).replace("\\n", "\n"), re.M)
         )
         return json.dumps(told[felt]) if last.endswith("ANSWER") and felt in told else apprentice(messages)
 
