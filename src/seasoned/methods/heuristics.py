@@ -100,13 +100,11 @@ def write_heuristic(
             that was said to an answer.
         about: what kind of tasks these are.
         example: a trigger and an action as they should be, where something of one task comes again in others.
-        worked: a failed attempt which teaches `example`, and the analysis of it. They are then shown as an exchange
-            before and not quoted, as a small model copies what is quoted; but where it judges, `example` is quoted.
-            Without `example` it is not used.
+        worked: a failed attempt which teaches `example`, and the analysis of it: shown as an exchange before and not
+            quoted, as a small model copies what is quoted; not used where it judges, or without `example`.
         begins: the words that every action begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
-        room: tokens that the attempt may take, and the worked one as many; halved up to three times where the prompt is
-            too long for the model.
+        room: tokens of the attempt, and of the worked one; halved up to three times where the prompt is too long.
 
     Returns:
         The heuristic; None where the reply holds none or the attempt does not fit, and that is logged.
@@ -120,12 +118,7 @@ def write_heuristic(
     schema = heuristic_schema(judges, begins)
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [{"role": "system", "content": system}]
-        if shown is not None and example is not None:
-            drawn = {"analysis": clean(shown[1], LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
-            messages += [
-                {"role": "user", "content": _case(shown[0], False, TOKEN * room)},
-                {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
-            ]
+        messages += _exchange(*shown, example, TOKEN * room) if shown and example else []
         messages.append({"role": "user", "content": _case(trajectory, judges, TOKEN * room)})
         try:
             reply: Any = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
@@ -224,6 +217,15 @@ def read_heuristic(
     # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
     lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
     return Draft(parts["analysis"], lowered, action, verdict if judges else None), problem
+
+
+def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
+    """A worked attempt, and what was written of it."""
+    drawn = {"analysis": clean(analysis, LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
+    return [
+        {"role": "user", "content": _case(worked, False, limit)},
+        {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
+    ]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
