@@ -53,7 +53,13 @@ def test_what_a_purchase_earns(bought, chosen, total):
 
 def test_the_parts_of_a_reward():
     found = reward(replace(GOLD, price=60.0), ("black",), GOAL, GOLD)
-    assert found == (3 / 5, 1.0, 2, 1, False)
+    assert found == (3 / 5, 1.0, 2, 1, False, ("size: large", "the price limit"))
+
+
+def test_what_is_missing_of_another_thing():
+    found = reward(OTHER, (), GOAL, GOLD)
+    assert found.missing[0] == "the kind of thing that was asked for"
+    assert set(found.missing[1:]) >= {"color: black", "size: large"}
 
 
 # The gold title has eleven nouns, so that one in common is less than a tenth.
@@ -168,6 +174,7 @@ def test_a_reward_is_from_0_to_1(bought, gold, chosen, attributes, options, limi
     assert found.kind in (0.0, 0.1, 0.5, 1.0)
     assert found.attributes <= len(attributes)
     assert found.options <= len(options)
+    assert (found.total == 1.0) == (not found.missing)
 
 
 @given(PRODUCTS, PAIRS, st.data())

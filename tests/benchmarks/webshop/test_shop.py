@@ -72,6 +72,19 @@ def test_buying_with_an_option_missing():
     assert observation.endswith("0.75")
 
 
+def test_a_buyer_who_is_told_hears_what_was_missed():
+    bought = ("search[mug]", "click[MUG1]", "click[small]", "click[Buy Now]")
+    assert play(*bought, env=make(told=True))[0] == (
+        "You have bought it. Your score (0 to 1): 0.75\nNot as asked for: color: wine red"
+    )
+    assert play(*bought, env=make(reveal=False, told=True))[0] == "You have bought it."
+
+
+def test_a_buyer_who_is_told_hears_of_no_more_than_the_score_where_nothing_was_missed():
+    bought = ("search[mug]", "click[MUG1]", "click[wine red]", "click[small]", "click[Buy Now]")
+    assert play(*bought, env=make(told=True))[0] == "You have bought it. Your score (0 to 1): 1.00"
+
+
 def test_buying_something_else():
     observation, reward, *_, info = play("search[candle]", "click[P3]", "click[Buy Now]", env=make(reveal=False))
     assert (observation, reward, info["success"]) == ("You have bought it.", 0.0, False)

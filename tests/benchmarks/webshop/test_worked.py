@@ -38,6 +38,13 @@ def test_attempts_are_the_same_each_time():
     assert worked() == WORDS
 
 
+def test_a_failed_attempt_may_be_told_what_it_missed():
+    told = worked(told=True)
+    assert told.trajectories == WORDS.trajectories
+    said = [trajectory.steps[-1].observation.split("\n")[1] for trajectory, _ in told.reflections]
+    assert said == ["Not as asked for: color: purple; thickness: 8 mm", "Not as asked for: foldable; the price limit"]
+
+
 def test_reflections_say_what_to_do_next():
     assert all("Next time" in text for _, text in WORDS.reflections)
 

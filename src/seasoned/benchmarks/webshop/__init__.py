@@ -34,6 +34,7 @@ OPTIONS = {
     "products": 300,
     "train_share": 0.5,
     "focus": False,
+    "told": False,
 }
 FIRST = 1000
 """Goals that `check` counts apart: WebShop's first ones, whose number is known."""
@@ -56,7 +57,8 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
             ("synthetic", or "human" where the folder has items_human_ins.json), `prices` ("mean" as in ExpeL, or
             "drawn" as in WebShop: prices of a range and price limits are drawn by the seed), `upstream_colors` (compare
             options as WebShop does, with its fault), `products` (how many are generated), `train_share` (of the
-            products), `focus` (offer only the clicks that lead on to a purchase; see `webshop.focus`).
+            products), `focus` (offer only the clicks that lead on to a purchase; see `webshop.focus`), `told` (an
+            attempt that is learned from is told what it missed, not its score alone).
         seed: Decides the pools and their order, drawn prices, and the generated catalogue.
 
     Raises:
@@ -67,10 +69,10 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     opened = _open(options, seed)
     return acting(
         "webshop",
-        worked(),
+        worked(opened.options["told"]),
         pools=pools(opened.tasks, seed, opened.options["train_share"]),
         max_turns=STEPS,
-        make_env=partial(ShopEnvironment, opened.shop, focus=opened.options["focus"]),
+        make_env=partial(ShopEnvironment, opened.shop, focus=opened.options["focus"], told=opened.options["told"]),
         source=opened.source,
     )
 

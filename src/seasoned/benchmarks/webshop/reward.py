@@ -23,17 +23,24 @@ ALIKE = 85
 SAME_PATH = 2
 """Products with so many parts of their category paths in common are of the same category."""
 
+KIND = "the kind of thing that was asked for"
+PRICE = "the price limit"
+
 _COLORS = DATA / "webshop_colors.txt"
 
 
 class Reward(NamedTuple):
-    """A reward and its parts: `kind` is r_type, `attributes` and `options` count matches of the goal's."""
+    """A reward and its parts: `kind` is r_type, `attributes` and `options` count matches of the goal's.
+
+    `missing` says in words what is not as the goal has it; it is empty where the reward is 1.
+    """
 
     total: float
     kind: float
     attributes: int
     options: int
     price: bool
+    missing: tuple[str, ...]
 
 
 def reward(
@@ -49,11 +56,13 @@ def reward(
         upstream_colors: Compare options as WebShop does, which some goals cannot be won by: see `_options_matched`.
     """
     kind = type_reward(bought, gold)
-    attributes = sum(_has_attribute(bought, wanted) for wanted in goal.attributes)
-    options = _options_matched(goal, tuple(chosen), upstream_colors)
+    lacks = [wanted for wanted in goal.attributes if not _has_attribute(bought, wanted)]
+    other = [f"{name}: {value}" for name, value in _options_missed(goal, tuple(chosen), upstream_colors)]
+    attributes, options = len(goal.attributes) - len(lacks), len(goal.options) - len(other)
     price = bought.price <= goal.limit
     parts = (attributes + options + price) / (len(goal.attributes) + len(goal.options) + 1)
-    return Reward(kind * parts, kind, attributes, options, price)
+    missing = ([KIND] if kind < 1 else []) + lacks + other + ([] if price else [PRICE])
+    return Reward(kind * parts, kind, attributes, options, price, tuple(missing))
 
 
 def type_reward(bought: Product, gold: Product) -> float:
@@ -137,8 +146,8 @@ def _has_attribute(product: Product, wanted: str) -> bool:
     return any(wanted in text.lower() for text in texts)
 
 
-def _options_matched(goal: Goal, chosen: tuple[str, ...], upstream_colors: bool) -> int:
-    """How many of the goal's options are like one that was chosen.
+def _options_missed(goal: Goal, chosen: tuple[str, ...], upstream_colors: bool) -> list[tuple[str, str]]:
+    """The goal's options (name, value) that are like none that was chosen.
 
     WebShop cuts a chosen "graywash" down to "ash", but leaves the goal's as it is, with the option's name before it, if
     it is not just a colour: what is no word of its own is then never found. The repair cuts both sides down alike.
@@ -148,4 +157,4 @@ def _options_matched(goal: Goal, chosen: tuple[str, ...], upstream_colors: bool)
     def want(name: str, value: str) -> str:
         return f"{name} {value}" if upstream_colors and name and value not in _colors() else color_of(value)
 
-    return sum(any(alike(own, want(name, value)) for own in have) for name, value in goal.options)
+    return [(name, value) for name, value in goal.options if not any(alike(own, want(name, value)) for own in have)]

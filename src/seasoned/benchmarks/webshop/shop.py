@@ -45,6 +45,7 @@ CLICK_HERE = "That cannot be done here. Send click[..] with something that stand
 CHOSEN = "You have clicked {value}."
 CUT = f"Only the first {MAX_QUERY} characters were searched."
 SCORE = "You have bought it. Your score (0 to 1): {score:.2f}"
+MISSING = "\nNot as asked for: {missing}"
 BOUGHT = "You have bought it."
 THOUGHT = "OK."
 
@@ -80,7 +81,9 @@ class _Visit:
 class ShopEnvironment:
     """One goal at a time: the instruction, then actions until a purchase or the last step."""
 
-    def __init__(self, shop: Shop, reveal: bool, max_turns: int = STEPS, focus: bool = False) -> None:
+    def __init__(
+        self, shop: Shop, reveal: bool, max_turns: int = STEPS, focus: bool = False, told: bool = False
+    ) -> None:
         """Makes an environment that waits for `reset`.
 
         Args:
@@ -88,11 +91,13 @@ class ShopEnvironment:
             reveal: Whether the last observation tells the score; it never says what was to be bought.
             max_turns: Steps an attempt may take; it is cut off, and earns 0, after so many without a purchase.
             focus: Whether only the clicks that lead on to a purchase are offered; all others are taken, too.
+            told: Whether the score comes with what of the instruction was not met; not without `reveal`.
         """
         self._shop = shop
         self._reveal = reveal
         self._max_turns = max_turns
         self._focus = focus
+        self._told = told
         self._visit: _Visit | None = None
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
@@ -178,6 +183,8 @@ class ShopEnvironment:
         chosen = visit.chosen.values()
         earned = reward(product, chosen, visit.goal, gold, upstream_colors=self._shop.upstream_colors)
         observation = SCORE.format(score=earned.total) if self._reveal else BOUGHT
+        if self._reveal and self._told and earned.missing:
+            observation += MISSING.format(missing="; ".join(map(shown, earned.missing)))
         info = {"success": earned.total == 1.0, "reward": earned.total, "answer": product.asin}
         info |= {"choices": [], "free": ""}
         return observation, earned.total, True, False, info

@@ -6,7 +6,7 @@ Always holds: none of their products is sold in the generated shop.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from seasoned.benchmarks.webshop.catalogue import read_products
@@ -18,20 +18,24 @@ from seasoned.types import Outcome, Task
 
 
 @cache
-def worked() -> Worked:
+def worked(told: bool = False) -> Worked:
     """The words of the prompts.
+
+    Args:
+        told: Whether a failed attempt is told what was not as asked for.
 
     Raises:
         MissingExtraError: A library of the extra `webshop` is not installed.
     """
-    return play_worked("webshop", _begin, _ended)
+    return play_worked("webshop", partial(_begin, told), _ended)
 
 
-def _begin(attempt: Mapping[str, Any]) -> tuple[ShopEnvironment, Task]:
+def _begin(told: bool, attempt: Mapping[str, Any]) -> tuple[ShopEnvironment, Task]:
     products, _ = read_products(attempt["product"], {})
     options = tuple((name, value) for name, value in attempt["options"])
     goal = Goal(attempt["asin"], attempt["instruction"], tuple(attempt["attributes"]), options, attempt["limit"])
-    return ShopEnvironment(Shop(products, make_search(products)), reveal=True), as_task(0, goal, "")
+    shop = Shop(products, make_search(products))
+    return ShopEnvironment(shop, reveal=True, told=told), as_task(0, goal, "")
 
 
 def _ended(info: Mapping[str, Any]) -> Outcome:
