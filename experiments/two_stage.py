@@ -1,12 +1,12 @@
 """Two stages against scoring everything: what ERL's quick retrieval misses of the heuristics that a model would choose.
 
 Run it: python experiments/two_stage.py [--model qwen | --base-url URL] [--heuristics 1000] [--tasks 10] [--k 20]
-[--recall-first 200] [--room 2800] [--together 10] [--again 0] [--store two_stage.db] [--out two_stage.json]
+[--recall-first 200] [--slots 2] [--store two_stage.db] [--out two_stage.json]
 The heuristics are put together from the goals of WebShop's generated catalogue, one from each product; the tasks are
-goals of other products. For each task a model scores all heuristics in parts that fit its context, and ERL chooses
-among the nearest `recall_first`, through the same prompts and without reasons in both. With `--again`, the first tasks
-are scored a second time in another order of the heuristics: no retrieval can agree with a model more than it agrees
-with itself. `--together` tasks take each part in turn, so that the server reads it once for all of them.
+goals of other products. For each task a model marks all heuristics, each in a call of its own, and ERL chooses among
+the nearest `recall_first` by the same prompts. So the marks are the same, and what is lost is what the first stage
+leaves out. `--slots` tasks are marked at a time. Beside that stands how many of the chosen are about the thing that the
+task asks for: a retrieval can agree with a model that is no judge.
 
 Results are written after each task, and replies are kept in the store: interrupted, it goes on where it was.
 """
@@ -14,7 +14,9 @@ Results are written after each task, and replies are kept in the store: interrup
 import argparse
 import json
 import random
+import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -33,7 +35,7 @@ from seasoned.methods.heuristics import Draft
 from seasoned.pool import ExperiencePool
 from seasoned.report.reliability import found_again, interval
 from seasoned.report.text import count
-from seasoned.retrieve.rank import parts, rank
+from seasoned.retrieve.mark import rank_each
 from seasoned.runner.models import open_llm
 from seasoned.runner.settings import LLMSettings
 from seasoned.store.sql import Store
@@ -41,6 +43,12 @@ from seasoned.types import Lesson, Usage
 
 FIRSTS = (40, 100, 200, 400)
 """How many the first stage might leave: what each would have kept is told by the scores of all."""
+
+MOST = 300
+"""Tokens of a reply that ERL allows; the same in both, so that a mark is asked for once."""
+
+KIND = r"(?:looking for|find me|to buy|Show me) (.+?):"
+"""Where a task names the thing that it asks for."""
 
 ABOUT = "Shopping in a web store: one searches, opens products, reads features, chooses options and buys once."
 ADVICE = (
@@ -92,21 +100,22 @@ def main(arguments=None, llm=None):
     """Compare them task by task, write the results, print the table."""
     asked = parsed(arguments)
     lessons, tasks = made(asked.heuristics, asked.tasks, asked.seed)
-    settings = LLMSettings(model=asked.model, base_url=asked.base_url, slots=1, context=asked.context, timeout=900)
+    settings = LLMSettings(
+        model=asked.model, base_url=asked.base_url, slots=asked.slots, context=asked.context, timeout=900
+    )
     rows = []
     with nullcontext(llm) if llm else open_llm(settings) as model, closing(Store(asked.store)) as store:
         pool = filled(store, f"two-stage-{asked.heuristics}-{asked.tasks}-{asked.seed}", lessons, asked.embedder)
 
-        def watched():
-            return Watched(Journaled(model, store, f"two-stage {asked.base_url or 'local'}"))
+        def row(task):
+            watched = [
+                Watched(Journaled(model, store, f"two-stage {asked.base_url or 'local'} {task.id}")) for _ in "12"
+            ]
+            return compared(asked, *watched, pool, task)
 
-        for start in range(0, len(tasks), asked.together):
-            some = tasks[start : start + asked.together]
-            everything = scored(asked, watched, pool, some, "all")
-            again = scored(asked, watched, pool, some[: max(0, asked.again - start)], "all in another order", True)
-            for task, (scores, spent) in zip(some, everything, strict=True):
-                repeated = again[len(rows) - start] if len(rows) < asked.again else None
-                rows.append(compared(asked, watched(), pool, task, scores, spent, repeated))
+        with ThreadPoolExecutor(asked.slots) as threads:
+            for one in threads.map(row, tasks):
+                rows.append(one)
                 figures = summed(rows, asked)
                 told = {"model": model.name, "settings": {**vars(asked), "store": str(asked.store)}, "figures": figures}
                 del told["settings"]["out"]
@@ -117,63 +126,45 @@ def main(arguments=None, llm=None):
 
 def method(asked, llm, retrieve, **more):
     """ERL as it is compared here."""
-    told = {"about": ABOUT, "rank_room": asked.room, "reasons": False, "k": asked.k, **more}
+    told = {"about": ABOUT, "reasons": False, "k": asked.k, **more}
     return ERL(llm, retrieve=retrieve, recall_first=asked.recall_first, **told)
 
 
-def scored(asked, watched, pool, tasks, name, shuffled=False):
-    """For each task, what a model scores of all heuristics {place: score}, best first, and what that used."""
-    found = [(dict[int, int](), watched()) for _ in tasks]
-    erl = method(asked, None, "all")
-    lessons = erl.choose(tasks[0], pool) if tasks else []
-    places = list(range(len(lessons)))
-    if shuffled:
-        random.Random(asked.seed).shuffle(places)
-    cut = list(parts([as_item(lessons[place]) for place in places], asked.room))
-    for turn, (start, part) in enumerate(cut, 1):
-        print(f"{name}: part {turn} of {len(cut)} for {len(tasks)} tasks ..", file=sys.stderr, flush=True)
-        for task, (scores, llm) in zip(tasks, found, strict=True):
-            told = {"about": erl.about, "room": erl.rank_room, "max_tokens": erl.max_tokens, "reasons": erl.reasons}
-            ranking = rank(llm, task.text, part, erl.k, **told)
-            scores.update({places[start + each.place]: each.score for each in ranking.scored})
-    return [(dict(sorted(scores.items(), key=lambda each: -each[1])), llm.spent()) for scores, llm in found]
-
-
-def compared(asked, llm, pool, task, scores, spent, again):
+def compared(asked, every, two, pool, task):
     """One task: which heuristics each way chooses, and how many of the exhaustive ones it finds."""
-    place = {lesson.id: n for n, lesson in enumerate(method(asked, None, "all").choose(task, pool))}
+    lessons = method(asked, None, "all").choose(task, pool)
+    place = {lesson.id: n for n, lesson in enumerate(lessons)}
+    ranking = rank_each(every, task.text, [as_item(lesson) for lesson in lessons], about=ABOUT, max_tokens=MOST)
+    scores = {each.place: each.score for each in ranking.scored}
     best = list(scores)[: asked.k]
-    least = scores[best[-1]] if best else 0
+    kind = re.search(KIND, task.text)[1]
 
-    def against(chosen, most):
-        level = sum(scores.get(each, -1) >= least for each in chosen)
-        return {"recall": found_again(chosen, best), "with_ties": min(most, level) / most if most else None}
+    def against(chosen):
+        about = sum(kind in lessons[each].text for each in chosen) / len(chosen) if chosen else None
+        return {"recall": found_again(chosen, best), "about": about}
 
-    two = [place[lesson.id] for lesson in method(asked, llm, "two-stage").choose(task, pool)]
+    chosen = [place[lesson.id] for lesson in method(asked, two, "two-stage").choose(task, pool)]
     near = [place[x.id] for x in method(asked, None, "embedding", k=len(place)).choose(task, pool)]
-    ties = sum(score == least for score in scores.values())
-    other = None if again is None else list(again[0])[: asked.k]
+    everything = {"recall": None, "about": against(best)["about"]}
     return {
         "task": task.id,
         "text": task.text,
-        "exhaustive": {"chosen": best, "least": least, "tied_with_least": ties, **spent},
-        "again": None if again is None else {"chosen": other, **against(other, len(best)), **again[1]},
-        "two-stage": {"chosen": two, **against(two, len(best)), **llm.spent()},
-        "embedding": {str(n): against(near[:n], len(best)) for n in FIRSTS if n < len(place)},
+        "exhaustive": {"chosen": best, **everything, **every.spent()},
+        "two-stage": {"chosen": chosen, **against(chosen), **two.spent()},
+        "embedding": {str(n): against(near[:n]) for n in (asked.k, *FIRSTS) if n < len(place)},
         "scores": scores,
     }
 
 
 def summed(rows, asked):
     """A figure for each way: mean recall with its interval over tasks, and the means of what it used."""
-    figures = [{"what": "exhaustive", **used([row["exhaustive"] for row in rows])}]
-    ways = {f"two-stage, {asked.recall_first} first": [row["two-stage"] for row in rows]}
-    if any(row["again"] for row in rows):
-        ways["exhaustive in another order"] = [row["again"] for row in rows if row["again"]]
+    ways = {"exhaustive": [row["exhaustive"] for row in rows]}
+    ways[f"two-stage, {asked.recall_first} first"] = [row["two-stage"] for row in rows]
     ways |= {f"the nearest {first}": [row["embedding"][first] for row in rows] for first in rows[0]["embedding"]}
+    figures = []
     for what, own in ways.items():
         figure = {"what": what}
-        for name in ("recall", "with_ties"):
+        for name in ("recall", "about"):
             known = [each[name] for each in own if each[name] is not None]
             mean = sum(known) / len(known) if known else None
             figure |= {name: mean, f"{name}_interval": list(interval(mean or 0.0, len(known)))}
@@ -192,7 +183,7 @@ def used(own):
 def table(figures, title):
     """The figures as a table for the terminal."""
     shown = Table(title=f"Found again of what scoring everything chooses: {title}", title_justify="left")
-    for column in ("", "recall", "counting ties", "calls", "tokens in", "cached", "out", "seconds", "longest prompt"):
+    for column in ("", "recall", "about the thing", "calls", "tokens in", "cached", "out", "seconds", "longest prompt"):
         shown.add_column(column, justify="right" if column else "left", no_wrap=True)
 
     def share(figure, name):
@@ -202,7 +193,7 @@ def table(figures, title):
     for figure in figures:
         numbers = (figure.get(name) for name in ("calls", "in", "cached", "out", "seconds", "longest"))
         counts = ("" if number is None else count(round(number)) for number in numbers)
-        shown.add_row(figure["what"], share(figure, "recall"), share(figure, "with_ties"), *counts)
+        shown.add_row(figure["what"], share(figure, "recall"), share(figure, "about"), *counts)
     return shown
 
 
@@ -254,17 +245,17 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="local", help="qwen, smol, or the name that a server knows")
     parser.add_argument("--base-url", help="an OpenAI-compatible server; its key comes from the environment")
-    parser.add_argument("--context", type=int, default=4096, help="tokens of the local model's context")
+    parser.add_argument("--context", type=int, default=2048, help="tokens of each slot of the local model")
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--seed", type=int, default=0)
-    numbers = {"heuristics": 1000, "tasks": 10, "k": 20, "recall-first": 200, "room": 2800, "together": 10, "again": 0}
+    numbers = {"heuristics": 1000, "tasks": 10, "k": 20, "recall-first": 200, "slots": 2}
     for name, number in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--store", type=Path, default=Path("two_stage.db"))
     parser.add_argument("--out", type=Path, default=Path("two_stage.json"))
     asked = parser.parse_args(arguments)
-    if min(asked.heuristics, asked.tasks, asked.k, asked.together) < 1 or asked.heuristics <= asked.k:
-        parser.error("--tasks, --k and --together are 1 or more, and --heuristics more than --k")
+    if min(asked.heuristics, asked.tasks, asked.k, asked.slots) < 1 or asked.heuristics <= asked.k:
+        parser.error("--tasks, --k and --slots are 1 or more, and --heuristics more than --k")
     return asked
 
 

@@ -68,10 +68,15 @@ class Usage(_Frozen):
 
 
 class Reply(_Frozen):
-    """What a model answered: the text, the parsed value when a schema was given, and what it used."""
+    """What a model answered: the text, the parsed value when a schema was given, and what it used.
+
+    `odds` says how likely each of several choices was, in parts of 1: of choices of one character, where the server
+    tells it.
+    """
 
     text: str
     parsed: Any = None
+    odds: dict[str, float] = {}
     finish_reason: str = "stop"
     model: str = ""
     usage: Usage = Usage()

@@ -2,10 +2,11 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.llm.answers import at, read_body, usage_of, words_of
+from seasoned.llm.answers import at, odds_of, read_body, usage_of, words_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -44,6 +45,24 @@ def test_the_cost_is_known_only_where_prompt_and_reply_are_counted():
     assert (known.prompt_tokens, known.completion_tokens, known.calls, known.seconds) == (1000, 10, 1, 1.5)
     assert used(prompt_tokens=1000).cost is None
     assert used(prompt_tokens=-1, completion_tokens=True).prompt_tokens == 0
+
+
+def test_the_odds_are_those_of_the_first_word():
+    named = [{"token": "7", "logprob": -0.6931472}, {"token": "8", "logprob": -1.3862944}]
+    body = {"choices": [{"logprobs": {"content": [{"top_logprobs": named}, {"top_logprobs": []}]}}]}
+    assert odds_of(body) == pytest.approx({"7": 0.5, "8": 0.25})
+    assert odds_of({"choices": [{"logprobs": None}]}) == {}
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["token", "logprob"]), st.integers() | JSON)) | JSON)
+def test_odds_lie_between_0_and_1_whatever_is_named(named):
+    odds = odds_of({"choices": [{"logprobs": {"content": [{"top_logprobs": named}]}}]})
+    assert all(isinstance(word, str) and odd >= 0 for word, odd in odds.items())
+    assert odds_of(named) == {}
+    assert (
+        odds_of({"choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "a", "logprob": -(10**400)}]}]}}]})
+        == {}
+    )
 
 
 @given(JSON)

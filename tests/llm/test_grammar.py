@@ -46,6 +46,22 @@ def test_a_grammar_is_one_line_whatever_the_texts(words):
     assert "\n" not in grammar(words)
 
 
+def test_the_odds_of_choices_of_one_character_are_parts_of_one():
+    asked = []
+
+    def send(prompt, form):
+        asked.append(form["odds"])
+        return Reply(text="7", odds={"7": 0.6, "8": 0.2, "The": 0.1})
+
+    assert choose(send, [], ["7", "8", "9"]).odds == pytest.approx({"7": 0.75, "8": 0.25, "9": 0.0})
+    assert choose(send, [], ["7", "10"]).odds == {}
+    assert asked == [True, False]
+
+
+def test_a_server_that_tells_no_odds_gives_none():
+    assert choose(lambda prompt, form: Reply(text="7"), [], ["7", "8"]).odds == {}
+
+
 def test_a_reply_that_was_cut_off_is_told():
     with pytest.raises(ParseError, match="allow more tokens") as caught:
         choose(lambda prompt, form: Reply(text="go to de", model="m"), [], ["go to desk 1"])

@@ -137,14 +137,22 @@ def test_a_schema_and_a_stop_hold(small):
         heuristic_schema(judges=True, begins="answer it "),
         operations_schema(3),
         ranking_schema(5, 3),
-        ranking_schema(5, 3, reasons=False),
-        ranking_schema(5, 1, reasons=False),
     ],
 )
 def test_the_library_knows_every_part_of_a_schema_that_a_method_sends(small, schema, capfd):
     with suppress(ParseError):  # two tokens are no whole reply
         small.chat(HELLO, schema=schema, max_tokens=2)
     assert "not supported" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.model
+def test_how_likely_each_choice_of_one_character_was(small):
+    marks = [str(mark) for mark in range(10)]
+    reply = small.chat(HELLO, schema={"type": "string", "enum": marks}, max_tokens=4)
+    assert list(reply.odds) == marks
+    assert sum(reply.odds.values()) == pytest.approx(1.0)
+    assert reply.odds[reply.parsed] == max(reply.odds.values())
+    assert small.chat(HELLO, schema={"type": "string", "enum": ["yes", "no"]}, max_tokens=4).odds == {}
 
 
 @pytest.mark.model

@@ -351,8 +351,13 @@ def test_twenty_of_a_thousand_stay_within_a_context_of_4096_by_two_stages(pool):
 def test_what_is_chosen_is_told_without_opposites_and_whatever_its_length(pool):
     pool.add([heuristic(n, f"{n} is seen", "look " * 60) for n in range(8)])
     pool.add(heuristic(8, "7 is seen", "never look", success=False))
-    model = ScriptedModel(lambda _: {"ranking": "8:90 2:80 5:70", "contradictions": []})
-    method = ERL(model, retrieve="llm", k=3, guidance_tokens=1, reasons=False)
+    marks = {"7 is seen": "9", "1 is seen": "8", "4 is seen": "7"}
+
+    def mark(messages):
+        lesson = messages[1]["content"].partition("The lesson: When ")[2]
+        return "0" if "never" in lesson else marks.get(lesson[:9], "1")
+
+    method = ERL(ScriptedModel(mark), retrieve="llm", k=3, guidance_tokens=1, reasons=False)
     assert [lesson.key for lesson in method.choose(TASK, pool)] == ["7 is seen", "1 is seen", "4 is seen"]
     assert len(method.recall(TASK, pool).lessons) == 2  # the first one and its opposite: there is room for no more
     assert len(ERL(None, retrieve="all", k=3).choose(TASK, pool)) == 9

@@ -1,13 +1,12 @@
 """Asking a model for a ranking: parts, prompts that are too long, replies that cannot be used."""
 
-import json
 import re
 
 import pytest
 
 from seasoned.errors import ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.llm.structured import check_schema, problems
+from seasoned.llm.structured import check_schema
 from seasoned.retrieve.rank import parts, rank, ranking_schema
 from seasoned.retrieve.transcript import tokens
 
@@ -85,33 +84,11 @@ def test_the_schema_is_one_that_is_checked():
     check_schema(ranking_schema(5, 2))
 
 
-def test_without_reasons_a_reply_is_short_and_says_the_same():
-    replies = [{"ranking": "3:90 1:20", "contradictions": [[1, 3]]}, reply((3, 90), (1, 20), against=[(1, 3)])]
-    model = ScriptedModel(replies)
-    short, long = (rank(model, "x", ["a", "b", "c"], 2, reasons=reasons) for reasons in (False, True))
-    assert [(each.place, each.score) for each in short.scored] == [(each.place, each.score) for each in long.scored]
-    assert (short.contradictions, short.problems) == (long.contradictions, ()) == (((0, 2),), ())
-    asked = [json.dumps(request["schema"]) + request["messages"][0]["content"] for request in model.requests]
-    assert ["reason" in each for each in asked] == [False, True]
-    assert model.requests[0]["messages"][1] == model.requests[1]["messages"][1]
-
-
-def test_the_short_form_takes_as_many_scores_as_were_asked_for():
-    schema = ranking_schema(30, 3, reasons=False)
-    check_schema(schema)
-    lists = {"3:90 30:0 12:100": True, "3:90": False, "3:90 4:80 5:70 6:60": False, "0:90 1:1 2:2": False}
-    for text, fits in lists.items():
-        assert (not problems({"ranking": text, "contradictions": []}, schema)) is fits
-    assert not problems({"ranking": "1:0", "contradictions": []}, ranking_schema(1, 1, reasons=False))
-
-
 def test_a_long_reply_has_room_for_every_entry():
-    # The bundled model breaks and indents its lines: 41 tokens an entry were seen with reasons, 7 without.
-    for reasons, entry in ((True, 41), (False, 7)):
-        short = {"ranking": " ".join(f"{n}:50" for n in range(1, 21)), "contradictions": []}
-        model = ScriptedModel([reply((1, 50)) if reasons else short])
-        rank(model, "x", [f"item {n}" for n in range(30)], 20, reasons=reasons)
-        assert model.requests[0]["max_tokens"] >= 20 * entry + 20
+    # The bundled model breaks and indents its lines: 41 tokens an entry were seen.
+    model = ScriptedModel([reply((1, 50))])
+    rank(model, "x", [f"item {n}" for n in range(30)], 20)
+    assert model.requests[0]["max_tokens"] >= 20 * 41 + 20
 
 
 def test_parts_are_what_is_asked_about():

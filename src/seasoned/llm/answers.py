@@ -6,10 +6,13 @@ Always holds: whatever a server sends, nothing here raises; what is not there, o
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from seasoned.llm.pricing import cost
 from seasoned.types import Usage
+
+_NEVER = -700.0  # a logarithm below which a number is as good as 0
 
 
 def read_body(content: bytes) -> Any:
@@ -39,6 +42,17 @@ def words_of(message: Any) -> str | None:
         return "".join(part["text"] for part in content if isinstance(at(part, "text"), str))
     words = content if isinstance(content, str) else at(message, "refusal")
     return words if isinstance(words, str) else None
+
+
+def odds_of(body: Any) -> dict[str, float]:
+    """How likely the words were that a reply could have begun with, of those that the server names."""
+    named = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")
+    odds: dict[str, float] = {}
+    for each in named if isinstance(named, list) else ():
+        token, logprob = at(each, "token"), at(each, "logprob")
+        if isinstance(token, str) and isinstance(logprob, int | float) and _NEVER < logprob <= 0:
+            odds[token] = odds.get(token, 0.0) + math.exp(logprob)
+    return odds
 
 
 def usage_of(body: Any, seconds: float, *, model: str, base_url: str | None) -> Usage:

@@ -45,7 +45,9 @@ def choose(
         ParseError: the reply was cut off before it was a choice.
         LLMError: as `send` raises it.
     """
-    reply = send(list(messages), {"type": FORM, FORM: grammar(choices)})
+    # A choice of one character is one token, so the odds of the first token are those of the choices.
+    told = all(len(choice) == 1 for choice in choices)
+    reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": told})
     chosen = next((choice for choice in choices if clean(choice) == reply.text), None)
     if chosen is None:
         raise ParseError(
@@ -53,4 +55,7 @@ def choose(
             f"{shorten(reply.text, 100)!r}: allow more tokens",
             reply.model_copy(update={"finish_reason": UNPARSED}),
         )
-    return reply.model_copy(update={"parsed": chosen})
+    odds = {choice: reply.odds.get(choice, 0.0) for choice in choices} if told else {}
+    whole = sum(odds.values())
+    parts = {choice: part / whole for choice, part in odds.items()} if whole else {}
+    return reply.model_copy(update={"parsed": chosen, "odds": parts})

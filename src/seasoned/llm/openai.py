@@ -13,12 +13,14 @@ from typing import Any
 
 from seasoned.endpoint import Endpoint
 from seasoned.errors import InfrastructureError
-from seasoned.llm.answers import at, read_body, usage_of, words_of
+from seasoned.llm.answers import at, odds_of, read_body, usage_of, words_of
 from seasoned.llm.grammar import FORM, choose
 from seasoned.llm.refusals import refused_parameter, translated
 from seasoned.llm.seeds import shifted
 from seasoned.llm.structured import Rung, clean, cut, descend, ladder
 from seasoned.types import Message, Reply
+
+_ODDS = 20  # words of a reply whose odds are asked for; more than there are marks
 
 log = logging.getLogger(__name__)
 
@@ -150,6 +152,8 @@ class OpenAIChat:
         extra = {"messages": sent, **self._extra_body}
         if form is not None and form["type"] == FORM:
             extra[FORM] = form[FORM]
+            if form["odds"]:
+                extra |= {"logprobs": True, "top_logprobs": _ODDS}
         elif form is not None:
             request["response_format"] = form
         return {**request, "extra_body": extra}
@@ -169,6 +173,7 @@ class OpenAIChat:
             text=clean(text or ""),
             finish_reason=finish if isinstance(finish, str) else "stop",
             model=model if isinstance(model, str) and model else self.name,
+            odds=odds_of(body),
             usage=usage_of(body, seconds, model=self.name, base_url=self._endpoint.base_url),
         )
 

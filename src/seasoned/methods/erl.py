@@ -19,6 +19,7 @@ from seasoned.methods.heuristic_book import LONGEST, Book, as_item, fitting, ope
 from seasoned.methods.heuristics import as_lesson, write_heuristic
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
+from seasoned.retrieve.mark import rank_each
 from seasoned.retrieve.rank import ROOM, rank
 from seasoned.retrieve.render import clean
 from seasoned.retrieve.transcript import TOKEN, tokens, transcript
@@ -54,7 +55,8 @@ class ERL:
         max_tokens: of a reply of the model; a ranking gets more where it needs more.
         room: tokens that an attempt may take in a prompt.
         rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
-        reasons: whether the ranker says in a few words why (figure 9); without, its replies are a sixth as long.
+        reasons: whether the ranker scores lists and says in a few words why (figure 9); without, it marks each
+            heuristic in a call of its own, which a small model can do and a list it cannot.
         guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
         matched: a method that shows trajectories: at each task the heuristics get as many tokens as its demonstrations
             have, instead of `guidance_tokens` (paper appendix C.1, figure 5).
@@ -212,9 +214,12 @@ class ERL:
             lessons = book.nearest(pool, lessons=candidates, k=max(self.recall_first, self.k), **near)
         if len(lessons) <= self.k:
             return lessons, []
-        asked: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "reasons": self.reasons}
-        sought = f"{task.text}\n{thought}".strip()
-        ranking = rank(self.llm, sought, list(map(as_item, lessons)), self.k, room=self.rank_room, **asked)
+        sought, items = f"{task.text}\n{thought}".strip(), list(map(as_item, lessons))
+        if self.reasons:
+            told: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "room": self.rank_room}
+            ranking = rank(self.llm, sought, items, self.k, **told)
+        else:
+            ranking = rank_each(self.llm, sought, items, about=self.about, max_tokens=self.max_tokens)
         for problem in ranking.problems:
             log.info("the ranking for %s: %s", task.id, problem)
         chosen = {each.place: lessons[each.place] for each in ranking.scored[: self.k]}

@@ -22,7 +22,6 @@ ROOM = 2000
 """Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
 _TASK = 1200  # characters of the task
 _ENTRY = 44  # tokens of one entry of a reply; models break its lines and indent them, grammar or not: 41 were seen
-_SCORE = 10  # the same without a reason
 _LEAST = 4  # items that are not parted further where a prompt is too long
 
 
@@ -35,7 +34,6 @@ def rank(
     about: str = "",
     room: int = ROOM,
     max_tokens: int = 0,
-    reasons: bool = True,
 ) -> Ranking:
     """Let a model score the items that help most with a task (ERL, figure 9).
 
@@ -50,7 +48,6 @@ def rank(
         about: what kind of tasks these are.
         room: tokens of items in one prompt (a quarter of their characters).
         max_tokens: of a reply at least; more is allowed where k needs it.
-        reasons: whether each score comes with a few words on why; without them a reply is a sixth as long.
 
     Returns:
         The items that were picked; they can be fewer or more than k, and none where no reply could be read.
@@ -59,7 +56,7 @@ def rank(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     waiting = list(parts(items, room))
-    asked = _Asked(llm, clean(task, _TASK), k, clean(about, 1000), max_tokens, reasons)
+    asked = _Asked(llm, clean(task, _TASK), k, clean(about, 1000), max_tokens)
     found: list[Ranking] = []
     while waiting:
         start, part = waiting.pop(0)
@@ -97,11 +94,8 @@ def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[st
         yield start, part
 
 
-def ranking_schema(count: int, wanted: int, reasons: bool = True) -> dict[str, Any]:
-    """The JSON Schema of a structured reply about so many items; without reasons the scores are one text, "3:90 1:75".
-
-    A text, as a model can neither break nor indent its lines; of exactly so many, as a small model stops after one.
-    """
+def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
+    """The JSON Schema of a structured reply about so many items."""
     number = {"type": "integer", "minimum": 1, "maximum": count}
     entry = {
         "number": number,
@@ -109,11 +103,9 @@ def ranking_schema(count: int, wanted: int, reasons: bool = True) -> dict[str, A
         "score": {"type": "integer", "minimum": 0, "maximum": 100},
     }
     item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
-    score = f"[1-9][0-9]{{0,{len(str(count)) - 1}}}:[0-9]{{1,3}}"
-    scores = {"type": "string", "pattern": f"^{score}( {score}){{{wanted - 1}}}$"}
     pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": number}
     properties = {
-        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": item} if reasons else scores,
+        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": item},
         "contradictions": {"type": "array", "maxItems": 3, "items": pair},
     }
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
@@ -128,20 +120,19 @@ class _Asked:
     k: int
     about: str
     max_tokens: int
-    reasons: bool
 
     def ask(self, items: Sequence[str]) -> Ranking:
         """One call; a reply without the form that was asked for is read as far as it goes."""
         wanted = min(self.k, len(items))
-        system = render_prompt("seasoned.retrieve", "rank_system.j2", about=self.about, reasons=self.reasons)
+        system = render_prompt("seasoned.retrieve", "rank_system.j2", about=self.about)
         shown = render_prompt("seasoned.retrieve", "rank.j2", items=items, task=self.task, wanted=wanted)
         messages: list[Message] = [
             {"role": "system", "content": system},
             {"role": "user", "content": shown},
         ]
-        limit = max(self.max_tokens, (_ENTRY if self.reasons else _SCORE) * wanted + 40)
+        limit = max(self.max_tokens, _ENTRY * wanted + 40)
         try:
-            schema = ranking_schema(len(items), wanted, self.reasons)
+            schema = ranking_schema(len(items), wanted)
             reply = self.llm.chat(messages, schema=schema, max_tokens=limit)
         except ParseError as error:
             text = str(getattr(error.reply, "text", ""))

@@ -134,7 +134,8 @@ class ExpeLSettings(Section):
 class ERLSettings(Section):
     """ERL (its appendix C): `k` heuristics of at most `guidance_tokens`, found by `retrieve`.
 
-    `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking tells why. `judge` lets the
+    `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking is of lists
+    and tells why, without each is marked on its own, as small models need it. `judge` lets the
     model judge attempts of unknown outcome, `blind` all of them; `first` learns from first attempts alone;
     `trajectories` are those of few-shot-trajectories.
     """
