@@ -12,9 +12,9 @@ from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted, shifted
 from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.runner import experiment
-from seasoned.runner.acting import actor
+from seasoned.runner.acting import actor, heuristics
 from seasoned.runner.conditions import CONDITIONS
-from seasoned.runner.recipe import load_recipe
+from seasoned.runner.recipe import Recipe, load_recipe
 from seasoned.runner.rundir import recipe_of
 from seasoned.types import Trajectory
 
@@ -461,3 +461,20 @@ def test_a_prompt_that_is_too_long_is_a_failure_of_the_task_and_stops_no_run(pla
     }
     # Each attempt was tried once: a refusal is no server error, and is not asked again.
     assert sum(messages[-1]["content"].startswith("New task.") for messages in asked) == (0 if limited else len(rows))
+
+
+@pytest.mark.parametrize(
+    ("settings", "reasons"),
+    [
+        ({}, False),
+        ({"llm": {"model": "smol"}}, False),
+        ({"llm": {"base_url": "http://127.0.0.1:1/v1"}}, True),
+        ({"llm": {"model": "gpt-5-mini"}}, True),
+        ({"erl": {"reasons": True}}, True),
+        ({"llm": {"model": "gpt-5-mini"}, "erl": {"reasons": False}}, False),
+    ],
+)
+def test_a_bundled_model_marks_heuristics_one_by_one(settings, reasons):
+    recipe = Recipe.model_validate({"name": "x", "conditions": ["erl"], "benchmark": {"name": "hotpotqa"}, **settings})
+    benchmark = load_benchmark("hotpotqa", {}, seed=0)
+    assert heuristics(recipe, benchmark, ScriptedModel([])).reasons is reasons

@@ -116,10 +116,9 @@ def _ask_for_key(recipe: Recipe) -> None:
         AuthError, InfrastructureError: as `open_llm` raises them.
     """
     from seasoned.runner.models import open_llm
-    from seasoned.runner.settings import BUNDLED
 
     for chosen in (recipe.llm, recipe.learner):
-        if chosen is not None and (chosen.base_url is not None or chosen.model not in BUNDLED):
+        if chosen is not None and not chosen.bundled:
             with open_llm(chosen):
                 pass
 

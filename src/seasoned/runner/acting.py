@@ -174,7 +174,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         worked=worked_attempt(benchmark),
         begins=benchmark.rule_begins,
         recall_first=chosen.recall_first,
-        reasons=chosen.reasons,
+        reasons=not recipe.llm.bundled if chosen.reasons is None else chosen.reasons,
         judge=chosen.judge,
         blind=chosen.blind,
         first=chosen.first,

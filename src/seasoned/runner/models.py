@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from seasoned.runner.settings import BUNDLED, ModelSettings
+from seasoned.runner.settings import ModelSettings
 
 if TYPE_CHECKING:
     from seasoned.protocols import LLM, Embedder
@@ -26,7 +26,7 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
         ModelFileError: if the bundled model is not there and cannot be had.
         AuthError, InfrastructureError: as `OpenAIChat` raises them.
     """
-    if settings.base_url is None and settings.model in BUNDLED:
+    if settings.bundled:
         from seasoned.llm.local import LocalModel
 
         name = "qwen" if settings.model == "local" else settings.model

@@ -17,7 +17,6 @@ from pydantic import BaseModel, Field, ValidationError
 
 from seasoned.errors import ConfigError
 from seasoned.runner.settings import (
-    BUNDLED,
     ROOMY,
     SHORT,
     AgentSettings,
@@ -72,8 +71,7 @@ class Recipe(Section):
     @property
     def caps(self) -> Caps:
         """The caps of replies: the settings', else short for the bundled models and roomy for others."""
-        bundled = self.llm.base_url is None and self.llm.model in BUNDLED
-        usual = SHORT if bundled else ROOMY
+        usual = SHORT if self.llm.bundled else ROOMY
         return Caps(
             think=self.agent.think_tokens or usual.think,
             answer=self.agent.answer_tokens or usual.answer,

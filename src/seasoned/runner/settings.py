@@ -45,6 +45,11 @@ class ModelSettings(Section):
     timeout: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=4, ge=0)
 
+    @property
+    def bundled(self) -> bool:
+        """Whether it is a model that Seasoned serves itself."""
+        return self.base_url is None and self.model in BUNDLED
+
 
 class LLMSettings(ModelSettings):
     """The model that acts, and its `temperature`; methods learn and recall at 0."""
@@ -134,16 +139,16 @@ class ExpeLSettings(Section):
 class ERLSettings(Section):
     """ERL (its appendix C): `k` heuristics of at most `guidance_tokens`, found by `retrieve`.
 
-    `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking is of lists
-    and tells why, without each is marked on its own, as small models need it. `judge` lets the
-    model judge attempts of unknown outcome, `blind` all of them; `first` learns from first attempts alone;
+    `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking is of lists and tells why,
+    without each is marked on its own, as small models need it (None: with, unless a bundled model ranks). `judge` lets
+    the model judge attempts of unknown outcome, `blind` all of them; `first` learns from first attempts alone;
     `trajectories` are those of few-shot-trajectories.
     """
 
     k: int = Field(default=20, ge=1)
     retrieve: Literal["llm", "two-stage", "embedding", "random", "all"] = "two-stage"
     recall_first: int = Field(default=200, ge=1)
-    reasons: bool = True
+    reasons: bool | None = None
     guidance_tokens: int = Field(default=2000, ge=1)
     judge: bool = False
     blind: bool = False
