@@ -94,8 +94,8 @@ class Student:
             return {"analysis": "No.", "trigger": f"{len(last)} letters are seen", "action": f"count {last[-60:]}"}
         if '"context", "guideline"' in first:
             return {"context": "a page was read", "guideline": "read the other one too, instead of answering"}
-        if '"ranking"' in first:
-            return {"ranking": [{"number": 1, "reason": "so", "score": 90}], "contradictions": []}
+        if "Mark the lesson" in first:
+            return "7"
         if '"situation"' in first:
             return {"situation": "so", "numbers": [1]}
         tasks = [place for place, m in enumerate(messages) if m["content"].startswith("New task.")]

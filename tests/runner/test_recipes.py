@@ -23,7 +23,7 @@ def parrot(messages):
     """Says what is asked for in form, and nothing of use."""
     asked = messages[0]["content"]
     if "You choose lessons" in asked:
-        return json.dumps({"ranking": [{"number": 1, "reason": "it fits", "score": 80}], "contradictions": []})
+        return "7"
     if '"trigger", "action"' in asked:
         return json.dumps(HEURISTIC)
     return "Thought: hm.\nAction: look[around]"
