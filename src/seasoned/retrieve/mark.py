@@ -1,7 +1,7 @@
 """Marks by a language model: one call for each item, which is marked from 0 to 9 on its own.
 
-For models that cannot rank a list: Qwen2.5-Coder-1.5B gives the first twenty of any list the same score. Always holds:
-constant text stands first in a prompt, then the task, the item last; an item whose reply cannot be used is left out.
+For models that cannot rank a list: Qwen2.5-Coder-1.5B gives twenty in a row, mostly the first, the same score. Always
+holds: constant text stands first in a prompt, then the task, the item last; an item without a usable reply is left out.
 """
 
 from __future__ import annotations
