@@ -47,7 +47,7 @@ WORKED = Trajectory(
 
 def agent(replies, **settings):
     model = ScriptedModel(replies)
-    return model, React(llm=model, instruction="You are in a corridor.", examples=(WORKED,), **settings)
+    return model, React(llm=model, instruction="You are in a corridor.", **({"examples": (WORKED,)} | settings))
 
 
 def test_react_thinks_and_acts_until_it_wins():
@@ -188,6 +188,15 @@ def test_it_asks_for_guidance_at_each_turn_if_told_to():
     assert seen == [["open 1"]]
     assert model.requests[1]["messages"][-1]["content"] == "Door 1 is open.\nTry the far end."
     assert "far end" in made.guidance
+
+
+def test_examples_of_the_tasks_category_come_first_and_others_fill_up():
+    other = WORKED.model_copy(update={"task": "Find the attic.", "category": "stairs"})
+    for shots, shown in ((1, ["Find the way down."]), (2, ["Find the way down.", "Find the attic."])):
+        model, act = agent(["open 3"], style="act", examples=(other, WORKED), shots=shots)
+        act.run(TASK, Corridor(), Guidance())
+        said = [m["content"].removeprefix("New task.\n\n") for m in model.requests[0]["messages"]]
+        assert [text for text in said if text.startswith("Find the ")][:-1] == shown
 
 
 def test_demonstrations_that_fit_better_on_the_way_take_the_first_ones_place():

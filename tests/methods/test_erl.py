@@ -6,13 +6,15 @@ import time
 
 import pytest
 
+from seasoned.benchmarks.alfworld.game import goal_of
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl import ERL, iterate
+from seasoned.methods.nearest import told_cases
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
-from seasoned.retrieve.transcript import tokens, transcript
+from seasoned.retrieve.transcript import guidance_tokens, tokens, transcript
 from seasoned.store.sql import Store
 from seasoned.types import Guidance, Lesson, Outcome, Step, Task, Trajectory
 
@@ -425,3 +427,39 @@ def test_as_many_tokens_as_another_methods_trajectories(pool):
     allowed = tokens(transcript(shown))
     assert allowed / 2 < tokens(guidance.text) <= allowed
     assert method.recall(Task(id="other", text="Put a cup on the desk."), pool).text == ""
+    short = attempt("old", text="Put it.")
+    shown = short.model_copy(update={"steps": ()})
+    assert method.recall(Task(id="new", text="Put a cup on the desk."), pool).text == "", "not one has room"
+
+
+def test_what_a_text_tells_of_trajectories_is_matched_and_not_what_it_leaves_out(pool):
+    steps = tuple(Step(action=f"go to desk {n}", observation="Nothing is here.") for n in range(60))
+    cases = [attempt(f"old{n}", text=f"Put mug {n} on the desk.") for n in range(3)]
+    cases = [each.model_copy(update={"steps": steps}) for each in cases]
+    told = told_cases(cases)
+    assert guidance_tokens(told, cases) == tokens(told) < sum(tokens(transcript(each)) for each in cases)
+    assert guidance_tokens("", cases) == sum(tokens(transcript(each)) for each in cases)
+
+    class Told:
+        def learn(self, trajectories, pool):
+            raise AssertionError("it only shows")
+
+        def recall(self, task, pool, progress=None):
+            return Guidance(demonstrations=tuple(cases), text=told)
+
+    pool.add([heuristic(n, f"{n} is seen", f"take {n}") for n in range(50)])
+    method = ERL(ScriptedModel([]), k=100, retrieve="embedding", matched=Told())
+    assert tokens(told) / 2 < tokens(method.recall(TASK, pool).text) <= tokens(told)
+
+
+def test_tasks_are_compared_by_what_they_want_where_that_is_known(pool):
+    room = "You are in a room with a bed, a desk, a lamp and many drawers. " * 8
+    wants = [f"{room}\nYour task is to: {what}" for what in ("cool some lettuce.", "heat some bread.")]
+    tried = [attempt(f"old{n}", text=text) for n, text in enumerate(wants)]
+    model = ScriptedModel([reply("lettuce is wanted", "look in the fridge"), reply("bread is wanted", "look around")])
+    method = ERL(model, retrieve="embedding", k=1, goal=goal_of)
+    method.learn([pool.record(each) for each in tried], pool)
+    assert [lesson.data["task"] for lesson in pool.lessons("heuristic")] == ["cool some lettuce.", "heat some bread."]
+    for what, key in (("heat some ham.", "bread is wanted"), ("cool some ham.", "lettuce is wanted")):
+        task = Task(id="new", text=f"Another room. {room}\nYour task is to: {what}")
+        assert [lesson.key for lesson in method.recall(task, pool).lessons] == [key]

@@ -281,6 +281,6 @@ def test_as_a_lesson_it_knows_its_attempt_and_what_was_judged():
     lesson = as_lesson(draft, attempt(False).model_copy(update={"task": "Find\nthe milk. " * 50, "category": "fetch"}))
     assert (lesson.kind, lesson.text, lesson.key) == ("heuristic", draft.text, draft.trigger)
     assert (lesson.sources, lesson.category, lesson.method) == (("a",), "fetch", "erl")
-    assert (lesson.data["success"], "judged" in lesson.data, len(lesson.data["task"])) == (False, False, 200)
+    assert (lesson.data["success"], "judged" in lesson.data, len(lesson.data["task"])) == (False, False, 749)
     judged = as_lesson(Draft("", "x is y", "do z", succeeded=True), attempt(None)).data
     assert (judged["success"], judged["judged"]) == (True, True)

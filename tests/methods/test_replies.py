@@ -138,6 +138,30 @@ def test_what_is_not_read_as_it_stands_is_reported(text, says):
     assert says in problem
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Search the drawer - then the shelf.",
+        "Look at shelf 2. Then go on to shelf 3.",
+        "Always **check** twice.",
+        "If (2 of 3) fail * try another way.",
+        '"Take" means to carry the "mug".',
+    ],
+)
+def test_a_rule_keeps_its_words(rule):
+    for reply in (f"ADD: {rule}", f"ADD: - {rule}", f"1. **ADD**: {rule}"):
+        (operation,) = parse_operations(reply, ()).operations
+        assert operation.text == rule
+    value = [{"operation": "ADD", "number": 0, "text": rule}]
+    assert [each.text for each in read_operations(value, ()).operations] == [rule]
+
+
+@given(st.lists(st.sampled_from(["look", "2.", "-", "*", "at", "3)", "(2", "+", "the", "mug,"]), min_size=3))
+def test_whatever_stands_within_a_rule_stays(words):
+    rule = " ".join(["First", *words, "end"])
+    assert [each.text for each in parse_operations(f"ADD: {rule}", ()).operations] == [rule]
+
+
 def test_fifty_operations_are_four():
     parsed = parse_operations("\n".join(f"ADD {n}: Rule number {n}." for n in range(50)), LIST)
     applied = apply(LIST, parsed.operations)

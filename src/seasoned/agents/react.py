@@ -31,7 +31,7 @@ class React:
     Args:
         llm: the model.
         instruction: what kind of task it is and which actions there are.
-        examples: worked trajectories; those of the task's category are shown where guidance brings no demonstrations.
+        examples: worked trajectories, those of the task's category first, where guidance brings no demonstrations.
         style: `act`, `react` or `choose`.
         max_steps: actions an attempt may take (the benchmark's H).
         repeats: identical actions in a row that end an attempt (Omega of Reflexion, section 2.2); None: never.
@@ -95,7 +95,8 @@ class React:
 
     def _manual(self, task: Task) -> list[Trajectory]:
         alike = [example for example in self.examples if example.category == task.category]
-        return list(alike or self.examples)[: self.shots]
+        others = [example for example in self.examples if example.category != task.category]
+        return [*alike, *others][: self.shots]
 
     def _reply(self, step: Step) -> str:
         thought = f"Thought: {step.thought}\n" if step.thought and self.style == "react" else ""

@@ -53,7 +53,8 @@ class Benchmark:
     `source` says where the tasks came from. `think_hint` and `note_hint` are one sentence each: what to think of, and
     what is worth noting under which key. `heuristic`, where there is one, is what the first worked case with a wrong
     answer teaches, or the first of `reflections`, as a trigger and an action: it shows what comes again in these tasks;
-    `rule_begins`, what every such action begins with.
+    `rule_begins`, what every such action begins with. `goal` gives of a task's text the part that says what is wanted,
+    where most of it is something else: by that, tasks are compared.
 
     `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
     category; `reflections` are failed attempts with what one should have made of them; `about` describes the family of
@@ -77,6 +78,7 @@ class Benchmark:
     about: str = ""
     heuristic: tuple[str, str] | None = None
     rule_begins: str = ""
+    goal: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ def acting(
     max_turns: int,
     make_env: Callable[[bool], Environment],
     source: str,
+    goal: Callable[[str], str] | None = None,
 ) -> Benchmark:
     """A benchmark whose agent acts in several steps, with these words and pools (training, test)."""
     train, test = pools
@@ -77,6 +78,7 @@ def acting(
         reflections=words.reflections,
         about=words.about,
         heuristic=words.heuristic,
+        goal=goal,
     )
 
 

@@ -22,7 +22,7 @@ from seasoned.protocols import LLM, Method
 from seasoned.retrieve.mark import rank_each
 from seasoned.retrieve.rank import ROOM, rank
 from seasoned.retrieve.render import clean
-from seasoned.retrieve.transcript import TOKEN, tokens, transcript
+from seasoned.retrieve.transcript import TOKEN, guidance_tokens
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,8 @@ class ERL:
         example: a trigger and an action as they should be; see `write_heuristic`.
         worked: a failed attempt that teaches `example`, and its analysis; see `write_heuristic`.
         begins: the words that every action begins with; see `write_heuristic`.
+        goal: gives of a task's text what is wanted, where most of it is something else, such as a room's furniture;
+            tasks are compared by that. None: by their whole texts, as in the paper.
         k: heuristics that are recalled.
         retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
             `embedding`: those from the tasks nearest to the new one; `random`: drawn by the seed and the task; `all`.
@@ -59,7 +61,7 @@ class ERL:
             heuristic in a call of its own, which a small model can do and a list it cannot.
         guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
         matched: a method that shows trajectories: at each task the heuristics get as many tokens as its demonstrations
-            have, instead of `guidance_tokens` (paper appendix C.1, figure 5).
+            have, instead of `guidance_tokens`, and never more (paper appendix C.1, figure 5).
         seed: for `random`.
         same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
             evaluation must leave it off.
@@ -73,6 +75,7 @@ class ERL:
     example: tuple[str, str] | None = None
     worked: tuple[Trajectory, str] | None = None
     begins: str = ""
+    goal: Callable[[str], str] | None = None
     k: int = 20
     retrieve: Retrieve = "llm"
     recall_first: int = 200
@@ -140,7 +143,7 @@ class ERL:
             if draft is not None and self.failures and draft.succeeded:
                 log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
             elif draft is not None:
-                pool.add(as_lesson(draft, trajectory), why="learned from one attempt")
+                pool.add(as_lesson(draft, trajectory, self._goal(trajectory.task)), why="learned from one attempt")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The heuristics that help with a task, the best first; nothing at the moment that `on` does not name.
@@ -158,8 +161,8 @@ class ERL:
         thought = "" if progress is None else ", ".join(thoughts(progress))
         chosen, flagged = self._choose(task, thought, pool, book, candidates)
         room = self._tokens_for(task, pool)
-        groups = fitting(self._groups(book, candidates, chosen, flagged, room), room)
-        if not groups or not room:
+        groups = fitting(self._groups(book, candidates, chosen, flagged, room), room, strict=self.matched is not None)
+        if not groups:
             return Guidance()
         return Guidance(lessons=tuple(each for group in groups for each in group), text=told(groups))
 
@@ -175,7 +178,12 @@ class ERL:
         """How many tokens of heuristics a task may be told."""
         if self.matched is None:
             return self.guidance_tokens
-        return sum(tokens(transcript(shown)) for shown in self.matched.recall(task, pool).demonstrations)
+        shown = self.matched.recall(task, pool)
+        return guidance_tokens(shown.text, shown.demonstrations)
+
+    def _goal(self, text: str) -> str:
+        """What tasks are compared by."""
+        return text if self.goal is None else self.goal(text)
 
     def _candidates(self, task: Task, pool: ExperiencePool) -> tuple[Book, dict[str, Lesson]]:
         """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""
@@ -201,7 +209,7 @@ class ERL:
     ) -> tuple[list[Lesson], list[tuple[Lesson, Lesson]]]:
         """The heuristics that are recalled, best first, and pairs that the ranker calls contradictory."""
         # A task is compared with the tasks that heuristics come from; a thought, with the situations they are for.
-        near: dict[str, Any] = {"text": thought, "of": trigger} if thought else {"text": task.text}
+        near: dict[str, Any] = {"text": thought, "of": trigger} if thought else {"text": self._goal(task.text)}
         if self.retrieve == "embedding":
             return book.nearest(pool, lessons=candidates, k=self.k, **near), []
         lessons = list(candidates.values())
@@ -227,7 +235,7 @@ class ERL:
             log.info("%d of %d heuristics for %s are chosen by nearness", self.k - len(chosen), self.k, task.id)
             rest = [lesson for place, lesson in enumerate(lessons) if place not in chosen]
             if self.retrieve == "llm":
-                rest = book.nearest_or_newest(pool, task.text, rest)
+                rest = book.nearest_or_newest(pool, near, rest)
             chosen |= {-1 - place: lesson for place, lesson in enumerate(rest[: self.k - len(chosen)])}
         return list(chosen.values()), [(lessons[one], lessons[other]) for one, other in ranking.contradictions]
 

@@ -1,7 +1,8 @@
 """The heuristics of a pool as a recall needs them, and as text for a prompt.
 
 Always holds: heuristics of equal words are one group; text has at most so many tokens as asked for, but for a first
-heuristic, or pair, that is longer; those that contradict each other stand together and are marked.
+heuristic, or pair, that is longer, unless that is ruled out; those that contradict each other stand together and are
+marked.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.errors import ConfigError
 from seasoned.methods.contradictions import ALIKE, contradict, forbids, telling
@@ -66,10 +67,12 @@ class Book:
         chosen = list(lessons.values())
         return [chosen[place] for place in pool.nearest_texts(text, rows, k)]
 
-    def nearest_or_newest(self, pool: ExperiencePool, text: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-        """All of them, the nearest first; where the pool has no embedder, the newest."""
+    def nearest_or_newest(
+        self, pool: ExperiencePool, near: Mapping[str, Any], lessons: Sequence[Lesson]
+    ) -> list[Lesson]:
+        """All of them, the nearest first, `near` being `text` and `of`; where the pool has no embedder, the newest."""
         try:
-            return self.nearest(pool, text, {lesson.id: lesson for lesson in lessons})
+            return self.nearest(pool, lessons={lesson.id: lesson for lesson in lessons}, **near)
         except ConfigError:
             return list(lessons)[::-1]
 
@@ -148,12 +151,12 @@ def came_from(lesson: Lesson) -> str:
 def as_item(lesson: Lesson) -> str:
     """A heuristic as a ranking model sees it: its text, and the task that it comes from."""
     task = str(lesson.data.get("task") or "")
-    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 100)})" if task else ""
+    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 200)})" if task else ""
     return f"{clean(lesson.text, 220)}{origin}"
 
 
-def fitting(groups: Sequence[Sequence[Lesson]], limit: int) -> list[tuple[Lesson, ...]]:
-    """The first groups whose text has at most so many tokens; the first one or two heuristics in any case.
+def fitting(groups: Sequence[Sequence[Lesson]], limit: int, strict: bool = False) -> list[tuple[Lesson, ...]]:
+    """The first groups whose text has at most so many tokens; unless `strict`, the first one or two in any case.
 
     Of a group that does not fit, its first ones are kept, if two of them do.
     """
@@ -161,7 +164,7 @@ def fitting(groups: Sequence[Sequence[Lesson]], limit: int) -> list[tuple[Lesson
     kept: list[tuple[Lesson, ...]] = []
     for group in groups:
         fits = _fits(group, room)
-        if fits or not kept:
+        if fits or not (kept or strict):
             kept.append(tuple(group[: fits or 2]))
         if fits < len(group):
             log.info("guidance has %d tokens: it is full after %d heuristics", limit, sum(map(len, kept)))

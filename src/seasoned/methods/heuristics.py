@@ -30,7 +30,7 @@ BAD = ("writing to Mr Hale in room 12", "be more careful")
 LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
-_TASK = 200  # characters of the task that a heuristic came from
+_TASK = 1000  # characters of the task that a heuristic came from
 _HALVINGS = 3
 _REPLY = 20_000
 _NAMES = {
@@ -142,8 +142,11 @@ def write_heuristic(
     return None
 
 
-def as_lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
-    """The heuristic of an attempt as it is stored; `data["judged"]` is the model's verdict where it was asked."""
+def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
+    """The heuristic of an attempt as it is stored; `data["judged"]` is the model's verdict where it was asked.
+
+    `task` is what other tasks are compared with, by default the text of the attempt's task.
+    """
     judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
     success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
     parts = {"analysis": draft.analysis, "trigger": draft.trigger, "action": draft.action}
@@ -154,7 +157,7 @@ def as_lesson(draft: Draft, trajectory: Trajectory) -> Lesson:
         category=trajectory.category,
         method="erl",
         sources=(trajectory.id,),
-        data={**parts, "success": success, "task": clean(trajectory.task, _TASK), **judged},
+        data={**parts, "success": success, "task": clean(task or trajectory.task, _TASK), **judged},
     )
 
 

@@ -24,7 +24,7 @@ _NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", 
 _NAME = "|".join(_NAMES)
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
-_LISTED = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s")
+_LISTED = re.compile(r"\A\s*(?:[-*•+]|\d{1,3}[.)])\s")
 _MARKS = r"[\s*_`#>\"'“”\[\](){}<•+-]{0,12}"
 _HEAD = re.compile(
     rf"{_MARKS}(?:\d{{1,3}}[.)]\s{{0,3}})?{_MARKS}(?:(?:operations?|step)\s{{0,2}}\d{{0,3}}\s{{0,2}}[:.)-]{_MARKS})?"
@@ -165,8 +165,9 @@ def _bare(text: str) -> str:
     """A text without the list marks, markdown, quotes and brackets around it."""
     text = _LISTED.sub("", clean(text, 2 * LONGEST), count=1).strip()
     for before, after in _WRAPS:
-        if len(text) > len(before + after) and text.startswith(before) and text.endswith(after):
-            text = text[len(before) : -len(after)].strip()
+        inner = text[len(before) : -len(after)]
+        if inner and text == before + inner + after and before not in inner and after not in inner:
+            text = inner.strip()
     for mark in ("**", "`"):  # what is left of a pair whose other half stood before the text
         text = text.strip(mark) if text.count(mark) % 2 else text
     return text.strip()

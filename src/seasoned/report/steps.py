@@ -6,7 +6,7 @@ the trajectories do not hold is null, never 0.
 One condition: condition, n (attempts), and means over them: thoughts (steps with a thought), actions (steps with an
 action), invalid (actions that the environment could not read, from `meta["invalid"]`), prompt_tokens,
 completion_tokens, calls, thought_words, action_words, observation_words (parted by white space; the paper counts
-tokens there), guidance_tokens (about how many the guidance has: its text, and its demonstrations as transcripts).
+tokens there), guidance_tokens (see `seasoned.retrieve.transcript.guidance_tokens`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seasoned.report.rows import Row
-from seasoned.retrieve.transcript import tokens, transcript
+from seasoned.retrieve.transcript import guidance_tokens
 from seasoned.types import Trajectory
 
 _MEANS: dict[str, Callable[[Trajectory], int | None]] = {
@@ -55,7 +55,7 @@ def _guidance(made: Trajectory, known: Mapping[str, Trajectory]) -> int | None:
     shown = [known[one] for one in made.demonstration_ids if one in known]
     if len(shown) < len(made.demonstration_ids):
         return None
-    return tokens(made.guidance) + sum(tokens(transcript(one)) for one in shown)
+    return guidance_tokens(made.guidance, shown)
 
 
 def _mean(made: Sequence[Trajectory], figure: Callable[[Trajectory], int | None]) -> float | None:

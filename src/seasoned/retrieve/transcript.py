@@ -7,7 +7,7 @@ first, and the first and the last step go last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from seasoned.retrieve.render import CAP, clean
@@ -23,6 +23,11 @@ _LEAST = 24  # characters that are left of a line that is cut
 def tokens(text: str) -> int:
     """About how many tokens a text has: a quarter of its characters, rounded up."""
     return -(-len(text) // TOKEN)
+
+
+def guidance_tokens(text: str, demonstrations: Iterable[Trajectory]) -> int:
+    """About how many tokens guidance has: its text, and as transcripts the demonstrations that are not in the text."""
+    return tokens(text) + sum(tokens(transcript(one)) for one in demonstrations if clean(one.task) not in text)
 
 
 def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int = CAP, task: bool = True) -> str:

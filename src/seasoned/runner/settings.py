@@ -118,11 +118,13 @@ class GatherSettings(Section):
 class ExpeLSettings(Section):
     """ExpeL (its table 4): `chunk` is L, `k` the demonstrations; the rest are its ablations.
 
-    `human` are insights written by a person, to be used instead of extracted ones.
+    An own success of more than `demo_tokens` is not shown (None: than the longest worked attempt has). `human` are
+    insights written by a person, to be used instead of extracted ones.
     """
 
     chunk: int = Field(default=8, ge=1)
     k: int = Field(default=2, ge=0)
+    demo_tokens: int | None = Field(default=None, ge=1)
     max_insights: int = Field(default=10, ge=1)
     cap: int | None = Field(default=None, ge=1)
     retrieve_by: Literal[

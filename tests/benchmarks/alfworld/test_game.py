@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seasoned.benchmarks.alfworld.game import CATEGORIES, MAX_BYTES, category_of, read_game, room
+from seasoned.benchmarks.alfworld.game import CATEGORIES, MAX_BYTES, category_of, goal_of, read_game, room
 from seasoned.errors import DataError
 
 
@@ -16,6 +16,8 @@ def test_what_a_game_says(write_game):
     game = read_game(write_game())
     assert game.category == "put"
     assert game.goal == "put some mug on shelf."
+    assert goal_of(game.text) == game.goal
+    assert goal_of("Find the book.") == "Find the book."
     assert game.text == (
         "You are in the middle of a room. Looking quickly around you, you see a desk 1, a drawer 1, and a shelf 1.\n"
         "Your task is to: put some mug on shelf."

@@ -20,7 +20,7 @@ from typing import Any
 
 from seasoned.benchmarks.alfworld.choices import NOTHING
 from seasoned.benchmarks.alfworld.env import AlfworldEnvironment
-from seasoned.benchmarks.alfworld.game import CATEGORIES, FILE, read_game
+from seasoned.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
 from seasoned.benchmarks.alfworld.worked import worked
 from seasoned.benchmarks.base import DATA_VARIABLE, Benchmark, check_options
 from seasoned.benchmarks.checks import Check
@@ -86,6 +86,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         pools=pools,
         max_turns=set_to["max_steps"],
         make_env=make_env,
+        goal=goal_of,
         source=f"{root}" + (f" ({left_out} games left out, which ALFWorld does not use)" if left_out else ""),
     )
 

@@ -117,6 +117,12 @@ def room(problem: str) -> list[str]:
     return [names.get(place, place) for place in places]
 
 
+def goal_of(text: str) -> str:
+    """What a task's text wants done, without the room it is in; a text of another form stands for itself."""
+    goal = _GOAL.search(text)
+    return " ".join(goal[1].split()) if goal else text
+
+
 def _kind(entity: str) -> str:
     return entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
 
