@@ -43,8 +43,9 @@ class Forgetting(Lessons):
         """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
 
         With `purge`, attempts that were shown the lesson lose the guidance they had, and the lesson's words of every
-        version, wherever they stand in them word for word. Journalled prompts in which those stand are deleted, and for
-        a person the replies, too: a run that is not at its end may have to ask for them again.
+        version, wherever they stand in them word for word. For a person, journalled prompts and replies in which those
+        stand are deleted, in all scopes: a run that is not at its end may have to ask for them again. For anybody else
+        the prompts below the lesson's own scope are, and no more: another run may have learned the same words.
 
         Raises:
             StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
@@ -59,24 +60,27 @@ class Forgetting(Lessons):
                     self._bump(connection, scope, purge=True)
                     words = _words(connection, lesson_id)
                     _blank(connection, _shown(connection, lesson_id), words)
-                    self._forget_calls(connection, words, replies=who == "person")
+                    self._forget_calls(connection, words, None if who == "person" else scope)
                     connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
                     connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
                     connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
-                self.drop_loose_vectors()
+                if who == "person":
+                    self.drop_loose_vectors()
                 return
             lesson = self.get_lesson(lesson_id)
             if lesson is not None and lesson.status != "deleted":
                 self.update_lesson(lesson.model_copy(update={"status": "deleted"}), who=who, why=why)
 
-    def _forget_calls(self, connection: Connection, words: Iterable[str], *, replies: bool) -> None:
-        """Delete journalled prompts, and replies if so, in which any of these texts stands."""
+    def _forget_calls(self, connection: Connection, words: Iterable[str], scope: str | None) -> None:
+        """Delete the journalled calls in which any of these texts stands; of a scope, the prompts below it alone."""
         place, calls = func.instr if self._sqlite else func.strpos, schema.journal
-        asked = calls.c.key.endswith("/asked", autoescape=True)  # see `seasoned.llm.journal.ASKED`
+        wanted = delete(calls)
+        if scope is not None:
+            asked = calls.c.key.endswith("/asked", autoescape=True)  # see `seasoned.llm.journal.ASKED`
+            wanted = wanted.where(calls.c.scope.startswith(f"{scope}/", autoescape=True), asked)
         for said in words:
             quoted = json.dumps(said[:_QUOTED], ensure_ascii=False)[1:-1]
-            told = place(calls.c.body, quoted) > 0
-            connection.execute(delete(calls).where(told if replies else and_(told, asked)))
+            connection.execute(wanted.where(place(calls.c.body, quoted) > 0))
 
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
         """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
