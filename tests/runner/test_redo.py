@@ -1,10 +1,15 @@
-"""What a resumed run forgets; whole runs that are redone are in test_experiment.py."""
+"""What a resumed run forgets, and learns anew; whole runs that are redone are in test_experiment.py."""
+
+import json
+from collections import Counter
 
 import pytest
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.plan import make_plan
-from seasoned.runner.redo import finished, forget, shared_key
+from seasoned.runner.redo import finished, forget, left_out, mark_learned, shared_key
+from seasoned.store.sql import Store
 from seasoned.types import Outcome, Reply, Trajectory
 
 RUN = "r"
@@ -76,3 +81,127 @@ def test_nothing_is_forgotten_where_nothing_is_named_or_a_name_is_wrong(begun, p
     with pytest.raises(ConfigError, match="nothing to redo"):
         forget(begun, plan, "another", ["expnote"])
     assert len(begun.episodes(RUN)) == 5
+
+
+def lines(directory, name):
+    return [json.loads(line) for line in (directory / name).read_text(encoding="utf-8").split("\n") if line]
+
+
+def failing(*calls):
+    def stop(call):
+        if call in calls:
+            raise InfrastructureError("the server is being restarted")
+
+    return stop
+
+
+def scholar(apprentice):
+    """The apprentice, who also writes a heuristic of each attempt."""
+
+    def reply(messages):
+        if messages[-1]["content"].endswith(("THINK", "ANSWER", "NOTE")):
+            return apprentice(messages)
+        return json.dumps({"trigger": f"a text has {len(str(messages))} letters", "action": "answer h3"})
+
+    return ScriptedModel(reply, name="apprentice")
+
+
+def judged(directory):
+    tested = [row for row in lines(directory, "results.jsonl") if row["split"] == "test"]
+    return {(row["condition"], row["trained_on"], row["task_id"]): row["answer"] for row in tested}
+
+
+def taught(directory):
+    """The training attempts, and those of them that some lesson of each condition came from."""
+    training = {t["id"] for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"}
+    found = {}
+    for lesson in lines(directory, "lessons.jsonl"):
+        found.setdefault(lesson["data"]["condition"], set()).update(lesson["sources"])
+    return training, found
+
+
+NAMES = ["disabled", "expnote", "erl-all", "nearest"]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_training_attempt_that_is_made_again_is_learned_from(recipe, go, apprentice, store, tmp_path, interrupted):
+    wanted = recipe(conditions=NAMES, train=8, curve=[2], embedder="hashing", workers=1)
+    apprentice.stop = failing(20)
+    directory = go(wanted, llm=scholar(apprentice))
+    training, found = taught(directory)
+    assert {name: len(sources) for name, sources in found.items()} == {"expnote": 7, "erl-all": 7}
+    before = {t["id"]: t["meta"] for t in lines(directory, "trajectories.jsonl")}
+    if interrupted:  # after the attempt was made, before anything was learned from it
+
+        def stop(call, first=apprentice.calls + 4):
+            if call == first:
+                raise KeyboardInterrupt
+
+        apprentice.stop = stop
+        with pytest.raises(KeyboardInterrupt):
+            go(wanted, llm=scholar(apprentice), resume=directory)
+    apprentice.stop = failing()
+    go(wanted, llm=scholar(apprentice), resume=directory)
+    training, found = taught(directory)
+    assert len(training) == 8
+    assert found == {"expnote": training, "erl-all": training}
+    assert not [request for request, n in Counter(apprentice.answered).items() if n > 1]
+    kept = {t["id"] for t in lines(directory, "trajectories.jsonl")} & set(before)
+    tested = Counter((m["condition"], m["trained_on"]) for i, m in before.items() if i in kept)
+    # The curve's first point is on two attempts, and the one that was made again is none of them.
+    assert tested == {("training", 0): 7, ("disabled", 0): 5, ("expnote", 2): 5}
+    with Store(tmp_path / "whole.db") as other:
+        whole = go(wanted, llm=scholar(apprentice), store=other, runs_dir=tmp_path / "whole")
+    assert judged(directory) == judged(whole)
+    assert store.check() == []
+
+
+def test_what_a_person_wrote_stays_where_a_pool_is_learned_anew(recipe, go, apprentice, store):
+    wanted = recipe(conditions=["disabled", "erl-all"], train=8, embedder="hashing", workers=1)
+    apprentice.stop = failing(20)
+    directory = go(wanted, llm=scholar(apprentice))
+    mine, other = store.lessons(f"{directory.name}/s0f0/erl")[:2]
+    mine = store.update_lesson(mine.model_copy(update={"text": "my own words"}), who="person")
+    apprentice.stop = failing()
+    go(wanted, llm=scholar(apprentice), resume=directory)
+    assert store.get_lesson(mine.id) == mine
+    assert store.get_lesson(other.id) is None
+    assert len(store.lessons(f"{directory.name}/s0f0/erl")) == 8
+
+
+def test_heuristics_learned_on_the_way_get_those_of_an_attempt_made_again(recipe, go, apprentice, store):
+    changes = {"conditions": ["disabled", "erl-all"], "gather": {"iterate": "all", "batch": 3}}
+    wanted = recipe(train=6, embedder="hashing", workers=1, **changes)
+    apprentice.stop = failing(5)
+    directory = go(wanted, llm=scholar(apprentice))
+    first = taught(directory)[1]["erl-all"]
+    old = {lesson["id"] for lesson in lines(directory, "lessons.jsonl")}
+    assert len(first) == 5
+    apprentice.stop = failing()
+    go(wanted, llm=scholar(apprentice), resume=directory)
+    training, found = taught(directory)
+    assert found["erl-all"] == training > first
+    assert old < {lesson["id"] for lesson in lines(directory, "lessons.jsonl")}  # they guided the attempts after them
+    told = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["condition"] == "erl-all"]
+    assert [len(t["lesson_ids"]) for t in told] == [6] * 5
+    assert store.check() == []
+
+
+def test_a_run_says_what_is_made_again(recipe, go, apprentice, capsys):
+    wanted = recipe(workers=1)
+    apprentice.stop = failing(5)
+    directory = go(wanted)
+    apprentice.stop = failing()
+    go(wanted, resume=directory, quiet=False)
+    assert "test episodes to be made again: 5" in capsys.readouterr().err
+    go(wanted, resume=directory, quiet=False)
+    assert "made again" not in capsys.readouterr().err
+
+
+def test_a_pool_that_an_earlier_version_learned_is_left_as_it_is(store):
+    attempt = Trajectory(task_id="a", task="t")
+    assert left_out(store, "r/p", [attempt]) == [attempt]
+    store.journal_put("r/p/learned", "done", Reply(text="learned"))
+    assert left_out(store, "r/p", [attempt]) == []
+    mark_learned(store, "r/p", [attempt])
+    assert left_out(store, "r/p", [attempt, new := Trajectory(task_id="b", task="t")]) == [new]

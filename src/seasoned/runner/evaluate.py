@@ -27,11 +27,12 @@ from seasoned.runner.gather import (
     training_scope,
     trial_by_trial,
     trial_key,
+    without_errors,
 )
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
-from seasoned.runner.redo import mark_learned, shared_key, turn_label, unlearned
+from seasoned.runner.redo import drop_outdated, left_out, mark_learned, shared_key, turn_label, unlearn
 from seasoned.types import Guidance, Task, Trajectory
 
 
@@ -48,8 +49,16 @@ class Entrant:
     training: tuple[Trajectory, ...]
 
 
-def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Session) -> list[Entrant]:
-    """Make every condition ready; one that learns does so from the first attempts of its point of the curve, once."""
+def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Session, watch: Watch) -> list[Entrant]:
+    """Make every condition ready; one that learns does so from the first attempts of its point of the curve, once.
+
+    Where a training attempt was made again since, it learns anew, and what was judged without it is judged again.
+    """
+    if again := drop_outdated(session.store, plan, session.run_id, block, training, session.done):
+        watch.say(
+            f"{block.name}: training attempts that had ended in a server's error were made again, so the conditions "
+            f"that learn do so anew; test episodes to be made again: {again}, with what did not change replayed"
+        )
     return [
         _enter(plan, block, condition, n, training, session)
         for condition in plan.conditions
@@ -129,12 +138,14 @@ def _enter(
     experience = training_scope(session, block)
     scope = f"{session.run_id}/{plan.pool(condition, block, trained_on)}" if condition.own_pool else experience
     made = shared_embedder(recipe.embedder) if _searches(condition) else None
-    if method is not None and condition.writes and unlearned(session.store, scope):
+    every = benchmark.trajectories if condition.worked else own
+    shown = without_errors(every)
+    if method is not None and condition.writes and left_out(session.store, scope, shown):
+        unlearn(session.store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
         learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on))
-        shown = benchmark.trajectories if condition.worked else own
-        learner.learn([t for t in shown if t.outcome.reason != "error"], pool)
-        mark_learned(session.store, scope)
+        learner.learn(shown, pool)
+        mark_learned(session.store, scope, shown)
     pool = ExperiencePool(
         session.store,
         scope,

@@ -115,7 +115,7 @@ def _run_in(
             )
             for block in plan.blocks:
                 training = gather(plan, block, session, watch) if plan.trains else []
-                entrants = enter(plan, block, training, session) if until != "gather" else []
+                entrants = enter(plan, block, training, session, watch) if until != "gather" else []
                 if until == "evaluate":
                     evaluate(plan, block, entrants, session, watch)
             if until != "evaluate":

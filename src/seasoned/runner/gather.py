@@ -23,7 +23,7 @@ from seasoned.runner.executors import run_jobs
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.progress import Watch
-from seasoned.runner.redo import is_learned, mark_learned
+from seasoned.runner.redo import left_out, mark_learned
 from seasoned.types import Guidance, Task, Trajectory
 
 _TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
@@ -99,11 +99,16 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
             plan.workers,
         )
         made += tried
-        if is_learned(session.store, pool.scope):  # and a person may have changed it since
-            continue
-        learner.learn([t for t in tried if t.outcome.reason != "error"], pool)
-    mark_learned(session.store, pool.scope)
+        # What was learned from before is not: a person may have changed it since.
+        if news := left_out(session.store, pool.scope, without_errors(tried)):
+            learner.learn(news, pool)
+    mark_learned(session.store, pool.scope, without_errors(made))
     return made
+
+
+def without_errors(attempts: Sequence[Trajectory]) -> list[Trajectory]:
+    """The attempts that a server's error did not break off: what can be learned from."""
+    return [t for t in attempts if t.outcome.reason != "error"]
 
 
 def learning(plan: Plan, block: Block, condition: Condition, session: Session, pool: str) -> Method:

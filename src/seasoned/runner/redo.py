@@ -1,14 +1,15 @@
 """What of an earlier run is kept when it is resumed, and what is made again.
 
 Always holds: an episode that ended in an infrastructure error is made again; what is to be redone loses its record and
-its journalled replies together, so its model calls are really made; other episodes keep theirs.
+its journalled replies together, so its model calls are really made; what a training attempt that was made again has
+outdated loses its record alone, so the journal replays what did not change; other episodes keep theirs.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from seasoned.errors import ConfigError
@@ -17,7 +18,7 @@ from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.recipe import Recipe
 from seasoned.runner.rundir import check_resumable
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Reply, Trajectory
+from seasoned.types import Reply, Trajectory
 
 
 def check_resume(directory: Path, recipe: Recipe, store: Store) -> None:
@@ -61,40 +62,72 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
     if not keys:
         raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
     with store.transaction():
-        store.drop_episodes(run_id, keys)
+        _drop(store, run_id, keys)
         for key in keys:
-            name, label, task = key.split("/", 2)
-            task = re.sub(r"#\d+$", "", task)  # its trial
+            name, label, task = _parts(key)
             _forget_calls(store, plan, run_id, f"{name}/{label}/{task}", shared_key(name, task))
-            _forget_reflections(store, run_id, name, label, task)
         again = [c for c in plan.conditions if (c.learns and TRAINING in names) or (c.worked and c.name in names)]
         for block in plan.blocks:
             _unlearn(store, plan, run_id, block, again)
 
 
-def unlearned(store: Store, scope: str) -> bool:
-    """Whether a pool is still to be learned; what an interrupted learning left behind is removed."""
-    if is_learned(store, scope):
-        return False
-    for lesson in store.lessons(scope):
-        if not _by_person(store, lesson):
-            store.remove_lesson(lesson.id, who="rule", why="learning was interrupted and begins anew", purge=True)
-    return True
+def drop_outdated(
+    store: Store, plan: Plan, run_id: str, block: Block, training: Sequence[Trajectory], done: dict[str, Trajectory]
+) -> int:
+    """Drop the test episodes that are older than a training attempt they rest on: a server's error had broken it off.
+
+    Args:
+        store: holds them.
+        plan: the plan of the run.
+        run_id: the run.
+        block: the seed and fold.
+        training: the attempts of the block, as they are now.
+        done: the episodes of earlier parts of the run by key, in the order they were stored in; these leave it.
+
+    Returns:
+        How many there were.
+    """
+    order = {trajectory.id: place for place, trajectory in enumerate(done.values())}
+    tests = [(key, *_parts(key)[:2]) for key in done]
+    old: list[str] = []
+    for condition in plan.conditions:
+        for trained_on in plan.points(condition, block) if condition.learns else ():
+            first = {task.id for task in block.train[:trained_on]}
+            own = (t for t in training if t.task_id in first and t.outcome.reason != "error")
+            newest = max((order.get(t.id, len(order)) for t in own), default=-1)
+            label = plan.label(condition, block, trained_on)
+            mine = [key for key, name, its in tests if name == block.name and its.split("~")[0] == label]
+            old += [key for key in mine if order[done[key].id] < newest]
+    with store.transaction():
+        _drop(store, run_id, old)
+    for key in old:
+        del done[key]
+    return len(old)
 
 
-def _by_person(store: Store, lesson: Lesson) -> bool:
-    """Whether a person wrote a lesson, or changed it last: that is never taken away in silence."""
-    return store.history(lesson.id)[-1].who == "person"
+def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
+    """Those of these attempts that a pool was not learned from: all of them until it was learned to the end."""
+    mark = store.journal_get(f"{scope}/learned", "done")
+    if mark is None:
+        return list(attempts)
+    # Without ids, an earlier version marked it, and nobody knows.
+    return [t for t in attempts if mark.parsed is not None and t.id not in mark.parsed]
 
 
-def is_learned(store: Store, scope: str) -> bool:
-    """Whether a pool was learned to the end."""
-    return store.journal_get(f"{scope}/learned", "done") is not None
+def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory]) -> None:
+    """Remember that a pool was learned to the end, and from what; a person may change it from now on."""
+    with store.transaction():
+        store.journal_drop(f"{scope}/learned")
+        store.journal_put(f"{scope}/learned", "done", Reply(text="learned", parsed=[t.id for t in attempts]))
 
 
-def mark_learned(store: Store, scope: str) -> None:
-    """Remember that a pool was learned to the end; a person may change it from now on."""
-    store.journal_put(f"{scope}/learned", "done", Reply(text="learned"))
+def unlearn(store: Store, scope: str, why: str) -> None:
+    """Remove what was learned for a pool, to the end or not; what a person wrote, or changed last, stays."""
+    with store.transaction():
+        for lesson in store.lessons(scope):
+            if store.history(lesson.id)[-1].who != "person":
+                store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
+        store.journal_drop(f"{scope}/learned")
 
 
 def turn_label(label: str, turn: int) -> str:
@@ -129,19 +162,25 @@ def _forget_calls(store: Store, plan: Plan, run_id: str, *keys: str) -> None:
             store.journal_drop(f"{run_id}/{key}{end}")
 
 
-def _forget_reflections(store: Store, run_id: str, block: str, label: str, task: str) -> None:
-    """Remove what was learned from failures on the way to an episode that is made again."""
-    scope = f"{run_id}/{block}/{label}" + ("" if label == TRAINING else "/test")
-    for lesson in store.lessons(scope, kind="reflection", key=task):
-        store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
+def _parts(key: str) -> tuple[str, str, str]:
+    """The block, the label and the task of an episode's key, at whichever trial."""
+    name, label, task = key.split("/", 2)
+    return name, label, re.sub(r"#\d+$", "", task)
+
+
+def _drop(store: Store, run_id: str, keys: Sequence[str]) -> None:
+    """Drop the records of episodes, and what was learned from failures on the way to them."""
+    store.drop_episodes(run_id, keys)
+    for key in keys:
+        name, label, task = _parts(key)
+        scope = f"{run_id}/{name}/{label}" + ("" if label == TRAINING else "/test")
+        for lesson in store.lessons(scope, kind="reflection", key=task):
+            store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
 
 
 def _unlearn(store: Store, plan: Plan, run_id: str, block: Block, conditions: Sequence[Condition]) -> None:
     for condition in conditions:
         for trained_on in plan.points(condition, block) if condition.own_pool else ():
             scope = f"{run_id}/{plan.pool(condition, block, trained_on)}"
-            for lesson in store.lessons(scope):
-                if not _by_person(store, lesson):
-                    store.remove_lesson(lesson.id, who="rule", why="the training is made again", purge=True)
-            store.journal_drop(f"{scope}/learned")
+            unlearn(store, scope, "the training is made again")
             store.journal_drop(f"{scope}/learn")
