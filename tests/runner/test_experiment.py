@@ -9,6 +9,7 @@ import pytest
 from seasoned.benchmarks import load_benchmark
 from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError, SeasonedError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.llm.seeds import shifted
 from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.plan import make_plan
 from seasoned.runner.recipe import make_recipe
@@ -305,6 +306,38 @@ def test_heuristics_told_after_the_thought_are_for_situations_like_it(recipe, go
     assert found["erl-thought"]["successes"] > found["disabled"]["successes"] + 5
     tested = [t for t in lines(directory, "trajectories.jsonl") if t["meta"].get("condition") == "erl-thought"]
     assert all(len(t["lesson_ids"]) == 3 for t in tested if t["meta"]["split"] == "test")
+
+
+@pytest.mark.parametrize("reasons", [False, True])
+def test_rankings_are_asked_for_once_for_all_repeats_and_conditions(recipe, go, apprentice, reasons):
+    """The apprentice, who also writes heuristics and ranks them; the shift of the seeds is seen in each ranking."""
+    written, shifts = [], []
+
+    def scholar(messages):
+        if messages[-1]["content"].endswith(("THINK", "ANSWER", "NOTE")):
+            return apprentice(messages)
+        if messages[0]["content"].startswith("You look back at one attempt"):
+            written.append(messages)
+            rule = {"trigger": f"a text is number {len(written)}", "action": "answer h3"}
+            return json.dumps({"analysis": "It was noted.", **rule})
+        shifts.append(shifted(7, "prompt") != 7)
+        scores = [{"number": 1, "reason": "", "score": 9}]
+        return json.dumps({"ranking": scores, "contradictions": []}) if reasons else "7"
+
+    wanted = recipe(
+        conditions=["disabled", "erl", "erl-k1"],
+        train=7,
+        test=4,
+        repeats=2,
+        llm={"temperature": 0.7},
+        erl={"k": 2, "reasons": reasons, "recall_first": 5},
+        embedder="hashing",
+    )
+    model = ScriptedModel(scholar, name="scholar")
+    go(wanted, llm=model)
+    assert len(shifts) == 4 * (2 if reasons else 5)
+    assert not any(shifts)
+    assert len(model.requests) == make_plan(wanted).calls
 
 
 @pytest.mark.parametrize("name", ["expel-insights", "autoguide"])

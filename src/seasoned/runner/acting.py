@@ -138,6 +138,13 @@ def _asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[T
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
 
 
+def _contexts(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, int]:
+    """AutoGuide's calls: one after each turn, which no other run shares, or one after the first thought."""
+    if recipe.autoguide.by != "llm" or not lessons:
+        return {}
+    return {"contexts": recipe.repeats * (benchmark.max_turns if benchmark.manner == "act" else 1)}
+
+
 def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     chosen = recipe.autoguide
     return AutoGuide(
@@ -155,6 +162,11 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
 def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     tell = benchmark.manner == "answer"
     return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
+
+
+def gives_reasons(recipe: Recipe) -> bool:
+    """Whether heuristics are ranked in lists, with reasons; a bundled model marks each on its own, unless it is set."""
+    return not recipe.llm.bundled if recipe.erl.reasons is None else recipe.erl.reasons
 
 
 def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> ERL:
@@ -176,7 +188,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         begins=benchmark.rule_begins,
         goal=benchmark.goal,
         recall_first=chosen.recall_first,
-        reasons=not recipe.llm.bundled if chosen.reasons is None else chosen.reasons,
+        reasons=gives_reasons(recipe),
         judge=chosen.judge,
         blind=chosen.blind,
         first=chosen.first,
@@ -250,7 +262,17 @@ ACTING = (
         worked=True,
         learning=_all_chunks,
     ),
-    Condition("autoguide", "guidelines chosen at each turn", _asking, _autoguide, True, 3, pool="autoguide", acts=None),
+    Condition(
+        "autoguide",
+        "guidelines chosen at each turn",
+        _asking,
+        _autoguide,
+        learns=True,
+        calls=2,
+        pool="autoguide",
+        acts=None,
+        recalling=_contexts,
+    ),
     Condition(
         "few-shot-trajectories", "own successes, in equal number", carrier, _trajectories, True, 2, False, acts=None
     ),

@@ -5,7 +5,7 @@ Always holds: a condition is a value; nothing is opened or read when one is made
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,12 +17,19 @@ from seasoned.types import Task
 MakeAgent = Callable[[Recipe, Benchmark, LLM, Sequence[Task]], Agent]
 MakeMethod = Callable[[Recipe, Benchmark, LLM], Method]
 CountCalls = Callable[[Recipe, int], int]
+CountRecalls = Callable[[Recipe, Benchmark, int], Mapping[str, int]]
 
 
 def no_calls(recipe: Recipe, attempts: int) -> int:
     """Learning that calls no model, as long as nothing goes wrong."""
     del recipe, attempts
     return 0
+
+
+def no_recalls(recipe: Recipe, benchmark: Benchmark, lessons: int) -> Mapping[str, int]:
+    """Recall that calls no model."""
+    del recipe, benchmark, lessons
+    return {}
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,8 @@ class Condition:
     it is for benchmarks whose agent acts in several steps (None: for all). With `retries`, a test task that was failed
     is tried again, with what that strategy of Reflexion says. With `worked` it learns from the benchmark's worked
     attempts, and `learns` from none of its own. `learning` counts the model calls of learning from so many attempts,
-    if each of them solved its task.
+    if each of them solved its task; `recalling` those of recalling from so many lessons for one test task in all its
+    repeats, by what is asked: conditions of one pool that ask the same share them.
     """
 
     name: str
@@ -49,6 +57,7 @@ class Condition:
     retries: Literal["", "none", "last", "reflexion", "last+reflexion"] = ""
     worked: bool = False
     learning: CountCalls = no_calls
+    recalling: CountRecalls = no_recalls
 
     @property
     def writes(self) -> bool:

@@ -12,13 +12,14 @@ from typing import Literal
 
 from seasoned.benchmarks.base import Benchmark
 from seasoned.errors import ConfigError
+from seasoned.methods.erl import Outcomes, Retrieve
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.methods.teachme import TeachMe, read_facts
 from seasoned.protocols import LLM, Method
-from seasoned.runner.acting import ACTING, carrier, each_once, heuristics
+from seasoned.runner.acting import ACTING, carrier, each_once, gives_reasons, heuristics
 from seasoned.runner.answering import dialogue, direct, noted_first, noted_later
-from seasoned.runner.condition import Condition, MakeMethod
+from seasoned.runner.condition import Condition, CountRecalls, MakeMethod
 from seasoned.runner.recipe import Recipe
 
 PAPER_K = 5
@@ -71,8 +72,8 @@ def _nearest(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
 
 
 def _erl(
-    retrieve: Literal["embedding", "random", "all"] | None = None,
-    outcomes: Literal["all", "success", "failure"] = "all",
+    retrieve: Retrieve | None = None,
+    outcomes: Outcomes = "all",
     k: int | None = None,
     on: Literal["task", "thought"] = "task",
 ) -> MakeMethod:
@@ -83,8 +84,37 @@ def _erl(
     return make
 
 
-def _heuristics(name: str, says: str, method: MakeMethod) -> Condition:
-    return Condition(name, says, carrier, method, True, 2, pool="erl", acts=None, learning=each_once)
+def _ranked(retrieve: Retrieve | None, outcomes: Outcomes, k: int | None) -> CountRecalls:
+    """ERL's calls: one for a list, however long, or one for each heuristic that is marked on its own."""
+
+    def count(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, int]:
+        del benchmark
+        chosen = recipe.erl
+        wanted, how = k or chosen.k, retrieve or chosen.retrieve
+        if how == "two-stage":
+            lessons = min(lessons, max(chosen.recall_first, wanted))
+        if how not in ("llm", "two-stage") or lessons <= wanted:
+            return {}
+        return {f"{wanted} of {outcomes}": 1} if gives_reasons(recipe) else {f"each of {outcomes}": lessons}
+
+    return count
+
+
+def _heuristics(
+    name: str, says: str, retrieve: Retrieve | None = None, outcomes: Outcomes = "all", k: int | None = None
+) -> Condition:
+    return Condition(
+        name,
+        says,
+        carrier,
+        _erl(retrieve, outcomes, k),
+        learns=True,
+        calls=2,
+        pool="erl",
+        acts=None,
+        learning=each_once,
+        recalling=_ranked(retrieve, outcomes, k),
+    )
 
 
 _QUESTION = _expnote(on="question")
@@ -105,8 +135,8 @@ CONDITIONS = {
         Condition("negative", "only notes from cases answered wrong", dialogue, _expnote("negative"), True, 2),
         Condition("nearest", "the most similar training cases as examples", dialogue, _nearest, True, 2, False),
         Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
-        _heuristics("erl", "heuristics from single attempts, those that a model ranks highest", _erl()),
-        _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", _erl("embedding")),
+        _heuristics("erl", "heuristics from single attempts, those that a model ranks highest"),
+        _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", "embedding"),
         Condition(
             "erl-thought",
             "heuristics for situations like the first thought, told after it",
@@ -118,11 +148,11 @@ CONDITIONS = {
             acts=False,
             learning=each_once,
         ),
-        _heuristics("erl-random", "heuristics drawn at random", _erl("random")),
-        _heuristics("erl-all", "all heuristics", _erl("all")),
-        _heuristics("erl-success", "heuristics from successes alone", _erl(outcomes="success")),
-        _heuristics("erl-failure", "heuristics from failures alone", _erl(outcomes="failure")),
-        *(_heuristics(f"erl-k{k}", f"the {k} heuristics that a model ranks highest", _erl(k=k)) for k in ERL_KS),
+        _heuristics("erl-random", "heuristics drawn at random", "random"),
+        _heuristics("erl-all", "all heuristics", "all"),
+        _heuristics("erl-success", "heuristics from successes alone", outcomes="success"),
+        _heuristics("erl-failure", "heuristics from failures alone", outcomes="failure"),
+        *(_heuristics(f"erl-k{k}", f"the {k} heuristics that a model ranks highest", k=k) for k in ERL_KS),
         *ACTING,
     )
 }

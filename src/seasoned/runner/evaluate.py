@@ -192,8 +192,10 @@ def _attempt(
     def recall(progress: Trajectory | None = None) -> Guidance:
         if entrant.method is None or entrant.pool is None:
             return Guidance()
-        method = with_llm(entrant.method, session.journaled(shares if alike else f"{key}/recall", aside))
-        guidance: Guidance = method.recall(task, entrant.pool, progress)
+        # Recall asks at temperature 0, whatever the agent does: what one run or condition asked is known for all.
+        method = with_llm(entrant.method, session.journaled(shares, aside))
+        with seed_shifted(0):
+            guidance: Guidance = method.recall(task, entrant.pool, progress)
         check_no_leak(guidance, entrant.training, test_ids, worked)
         return guidance
 

@@ -14,7 +14,7 @@ from seasoned.benchmarks.base import Benchmark, take
 from seasoned.errors import ConfigError
 from seasoned.runner.answering import dialogue
 from seasoned.runner.condition import Condition
-from seasoned.runner.conditions import conditions
+from seasoned.runner.conditions import CONDITIONS, conditions
 from seasoned.runner.folds import stratified_folds
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
@@ -103,12 +103,14 @@ class Plan:
         """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE).
 
         An answer that two conditions ask for with the same words is asked for once: then there are fewer. Where an
-        agent acts, it is one call for each step an attempt may take, with no task tried again. `learning` is in it.
+        agent acts, it is one call for each step an attempt may take, with no task tried again. `learning` and
+        `recalling` are in it.
         """
+        beside = self.learning + self.recalling
         if self.acts:
-            return self.episodes * self.blocks[0].benchmark.max_turns + self.learning
+            return self.episodes * self.blocks[0].benchmark.max_turns + beside
         tests = sum(self._calls_of_a_test(block) * len(block.test) for block in self.blocks)
-        return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0) + self.learning
+        return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0) + beside
 
     @property
     def learning(self) -> int:
@@ -120,6 +122,23 @@ class Plan:
                     seen = len(block.benchmark.trajectories) if condition.worked else trained_on
                     pools[self.pool(condition, block, trained_on)] = condition.learning(self.recipe, seen)
         return sum(pools.values())
+
+    @property
+    def recalling(self) -> int:
+        """The calls that choose among lessons, if every attempt taught one; see `recalling` of `Condition`."""
+        calls, gather = 0, self.recipe.gather
+        for block in self.blocks:
+            asked: dict[tuple[str, str], int] = {}
+            for condition in self.conditions:
+                for trained_on in self.points(condition, block):
+                    pool = self.pool(condition, block, trained_on)
+                    wanted = condition.recalling(self.recipe, block.benchmark, trained_on)
+                    asked |= {(pool, what): n for what, n in wanted.items()}
+            calls += sum(asked.values()) * len(block.test)
+            for place in range(len(block.train)) if gather.iterate == "all" and self.trains else ():
+                known = place - place % gather.batch
+                calls += sum(CONDITIONS["erl"].recalling(self.recipe, block.benchmark, known).values())
+        return calls
 
     def _calls_of_a_test(self, block: Block) -> int:
         evaluated = list(self._test_runs(block))
