@@ -14,6 +14,7 @@ SAYS = {
     "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
     "remember.py": ["monday:    False", "tuesday:   True", "- Before any refund, look the order up."],
     "own_benchmark.py": ["ExpNote solved 8 of 8, 8 more than without notes (0; exact McNemar p = 0.008)"],
+    "own_method.py": ["disabled  0 of 8", "answers   8 of 8", "twice     8 of 8"],
     "with_function.py": [*MONDAY, "- I refunded before I knew"],
     "with_langgraph.py": MONDAY,
     "with_openai.py": MONDAY,

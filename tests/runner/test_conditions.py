@@ -1,11 +1,15 @@
 """Conditions: what is compared with what."""
 
+import json
+import sys
+
 import pytest
 
 from seasoned.agents.dialogue import Dialogue
 from seasoned.benchmarks import load_benchmark
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner.acting import carrier
 from seasoned.runner.conditions import CONDITIONS, PAPER_K, conditions, dialogue
 
 LLM = ScriptedModel([])
@@ -98,3 +102,109 @@ def test_the_parts_of_expel_share_what_was_learned():
     assert {CONDITIONS[name].pool for name in ("expel", "expel-insights", "expel-retrieve", "expel-reflexion")} == {
         "expel"
     }
+
+
+OWN = """
+import dataclasses
+from seasoned.errors import DataError
+from seasoned.methods.expnote import ExpNote
+from seasoned.runner.answering import dialogue
+from seasoned.runner.condition import Condition
+from seasoned.runner.conditions import CONDITIONS
+
+def notes(recipe, benchmark, llm):
+    "Notes of my own.\\n\\nMore of it."
+    return ExpNote()
+
+class Chatty:
+    def __init__(self, recipe, benchmark, llm): self.model = llm
+    def learn(self, trajectories, pool): ...
+    def recall(self, task, pool, progress=None): ...
+
+class Forgetful:
+    def run(self, task, env, guidance, advise=None): ...
+
+def broken(recipe, benchmark, llm): return recipe.nothing
+def number(recipe, benchmark, llm): return 7
+def refused(recipe, benchmark, llm): raise DataError("a file of mine is missing")
+
+mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True, calls=2)
+again = dataclasses.replace(mine)
+silent = Condition("silent", "an agent without a model", lambda *given: Forgetful())
+stolen = dataclasses.replace(CONDITIONS["expnote"], says="mine")
+slashed, training = (dataclasses.replace(mine, name=name) for name in ("a/b", "training"))
+text = "no condition"
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own_conditions.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "own_broken.py").write_text("1 / 0", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("own_conditions", None)
+
+
+def test_a_condition_of_ones_own_is_found_by_its_path(own):
+    [made, mine] = conditions(["own_conditions:notes", "own_conditions.mine"], "answer")
+    assert (made.name, made.says, made.agent, made.learns, made.acts) == (
+        "notes",
+        "Notes of my own.",
+        carrier,
+        True,
+        None,
+    )
+    assert mine.name == "mine"
+    with pytest.raises(ConfigError, match="this benchmark has no condition mine"):
+        conditions(["own_conditions.mine"], "act")
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["mypackage.mine"], "'mypackage.mine' cannot be imported: ModuleNotFoundError"),
+        (["own_conditions.nothing"], "cannot be imported: AttributeError"),
+        (["own_broken:mine"], "cannot be imported: ZeroDivisionError"),
+        (["own_conditions:text"], "should be a Condition, or a function of recipe, benchmark and model.*is a str"),
+        (["own_conditions:stolen"], "is called 'expnote': give it a name"),
+        (["own_conditions:slashed"], "is called 'a/b': give it a name"),
+        (["own_conditions:training"], "is called 'training': give it a name"),
+        (["own_conditions:mine", "own_conditions:again"], "every condition once"),
+        (["mine"], "or the import path of one of your own"),
+        (["own_conditions:"], "there is no condition"),
+    ],
+)
+def test_what_is_no_condition_at_a_path(own, names, says):
+    with pytest.raises(ConfigError, match=says):
+        conditions(names)
+
+
+def test_a_condition_of_ones_own_is_run_and_can_be_the_baseline(own, recipe, go, apprentice):
+    names = ["own_conditions:notes", "own_conditions:mine", "expnote"]
+    directory = go(recipe(conditions=names, baseline="own_conditions:notes", train=30, embedder="hashing"))
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    assert summary["baseline"] == "notes"
+    assert summary["run"]["conditions"] == ["notes", "mine", "expnote"]
+    by_name = {block["name"]: block for block in summary["conditions"]}
+    assert by_name["mine"]["successes"] == by_name["expnote"]["successes"] > by_name["notes"]["successes"]
+    assert {block["lessons"] for block in by_name.values()} == {by_name["expnote"]["lessons"]}
+    assert len(set(apprentice.answered)) == apprentice.calls
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Chatty", "Chatty cannot be given the run's model"),
+        ("silent", "Forgetful cannot be given the run's model"),
+        ("broken", "the condition broken cannot be made: AttributeError"),
+        ("number", r"the condition number makes a 7, which has no learn\(trajectories, pool\)"),
+        ("refused", "a file of mine is missing"),
+    ],
+)
+def test_what_cannot_be_run_under_the_journal_is_refused_before_anything_is_done(
+    own, recipe, go, apprentice, name, says
+):
+    with pytest.raises(SeasonedError, match=says):
+        go(recipe(conditions=["disabled", f"own_conditions:{name}"], embedder="hashing"))
+    assert apprentice.calls == 0

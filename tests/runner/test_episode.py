@@ -1,12 +1,15 @@
 """One attempt: its journal, its limits, its record."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from seasoned.agents.direct import Direct
 from seasoned.benchmarks import load_benchmark
-from seasoned.errors import AuthError, BudgetExceeded, InfrastructureError
+from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.expnote import ExpNote
 from seasoned.runner.episode import Session, episode, with_llm
 from seasoned.runner.settings import Limits
 from seasoned.types import Guidance
@@ -146,11 +149,40 @@ def test_only_errors_in_a_row_are_counted(attempt, benchmark, store):
     assert len(store.episodes("r")) == 10
 
 
-def test_agents_that_are_no_dataclass_keep_their_model():
-    class Own:
-        llm = "mine"
+@dataclass
+class Field:
+    llm: object = None
 
-    own = Own()
-    assert with_llm(own, ScriptedModel([])) is own
-    model = ScriptedModel([])
-    assert with_llm(Direct(llm=ScriptedModel([]), instruction="x"), model).llm is model
+
+@dataclass
+class Two(Field):
+    judge: object = None
+
+
+@dataclass
+class Nothing:
+    def run(self, task, env, guidance, advise=None): ...
+
+
+class Attribute:
+    def __init__(self, llm):
+        self.llm = llm
+
+
+class Hidden:
+    def __init__(self, llm):
+        self._client = llm
+
+
+def test_a_model_is_exchanged_where_it_can_be():
+    first, model = ScriptedModel([]), ScriptedModel([])
+    assert with_llm(Direct(llm=first, instruction="x"), model).llm is model
+    assert with_llm(Field(first), model).llm is model
+    without = ExpNote()
+    assert with_llm(without, model) is without
+
+
+@pytest.mark.parametrize("part", [Attribute, Hidden, lambda llm: Two(llm, llm), lambda llm: Nothing()])
+def test_what_would_ask_a_model_unseen_is_refused(part):
+    with pytest.raises(ConfigError, match=r"cannot be given the run's model.*a dataclass with a field llm"):
+        with_llm(part(ScriptedModel([])), ScriptedModel([]))

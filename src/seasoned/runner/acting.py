@@ -22,9 +22,6 @@ from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
 
-MANY = 1000
-"""Heuristics considered where their tokens are what limits them."""
-
 Policy = Literal["act", "react", "choose"]
 
 
@@ -159,11 +156,6 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     )
 
 
-def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    tell = benchmark.manner == "answer"
-    return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
-
-
 def gives_reasons(recipe: Recipe) -> bool:
     """Whether heuristics are ranked in lists, with reasons; a bundled model marks each on its own, unless it is set."""
     return not recipe.llm.bundled if recipe.erl.reasons is None else recipe.erl.reasons
@@ -199,11 +191,6 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
     )
 
 
-def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    shown = _trajectories(recipe, benchmark, llm)
-    return heuristics(recipe, benchmark, llm, k=MANY, retrieve="embedding", matched=shown)
-
-
 def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     del benchmark, llm
     return Given(read_lessons(recipe.method.given))
@@ -220,8 +207,18 @@ def _learned(
     **other: Any,
 ) -> Condition:
     """A condition of ExpeL; one that learns otherwise than the rest has another pool, "" for one of its own."""
-    made = _expel(mode, **other)
-    return Condition(name, says, agent, made, True, 2, pool=pool, acts=acts, retries=retries, learning=_chunks)
+    return Condition(
+        name,
+        says,
+        agent,
+        _expel(mode, **other),
+        learns=True,
+        calls=2,
+        pool=pool,
+        acts=acts,
+        retries=retries,
+        learning=_chunks,
+    )
 
 
 ACTING = (
@@ -272,20 +269,6 @@ ACTING = (
         pool="autoguide",
         acts=None,
         recalling=_contexts,
-    ),
-    Condition(
-        "few-shot-trajectories", "own successes, in equal number", carrier, _trajectories, True, 2, False, acts=None
-    ),
-    Condition(
-        "erl-matched",
-        "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
-        carrier,
-        _matched,
-        True,
-        2,
-        pool="erl",
-        acts=None,
-        learning=each_once,
     ),
     _learned(
         "expel-reflexion", "insights and own successes, and it tries again", "both", acts=True, retries="reflexion"

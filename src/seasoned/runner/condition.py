@@ -6,7 +6,7 @@ Always holds: a condition is a value; nothing is opened or read when one is made
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from seasoned.benchmarks.base import Benchmark
@@ -49,6 +49,7 @@ class Condition:
     says: str
     agent: MakeAgent
     method: MakeMethod | None = None
+    _: KW_ONLY
     learns: bool = False
     calls: int = 1
     own_pool: bool = True

@@ -7,27 +7,34 @@ that learn share one set of training attempts.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Literal
 
 from seasoned.benchmarks.base import Benchmark
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.methods.erl import Outcomes, Retrieve
+from seasoned.methods.expel import ExpeL
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.methods.teachme import TeachMe, read_facts
 from seasoned.protocols import LLM, Method
 from seasoned.runner.acting import ACTING, carrier, each_once, gives_reasons, heuristics
 from seasoned.runner.answering import dialogue, direct, noted_first, noted_later
-from seasoned.runner.condition import Condition, CountRecalls, MakeMethod
+from seasoned.runner.condition import Condition, CountRecalls, MakeAgent, MakeMethod
 from seasoned.runner.recipe import Recipe
+
+MANY = 1000
+"""Heuristics considered where their tokens are what limits them."""
 
 PAPER_K = 5
 """Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
 
-
 ERL_KS = (1, 3, 5, 10, 20)
 """How many heuristics the paper shows (ERL, table 3 and figure 4)."""
+
+_NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episodes, and of scopes
 
 
 def _expnote(
@@ -84,6 +91,20 @@ def _erl(
     return make
 
 
+def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    tell = benchmark.manner == "answer"
+    return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
+
+
+def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    shown = _trajectories(recipe, benchmark, llm)
+    return heuristics(recipe, benchmark, llm, k=MANY, retrieve="embedding", matched=shown)
+
+
+def _noted(name: str, says: str, method: MakeMethod, agent: MakeAgent = dialogue) -> Condition:
+    return Condition(name, says, agent, method, learns=True, calls=2)
+
+
 def _ranked(retrieve: Retrieve | None, outcomes: Outcomes, k: int | None) -> CountRecalls:
     """ERL's calls: one for a list, however long, or one for each heuristic that is marked on its own."""
 
@@ -117,8 +138,6 @@ def _heuristics(
     )
 
 
-_QUESTION = _expnote(on="question")
-
 CONDITIONS = {
     condition.name: condition
     for condition in (
@@ -126,14 +145,24 @@ CONDITIONS = {
         Condition("few-shot", "one answer, after training cases with their right answers", direct("few-shot")),
         Condition("cot", "one answer after worked reasoning", direct("cot")),
         Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, _expnote("disabled"), calls=2),
-        Condition("expnote", "the dialogue with recalled notes", dialogue, _expnote(), True, 2),
-        Condition("expnote-last", "the last note under a key wins", dialogue, _expnote(policy="last"), True, 2),
-        Condition("expnote-question", "notes beside the question, before any thought", noted_first, _QUESTION, True, 2),
-        Condition("expnote-merge", "distinct notes under a key are kept", dialogue, _expnote(policy="merge"), True, 2),
-        Condition("case", "the noted cases instead of the notes", dialogue, _expnote("case"), True, 2),
-        Condition("positive", "only notes from cases answered right", dialogue, _expnote("positive"), True, 2),
-        Condition("negative", "only notes from cases answered wrong", dialogue, _expnote("negative"), True, 2),
-        Condition("nearest", "the most similar training cases as examples", dialogue, _nearest, True, 2, False),
+        _noted("expnote", "the dialogue with recalled notes", _expnote()),
+        _noted("expnote-last", "the last note under a key wins", _expnote(policy="last")),
+        _noted(
+            "expnote-question", "notes beside the question, before any thought", _expnote(on="question"), noted_first
+        ),
+        _noted("expnote-merge", "distinct notes under a key are kept", _expnote(policy="merge")),
+        _noted("case", "the noted cases instead of the notes", _expnote("case")),
+        _noted("positive", "only notes from cases answered right", _expnote("positive")),
+        _noted("negative", "only notes from cases answered wrong", _expnote("negative")),
+        Condition(
+            "nearest",
+            "the most similar training cases as examples",
+            dialogue,
+            _nearest,
+            learns=True,
+            calls=2,
+            own_pool=False,
+        ),
         Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
         _heuristics("erl", "heuristics from single attempts, those that a model ranks highest"),
         _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", "embedding"),
@@ -142,8 +171,8 @@ CONDITIONS = {
             "heuristics for situations like the first thought, told after it",
             noted_later,
             _erl("embedding", on="thought"),
-            True,
-            2,
+            learns=True,
+            calls=2,
             pool="erl",
             acts=False,
             learning=each_once,
@@ -153,6 +182,27 @@ CONDITIONS = {
         _heuristics("erl-success", "heuristics from successes alone", outcomes="success"),
         _heuristics("erl-failure", "heuristics from failures alone", outcomes="failure"),
         *(_heuristics(f"erl-k{k}", f"the {k} heuristics that a model ranks highest", k=k) for k in ERL_KS),
+        Condition(
+            "few-shot-trajectories",
+            "own successes at the most similar tasks, as many as `erl.trajectories` says",
+            carrier,
+            _trajectories,
+            learns=True,
+            calls=2,
+            own_pool=False,
+            acts=None,
+        ),
+        Condition(
+            "erl-matched",
+            "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
+            carrier,
+            _matched,
+            learns=True,
+            calls=2,
+            pool="erl",
+            acts=None,
+            learning=each_once,
+        ),
         *ACTING,
     )
 }
@@ -162,23 +212,56 @@ def conditions(names: Sequence[str], manner: Literal["answer", "act"] | None = N
     """The conditions of these names, in order.
 
     Args:
-        names: from `CONDITIONS`.
+        names: from `CONDITIONS`, or import paths: see `own_condition`.
         manner: how the benchmark is played; None leaves that unchecked.
 
     Raises:
         ConfigError: if a name is unknown (the nearest one is named), doubled, or made for the other manner.
     """
-    for name in names:
-        if name not in CONDITIONS:
-            near = difflib.get_close_matches(name, CONDITIONS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(CONDITIONS)}"
-            raise ConfigError(f"there is no condition {name!r}; {hint}")
-    if len(set(names)) < len(names):
+    chosen = [CONDITIONS.get(name) or own_condition(name) for name in names]
+    if len({condition.name for condition in chosen}) < len(names):
         raise ConfigError(f"expected every condition once, but got {', '.join(names)}")
-    chosen = [CONDITIONS[name] for name in names]
     other = manner == "answer"
     wrong = [c.name for c in chosen if manner is not None and c.acts is other]
     if wrong:
         right = ", ".join(c.name for c in CONDITIONS.values() if c.acts is not other)
         raise ConfigError(f"this benchmark has no condition {', '.join(wrong)}; it has {right}")
     return chosen
+
+
+def own_condition(path: str) -> Condition:
+    """The condition at an import path, "mypackage.mine" or "mypackage:mine".
+
+    It may be a `Condition`; or a function of the recipe, the benchmark and the model that makes a method: then the
+    condition has the function's name, learns, and its agent is who carries the methods here.
+
+    Raises:
+        ConfigError: nothing is there, it is something else, or it has a name that no condition of one's own can have.
+    """
+    module, colon, member = path.rpartition(":")
+    if not colon:
+        module, _, member = path.rpartition(".")
+    if not module or not member:
+        near = difflib.get_close_matches(path, CONDITIONS, n=1)
+        known = f"there are {', '.join(CONDITIONS)}, or the import path of one of your own"
+        raise ConfigError(f"there is no condition {path!r}; {f'did you mean {near[0]}?' if near else known}")
+    try:
+        found = getattr(import_module(module), member)
+    except SeasonedError:
+        raise
+    except Exception as error:  # whatever an import of somebody's module may raise
+        raise ConfigError(f"the condition {path!r} cannot be imported: {type(error).__name__}: {error}") from error
+    if callable(found):
+        says = (found.__doc__ or "").strip().partition("\n")[0]
+        found = Condition(member, says, carrier, found, learns=True, calls=2, acts=None)
+    if not isinstance(found, Condition):
+        raise ConfigError(
+            f"{path!r} should be a Condition, or a function of recipe, benchmark and model that makes a method, and is "
+            f"a {type(found).__name__}"
+        )
+    if found.name in CONDITIONS or not _NAME.fullmatch(found.name):
+        raise ConfigError(
+            f"the condition at {path!r} is called {found.name!r}: give it a name of letters, digits, '.', '_' and '-' "
+            "that no condition here has, and not 'training'"
+        )
+    return found

@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from seasoned.errors import BudgetExceeded, InfrastructureError
+from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.journal import Journaled
 from seasoned.protocols import LLM, Advise, Agent, Environment
@@ -78,11 +78,21 @@ class Session:
                 )
 
 
-def with_llm(agent: Any, llm: LLM) -> Any:
-    """The same agent with another model, where it is a dataclass that has one; else the agent as it is."""
-    if dataclasses.is_dataclass(agent) and not isinstance(agent, type) and hasattr(agent, "llm"):
-        return dataclasses.replace(agent, llm=llm)
-    return agent
+def with_llm(part: Any, llm: LLM) -> Any:
+    """The same agent or method with another model in its field `llm`; a method without a model stays as it is.
+
+    Raises:
+        ConfigError: it is an agent without that field, or has a model elsewhere, whose calls would be neither
+            journalled nor counted.
+    """
+    has = dataclasses.is_dataclass(part) and any(field.name == "llm" and field.init for field in fields(part))
+    others = [name for name, held in getattr(part, "__dict__", {}).items() if hasattr(held, "chat")]
+    if set(others) - {"llm"} or (not has and (others or hasattr(part, "run"))):
+        raise ConfigError(
+            f"{type(part).__name__} cannot be given the run's model, so its calls would be neither journalled nor "
+            "counted: make it a dataclass with a field llm, and with no other model"
+        )
+    return dataclasses.replace(part, llm=llm) if has else part
 
 
 def episode(

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.llm.budget import Metered
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
-from seasoned.protocols import Agent, Method
+from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.condition import Condition
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.executors import run_jobs
@@ -106,17 +107,16 @@ def _trial_by_trial(plan: Plan, block: Block, entrant: Entrant, session: Session
     trial_by_trial(again, block.test, made, settings.trials, settings.patience, plan.workers)
 
 
-def check_parts(plan: Plan, llm: object) -> None:
-    """Make each method and embedder once: what a setting gets wrong is told before anything is spent.
+def check_parts(plan: Plan) -> None:
+    """Make each agent, method and embedder once: what a setting gets wrong is told before anything is spent.
 
     Raises:
         ConfigError: there is a learner, and no condition for it; else as methods and embedders raise it.
     """
-    asked = False
+    asked, model = False, ScriptedModel([])  # for none of them to call
     for condition in plan.conditions:
-        if condition.method is not None:
-            made = condition.method(plan.recipe, plan.blocks[0].benchmark, llm)  # type: ignore[arg-type]
-            asked = asked or (condition.writes and hasattr(made, "llm"))
+        _, method = _parts(plan, plan.blocks[0], condition, model)
+        asked = asked or (condition.writes and hasattr(method, "llm"))
         if _searches(condition):
             shared_embedder(plan.recipe.embedder)
     if plan.recipe.learner is not None and not asked:
@@ -126,13 +126,36 @@ def check_parts(plan: Plan, llm: object) -> None:
         )
 
 
+def _parts(plan: Plan, block: Block, condition: Condition, llm: LLM) -> tuple[Agent, Method | None]:
+    """The agent and the method of a condition.
+
+    Raises:
+        ConfigError: they cannot be made, are something else, or have a model that cannot be exchanged.
+    """
+    recipe, benchmark = plan.recipe, block.benchmark
+    try:
+        agent = condition.agent(recipe, benchmark, llm, block.train)
+        method = condition.method(recipe, benchmark, llm) if condition.method else None
+    except SeasonedError:
+        raise
+    except Exception as error:  # whatever somebody's condition may raise
+        raise ConfigError(f"the condition {condition.name} cannot be made: {type(error).__name__}: {error}") from error
+    for part, kind, needs in (
+        (agent, Agent, "run(task, env, guidance, advise)"),
+        (method, Method, "learn(trajectories, pool) and recall(task, pool, progress)"),
+    ):
+        if part is not None and (isinstance(part, type) or not isinstance(part, kind)):
+            raise ConfigError(f"the condition {condition.name} makes a {part!r:.80}, which has no {needs}")
+        with_llm(part, llm)
+    return agent, method
+
+
 def _enter(
     plan: Plan, block: Block, condition: Condition, trained_on: int, training: Sequence[Trajectory], session: Session
 ) -> Entrant:
     recipe, benchmark = plan.recipe, block.benchmark
     label = plan.label(condition, block, trained_on)
-    agent = condition.agent(recipe, benchmark, session.llm, block.train)
-    method = condition.method(recipe, benchmark, session.llm) if condition.method else None
+    agent, method = _parts(plan, block, condition, session.llm)
     first = {task.id for task in block.train[:trained_on]}
     own = tuple(t for t in training if t.task_id in first) if condition.learns else tuple(training)
     experience = training_scope(session, block)

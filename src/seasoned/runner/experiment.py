@@ -70,7 +70,7 @@ def run(
         if resume is not None:
             stack.enter_context(hold(resume))
             check_resume(resume, recipe, store)
-        check_parts(plan, llm)
+        check_parts(plan)
         # The model first: where it cannot be opened, no half-made directory is left.
         model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
         if learner is None and recipe.learner is not None:

@@ -73,7 +73,7 @@ def write_outputs(
         "version": __version__,
     }
     learning = _learning(plan, store, run_id)
-    summary = build(rows, run=run, baseline=plan.recipe.baseline, lessons=lessons, trajectories=kept, learning=learning)
+    summary = build(rows, run=run, baseline=plan.baseline, lessons=lessons, trajectories=kept, learning=learning)
     chosen = set(choose_episodes(summary, rows))
     write_report(
         directory / "report.html",

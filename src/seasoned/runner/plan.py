@@ -47,6 +47,11 @@ class Plan:
     blocks: tuple[Block, ...]
 
     @property
+    def baseline(self) -> str:
+        """The name of the condition that the others are compared with."""
+        return conditions([self.recipe.baseline])[0].name
+
+    @property
     def acts(self) -> bool:
         """Whether an agent acts in several steps, and may try a task again."""
         return self.blocks[0].benchmark.manner == "act"

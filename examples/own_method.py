@@ -1,0 +1,50 @@
+"""A method of your own in an experiment, beside ExpNote. Run it: python examples/own_method.py
+
+The store room and its model are those of own_benchmark.py. The method keeps the right answer of each training task and
+recalls those that name a thing of the task; how it learns and recalls is all there is to write.
+"""
+
+import re
+from dataclasses import dataclass
+
+from own_benchmark import model
+
+from seasoned import Guidance, Lesson, ScriptedModel, Store, run
+from seasoned.runner.acting import carrier
+from seasoned.runner.condition import Condition
+from seasoned.runner.outputs import read_summary
+from seasoned.runner.recipe import make_recipe
+
+
+@dataclass
+class Answers:
+    def learn(self, trajectories, pool):
+        for attempt in trajectories:
+            thing = re.search(r"the (\w+)", attempt.task)[1]
+            told = re.search(r"right answer is (.+)\.", str([step.observation for step in attempt.steps]))
+            if told:
+                lesson = Lesson(kind="insight", text=f"{thing}: {told[1]}", sources=(attempt.id,), method="answers")
+                pool.add(lesson, why="what was told in training")
+
+    def recall(self, task, pool, progress=None):
+        found = tuple(x for x in pool.lessons("insight") if x.text.partition(":")[0] in task.text)
+        return Guidance(lessons=found, text="\n".join(f"- {lesson.text}" for lesson in found))
+
+
+def answers(recipe, benchmark, llm):
+    """The right answers themselves."""
+    return Answers()
+
+
+# What a recipe names as `own_method:answers` is short for a condition with the agent of the other methods; one with an
+# agent of your own, or with another name, is written out, and named as `own_method:twice`.
+twice = Condition("twice", "as `answers`, under a name of its own", carrier, answers, learns=True, calls=2, acts=None)
+
+
+if __name__ == "__main__":
+    raw = {"name": "own", "benchmark": {"name": "own_benchmark:load"}, "train": 8, "test": 8, "embedder": "hashing"}
+    raw |= {"conditions": ["disabled", "expnote", "own_method:answers", "own_method:twice"], "agent": {"style": "free"}}
+    with Store("own_method.db") as store:
+        folder = run(make_recipe(raw), store=store, llm=ScriptedModel(model), quiet=True)
+    for condition in read_summary(folder)["conditions"]:
+        print(f"{condition['name']:<9} {condition['successes']} of {condition['n']}")
