@@ -19,6 +19,18 @@ def test_a_difference_is_said_with_its_p(make_row):
     assert found["headline"] == "ExpNote solved 41 of 60, 26 more than without notes (15; exact McNemar p < 0.001)."
 
 
+def test_tasks_under_several_seeds_are_not_called_mcnemars(make_row):
+    rows = [
+        row.model_copy(update={"seed": seed}) for row in _rows(make_row, disabled=15, expnote=41) for seed in (0, 1)
+    ]
+    found = build(rows, run={})
+    assert found["headline"] == (
+        "ExpNote solved 82 of 120, 52 more than without notes "
+        "(30; exact test of chance signs over 60 tasks, p < 0.001)."
+    )
+    assert "counts once in intervals and p values: there are 60 tasks." in found["remarks"][0]
+
+
 def test_a_harm_is_said_as_plainly(make_row):
     found = build(_rows(make_row, disabled=30, expnote=20), run={})
     assert found["headline"] == "ExpNote solved 20 of 60, 10 fewer than without notes (30; exact McNemar p = 0.002)."

@@ -115,6 +115,26 @@ def test_the_runs_of_a_task_are_one_observation(make_row):
     assert over_runs(repeated(rows), "react", "react")["p"] is None
 
 
+def test_so_they_are_under_several_seeds(make_row):
+    def told(seeds):
+        rows = [
+            make_row(name, str(i), success=i < n, repeat=turn, seed=seed)
+            for name, n in (("react", 1), ("erl", 5))
+            for turn in (0, 1)
+            for seed in seeds
+            for i in range(8)
+        ]
+        return rows, over_runs(repeated(rows), "erl", "react")
+
+    (_, one), (rows, three) = told([0]), told([0, 1, 2])
+    assert (one["p"], three["p"]) == (0.125, 0.125)
+    for alone, both in zip(one["figures"], three["figures"], strict=True):
+        assert (alone["n"], both["n"]) == (8, 24)
+        assert {key: alone[key] for key in alone if key != "n"} == {key: both[key] for key in both if key != "n"}
+    (every,) = by_origin([heuristic("", True)], repeated(rows))
+    assert tuple(every["conditions"]["erl"]["interval"]) == interval(5 / 8, 8)
+
+
 def test_a_task_that_is_tried_again_counts_once_a_run(make_row):
     tried = [(0, 0, False), (0, 1, True), (1, 0, False), (1, 1, False)]
     rows = [make_row(success=success, repeat=turn, trial=trial) for turn, trial, success in tried]

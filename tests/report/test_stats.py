@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import time
 from fractions import Fraction
 
 import pytest
@@ -98,6 +99,30 @@ def test_mcnemar_properties(cells):
     assert found.p == pytest.approx(exact)
 
 
+@given(st.dictionaries(st.integers(0, 9), st.tuples(st.booleans(), st.booleans())), st.integers(2, 4))
+def test_the_same_outcomes_under_more_seeds_are_no_new_evidence(told, seeds):
+    one, more = (
+        stats.paired(
+            *({(seed, 0, str(task)): each[side] for task, each in told.items() for seed in of} for side in (0, 1))
+        )
+        for of in ([7], range(seeds))
+    )
+    assert (one.test, one.n, one.tasks) == ("mcnemar", len(told), len(told))
+    assert (more.n, more.tasks, more.only_b) == (seeds * len(told), len(told), seeds * one.only_b)
+    assert more.test == ("sign-flip" if told else "mcnemar")
+    assert more.p == pytest.approx(one.p)
+    assert more.points == one.points
+
+
+def test_a_task_is_the_mean_of_its_seeds_and_folds():
+    before = {(seed, 0, task): False for seed in range(3) for task in "abc"}
+    after = {**before, (0, 0, "a"): True, (1, 0, "a"): True, (2, 0, "b"): True, (9, 0, "d"): True}
+    found = stats.paired(before, after)
+    assert (found.n, found.tasks, found.only_b, found.test) == (9, 3, 3, "sign-flip")
+    assert found.p == 0.5  # of 2/3 and 1/3: two of four signs give a sum of 1 or more
+    assert stats.by_task([((0, 0, "a"), Fraction(1)), ((0, 1, "a"), Fraction(0))]) == [Fraction(1, 2)]
+
+
 @given(st.tuples(*[st.integers(0, 9)] * 4))
 def test_transitions_are_the_cells_of_mcnemar(cells):
     a, b = _pairs(*cells)
@@ -158,6 +183,25 @@ def test_chance_signs_of_whole_differences_are_mcnemars(differences):
     a = {place: each < 0 for place, each in enumerate(differences)}
     b = {place: each > 0 for place, each in enumerate(differences)}
     assert stats.sign_flip([Fraction(each) for each in differences]) == pytest.approx(stats.mcnemar(a, b).p)
+
+
+def test_chance_signs_of_500_tasks_take_no_time():
+    for denominators in ([3], [1, 2, 3, 4, 5]):
+        differences = [
+            Fraction(i % (2 * q + 1) - q, q) for i in range(500) for q in [denominators[i % len(denominators)]]
+        ]
+        start = time.process_time()
+        assert 0 < stats.sign_flip(differences) <= 1
+        assert time.process_time() - start < 0.1
+
+
+@given(st.lists(st.fractions(-1, 1, max_denominator=40), min_size=1, max_size=9))
+def test_a_coarse_grid_makes_no_p_too_small(differences):
+    exact = stats.sign_flip(differences)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stats, "_CELLS", 300)
+        assert exact - 1e-12 <= stats.sign_flip(differences) <= 1
+        assert 2 / 2**9 < stats.sign_flip([Fraction(1, q) for q in range(3, 12)]) < 0.03
 
 
 @given(st.lists(st.fractions(-1, 1, max_denominator=3), max_size=9))

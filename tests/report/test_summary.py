@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seasoned.report.rows import Row
+from seasoned.report.stats import wilson
 from seasoned.report.summary import build, condition_of, pair_of
 from seasoned.types import Step, Trajectory, Usage
 
@@ -43,6 +44,25 @@ def test_pairs_share_their_tasks_and_put_the_baseline_first(summary: dict[str, A
     assert pair["points"] == pytest.approx(100 * (pair["only_b"] - pair["only_a"]) / 118)
     assert len(summary["pairs"]) == 10
     assert pair_of(summary, "expnote", "disabled") is None
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_a_task_under_several_seeds_is_one_case(make_row, seeds):
+    rows = [
+        make_row(name, f"t{i}", seed=seed, fold=seed % 2, success=i < n, trained_on=trained_on, trial=0)
+        for seed in range(seeds)
+        for name, n, trained_on in (("disabled", 20, 0), ("expnote", 22, 5), ("expnote", 24, 10))
+        for i in range(50)
+    ]
+    found = build(rows, run={})
+    pair = pair_of(found, "disabled", "expnote")
+    assert (pair["n"], pair["tasks"], pair["only_b"]) == (50 * seeds, 50, 4 * seeds)
+    assert (pair["test"], pair["p"]) == ("mcnemar" if seeds == 1 else "sign-flip", 0.125)
+    block = condition_of(found, "expnote")
+    assert (block["n"], block["tasks"]) == (50 * seeds, 50)
+    assert block["interval"] == pytest.approx(wilson(24, 50))
+    assert found["curve"][1]["interval"] == pytest.approx(wilson(22, 50))
+    assert any("counts once" in remark for remark in found["remarks"]) == (seeds > 1)
 
 
 def test_errors_are_left_out_and_budgets_are_failures(make_row):

@@ -30,6 +30,14 @@ def test_each_trial_is_paired_with_the_first_attempt(retried):
     assert trials[0]["points"] is None
 
 
+def test_a_task_under_two_seeds_is_one_case(retried):
+    once = by_trial(_of(retried, "reflexion"))
+    again = [row.model_copy(update={"seed": 1}) for row in _of(retried, "reflexion")]
+    twice = by_trial([*_of(retried, "reflexion"), *again])
+    assert [(trial["n"], trial["p"]) for trial in twice] == [(24, trial["p"]) for trial in once]
+    assert [trial["interval"] for trial in twice] == [trial["interval"] for trial in once]
+
+
 def test_reasons_are_those_of_the_tasks_that_stay_unsolved(retried):
     trials = by_trial(_of(retried, "reflexion"))
     assert trials[0]["reasons"] == {"answered": 4, "loop": 2, "step_limit": 2}

@@ -1,7 +1,7 @@
 """The sentences of a report: one that says what was found, and remarks that keep it honest.
 
-Always holds: a difference is claimed only where the exact McNemar test gives p < 0.05 on the tasks that both conditions
-finished; whatever was left out of the figures is said.
+Always holds: a difference is claimed only where the exact test of the pair gives p < 0.05 on the tasks that both
+conditions finished; the test that is named is the one that was made; whatever was left out of the figures is said.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _compared(method: Mapping[str, Any], baseline: Mapping[str, Any], pair: Mapp
     after, before = pair["both"] + pair["only_b"], pair["both"] + pair["only_a"]
     name = label(method["name"])
     scope = "" if pair["n"] == method["n"] == baseline["n"] else " test episodes that both finished"
-    test = f"exact McNemar {p_clause(pair['p'])}"
+    test = tested(pair)
     disabled = baseline["name"] == "disabled"
     if pair["p"] >= ALPHA:
         rest = f"{before} without notes" if disabled else f"{label(baseline['name'])} {before}"
@@ -43,6 +43,13 @@ def _compared(method: Mapping[str, Any], baseline: Mapping[str, Any], pair: Mapp
     more = f"{after - before} more" if after > before else f"{before - after} fewer"
     other = "without notes" if disabled else label(baseline["name"])
     return f"{name} solved {after} of {pair['n']}{scope}, {more} than {other} ({before}; {test})."
+
+
+def tested(pair: Mapping[str, Any]) -> str:
+    """The test of a pair and its p, in a few words."""
+    if pair.get("test", "mcnemar") == "mcnemar":
+        return f"exact McNemar {p_clause(pair['p'])}"
+    return f"exact test of chance signs over {pair['tasks']} tasks, {p_clause(pair['p'])}"
 
 
 def _score(block: Mapping[str, Any]) -> str:
@@ -86,7 +93,15 @@ def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
         if block["error"] is not None
     ]
     spread = f" Mean and standard error over them, in percent: {', '.join(means)}." if means else ""
-    return [f"Figures are pooled over {over}; pairs are the same task, seed and fold.{spread}"]
+    return [f"Figures are pooled over {over}; pairs are the same task, seed and fold.{_once(blocks)}{spread}"]
+
+
+def _once(blocks: Sequence[Mapping[str, Any]]) -> str:
+    tasks = {block["tasks"] for block in blocks if block["tasks"] < block["n"]}
+    if not tasks:
+        return ""
+    many = f"{min(tasks)} to {max(tasks)}" if len(tasks) > 1 else f"{max(tasks)}"
+    return f" A task that occurs several times counts once in intervals and p values: there are {many} tasks."
 
 
 def _listed(counts: Mapping[str, int]) -> str:

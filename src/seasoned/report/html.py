@@ -19,11 +19,12 @@ from seasoned.report.calls import Call, every_call, readable_calls
 from seasoned.report.episodes import views
 from seasoned.report.figures import FIGURES
 from seasoned.report.forms import Table
+from seasoned.report.headline import tested
 from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
 from seasoned.report.tables import lessons_table, main_table
-from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, p_clause, percent, signed
+from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, percent, signed
 from seasoned.report.trial_tables import (
     categories_table,
     guidance_table,
@@ -191,7 +192,7 @@ def _tiles(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             tiles.append((percent(block["accuracy"], 0), label(block["name"]), small))
     pair = pair_of(summary, summary["baseline"], summary["method"])
     if pair and pair["n"]:
-        small = f"{pair['only_b']} gained, {pair['only_a']} lost, exact McNemar {p_clause(pair['p'])}"
+        small = f"{pair['only_b']} gained, {pair['only_a']} lost, {tested(pair)}"
         tiles.append((signed(pair["points"], 0), "points of difference", small))
     used = [*summary["conditions"], summary["training"]]
     total = sum(one["tokens"]["total"] for one in used)

@@ -8,11 +8,12 @@ One figure: k, n (tasks that were run at least k times), "pass@k" (at least one 
 (all of k do), both means over tasks of the unbiased estimates, and "pass@k_interval" and "pass^k_interval", [lo, hi];
 rates are 0..1, null without tasks. The intervals are Wilson's at 95%, with tasks as trials: exact where the estimate of
 each task is 0 or 1, and wider than need be otherwise: no quantity between 0 and 1 varies more than one that is either.
+A task under several seeds or folds is estimated under each, and is one trial of an interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
@@ -44,12 +45,18 @@ def runs_by_task(rows: Iterable[Row]) -> dict[TaskKey, list[bool]]:
     return runs
 
 
-def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = None) -> list[dict[str, Any]]:
+def reliability(
+    runs: Mapping[Key, Sequence[bool]],
+    ks: Sequence[int] | None = None,
+    *,
+    task_of: Callable[[Key], Hashable] = lambda key: key,
+) -> list[dict[str, Any]]:
     """pass@k and pass^k with intervals (ERL, figure 3), one figure for each k as described above.
 
     Args:
         runs: whether each run of a task solved it.
         ks: which k; by default 1 up to the most runs that a task has.
+        task_of: the task of a key, where several keys are of the same one.
 
     Raises:
         DataError: a k is smaller than 1.
@@ -60,12 +67,14 @@ def reliability(runs: Mapping[Key, Sequence[bool]], ks: Sequence[int] | None = N
     for k in ks:
         if k < 1:
             raise DataError(f"k of pass@k is 1 or more, not {k}")
-        counts = [(len(each), sum(each)) for each in runs.values() if len(each) >= k]
+        often = {key: each for key, each in runs.items() if len(each) >= k}
+        counts = [(len(each), sum(each)) for each in often.values()]
+        tasks = len({task_of(key) for key in often})
         figure: dict[str, Any] = {"k": k, "n": len(counts)}
         for name, estimate in (("pass@k", stats.pass_at_k), ("pass^k", stats.pass_hat_k)):
             mean = sum(estimate(n, c, k) for n, c in counts) / len(counts) if counts else None
             figure[name] = mean
-            figure[f"{name}_interval"] = list(interval(mean or 0.0, len(counts)))
+            figure[f"{name}_interval"] = list(interval(mean or 0.0, tasks))
         figures.append(figure)
     return figures
 
@@ -81,22 +90,26 @@ def over_runs(rows: Sequence[Row], condition: str, baseline: str = "") -> dict[s
     Returns:
         `rates` (of each run), their `mean` and its standard `error` (null for a single run), `episodes` (those that
         count), `points` and `p` against the baseline, and `figures`: pass@k and pass^k, see `reliability`; rates are
-        0..1. A task's runs are one observation: points are the mean over the tasks that both tried of the differences
-        of its rates, in percentage points, and p is that of chance signs (`stats.sign_flip`); null for the baseline.
+        0..1. A task's runs are one observation, under whatever seeds and folds: points are the mean over the tasks that
+        both tried of the differences of its rates, in percentage points, and p is that of chance signs
+        (`stats.sign_flip`); null for the baseline.
     """
     own = [row for row in rows if row.condition == condition and row.counted]
     by_run = [[row.solved for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
     rates = [sum(run) / len(run) for run in by_run]
     mean, error = stats.mean_and_error(rates) if rates else (None, None)
     runs, others = runs_by_task(own), runs_by_task(row for row in rows if row.condition == baseline != condition)
-    both = [task for task in runs if task in others]
-    apart = [Fraction(sum(runs[t]), len(runs[t])) - Fraction(sum(others[t]), len(others[t])) for t in both]
+    apart = stats.by_task((key, _rate(runs[key]) - _rate(others[key])) for key in runs if key in others)
     compared = {
         "points": float(100 * sum(apart) / len(apart)) if apart else None,
         "p": stats.sign_flip(apart) if apart else None,
     }
     counts = {"rates": rates, "mean": mean, "error": error, "episodes": len(own)}
-    return {**counts, **compared, "figures": reliability(runs)}
+    return {**counts, **compared, "figures": reliability(runs, task_of=lambda key: key[2])}
+
+
+def _rate(runs: Sequence[bool]) -> Fraction:
+    return Fraction(sum(runs), len(runs))
 
 
 def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -184,5 +197,5 @@ def found_again(found: Sequence[Hashable], exhaustive: Sequence[Hashable]) -> fl
 
 def _score(rows: Sequence[Row]) -> dict[str, Any]:
     solved = sum(row.solved for row in rows)
-    rate, tasks = share(solved, len(rows)), {row.key for row in rows}
+    rate, tasks = share(solved, len(rows)), {row.task_id for row in rows}
     return {"n": len(rows), "successes": solved, "accuracy": rate, "interval": list(interval(rate or 0.0, len(tasks)))}

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from seasoned.types import Usage
 
 TaskKey = tuple[int, int, str]
-"""(seed, fold, task id): what makes two episodes of two conditions a pair."""
+"""(seed, fold, task id): what makes two episodes of two conditions a pair. The id alone tells which task it is."""
 
 
 class Row(BaseModel):

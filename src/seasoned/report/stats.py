@@ -1,40 +1,49 @@
 """Statistics of a comparison: intervals, paired tests, transitions, efficiency, pass@k and pass^k.
 
 Exact where exactness is cheap; SciPy is imported on first use. Always holds: no function divides by zero in silence -
-where there are no episodes the answer is None, the widest interval, or a `DataError` that says so.
+where there are no episodes the answer is None, the widest interval, or a `DataError` that says so; a task that occurs
+several times, as under several seeds, is one observation of a test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, lcm, sqrt
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from seasoned.errors import DataError, MissingExtraError
+from seasoned.report.rows import TaskKey
 
 Key = TypeVar("Key")
 
+_CELLS = 1 << 20  # of a distribution of sums: a few milliseconds a task at most
+
 
 @dataclass(frozen=True)
-class McNemar:
-    """Two conditions on the same tasks: how many both solved, only one, neither; and the exact two-sided p."""
+class Paired:
+    """Two conditions on the same episodes: how many both solved, only one, neither; and the two-sided p of a test.
+
+    `tasks` is how many distinct tasks the episodes are of, and so how many observations the test has.
+    """
 
     both: int
     only_a: int
     only_b: int
     neither: int
     p: float
+    tasks: int
+    test: Literal["mcnemar", "sign-flip"]
 
     @property
     def n(self) -> int:
-        """Tasks that both conditions attempted."""
+        """Episodes that both conditions finished."""
         return self.both + self.only_a + self.only_b + self.neither
 
     @property
     def points(self) -> float | None:
-        """The rate of b minus that of a, in percentage points over the common tasks; None when there are none."""
+        """The rate of b minus that of a, in percentage points over the common episodes; None when there are none."""
         return 100 * (self.only_b - self.only_a) / self.n if self.n else None
 
 
@@ -97,11 +106,39 @@ def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return (max(0.0, min(rate, float(found.low))), min(1.0, max(rate, float(found.high))))
 
 
-def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> McNemar:
-    """Exact two-sided McNemar test over the tasks that both conditions attempted.
+def paired(a: Mapping[TaskKey, bool], b: Mapping[TaskKey, bool]) -> Paired:
+    """Two conditions on the episodes that both finished, each task being one observation.
+
+    Where every task occurs once, the test is `mcnemar`; where one occurs under several seeds or folds, it is
+    `sign_flip` of the mean difference of each task, which is the same where each occurs once.
 
     Args:
-        a: Solved or not by task key, for instance (seed, fold, task id).
+        a: Solved or not, by (seed, fold, task id).
+        b: The same for the other condition. Keys that only one side has are left out.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    found = mcnemar(a, b)
+    apart = by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
+    if len(apart) == found.n:
+        return found
+    return replace(found, p=sign_flip(apart), tasks=len(apart), test="sign-flip")
+
+
+def by_task(differences: Iterable[tuple[TaskKey, Fraction]]) -> list[Fraction]:
+    """The mean difference of each task over the seeds and folds that it occurs under."""
+    tasks: dict[str, list[Fraction]] = {}
+    for (_, _, task), difference in differences:
+        tasks.setdefault(task, []).append(difference)
+    return [sum(each, Fraction()) / len(each) for each in tasks.values()]
+
+
+def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> Paired:
+    """Exact two-sided McNemar test over what both conditions attempted, each key being a task of its own.
+
+    Args:
+        a: Solved or not by task.
         b: The same for the other condition. Keys that only one side has are left out.
 
     Returns:
@@ -117,7 +154,8 @@ def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> McNemar:
     p = 1.0
     if only_a + only_b:
         p = min(1.0, float(_binomtest(only_a, only_a + only_b).pvalue))
-    return McNemar(both, only_a, only_b, len(common) - both - only_a - only_b, p)
+    neither = len(common) - both - only_a - only_b
+    return Paired(both, only_a, only_b, neither, p, tasks=len(common), test="mcnemar")
 
 
 def transitions(baseline: Mapping[Key, bool], other: Mapping[Key, bool]) -> Transitions:
@@ -167,21 +205,30 @@ def efficiency(performance: float, baseline: float, count: float) -> float | Non
 
 
 def sign_flip(differences: Sequence[Fraction]) -> float:
-    """The exact two-sided p of paired differences: how often chance signs give a sum as far from 0 as theirs.
+    """The two-sided p of paired differences: how often chance signs give a sum as far from 0 as theirs.
 
     The randomisation test of Fisher; with differences of -1, 0 and 1 alone it is McNemar's. Without differences, 1.
+    Exact, but where so many different denominators meet that their grid would be too fine: then on a coarser one, and
+    never too small.
     """
-    scale = lcm(*(each.denominator for each in differences))
-    whole = [int(each * scale) for each in differences]
-    sums = {0: 1.0}
-    for size in (abs(each) for each in whole if each):
-        spread: dict[int, float] = {}
-        for total, chance in sums.items():
-            for sign in (-size, size):
-                spread[total + sign] = spread.get(total + sign, 0.0) + chance / 2
-        sums = spread
-    far = abs(sum(whole))
-    return min(1.0, sum(chance for total, chance in sums.items() if abs(total) >= far))
+    import numpy as np
+
+    scale, slack = lcm(*(each.denominator for each in differences)), 0
+    if scale * len(differences) > _CELLS:
+        scale, slack = _CELLS // len(differences), len(differences)  # each is off by half a cell, and so are its signs
+    whole = [round(each * scale) for each in differences]
+    sizes = [abs(each) for each in whole if each]
+    # A sum is all sizes less twice those with the sign of the fewer: the lower tail of these says all, by symmetry.
+    last = (sum(sizes) - abs(sum(whole)) + slack) // 2
+    if 2 * last >= sum(sizes):
+        return 1.0
+    chances = np.zeros(last + 1)
+    chances[0] = 1.0
+    for size in sizes:
+        if size <= last:
+            chances[size:] += chances[:-size].copy()
+        chances /= 2
+    return min(1.0, 2 * float(chances.sum()))
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

@@ -2,8 +2,9 @@
 
 Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
 compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
-counts once, as solved if one of the trials solved it, with what all of them used; where the test was run several
-times, everything but `reliability` and `origins` is of the first run.
+counts once, as solved if one of the trials solved it, with what all of them used; a task that occurs under several
+seeds or folds is one observation of an interval and of a test; where the test was run several times, everything but
+`reliability` and `origins` is of the first run.
 
     schema_version  1
     run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
@@ -11,15 +12,17 @@ times, everything but `reliability` and `origins` is of the first run.
     method          name of the condition that the headline is about, or null
     headline        one sentence
     remarks         sentences that a reader needs for the figures to be true (what was left out, and why)
-    conditions      list: name, n, successes, errors, accuracy, interval [lo, hi], trained_on, lessons (mean size of a
-                    pool), tokens {prompt, cached, completion, total}, cost (US dollars), calls, seconds, cached_share,
-                    turns (mean), reward (mean), per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard
-                    error over seeds and folds), categories {name: {n, successes}}, reasons {reason: count}, outcomes
-                    {success, failed, halted} (ExpeL, figures 25 to 27), trials (where tasks were tried again: see
-                    `seasoned.report.trials`), reliability (over all runs: see `seasoned.report.reliability`), learning
-                    (what writing its lessons used: tokens, cost, calls, seconds, as above; null where none are written)
-    pairs           list: a, b, n, both, only_a, only_b, neither, p (exact McNemar), points (b minus a)
-    curve           list: condition, trained_on, n, successes, accuracy, interval (ExpNote, figure 3)
+    conditions      list: name, n (episodes), tasks (distinct ones), successes, errors, accuracy, interval [lo, hi]
+                    (Wilson's, with tasks as trials), trained_on, lessons (mean size of a pool), tokens {prompt, cached,
+                    completion, total}, cost (US dollars), calls, seconds, cached_share, turns (mean), reward (mean),
+                    per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard error over seeds and folds),
+                    categories {name: {n, successes}}, reasons {reason: count}, outcomes {success, failed, halted}
+                    (ExpeL, figures 25 to 27), trials (where tasks were tried again: see `seasoned.report.trials`),
+                    reliability (over all runs: see `seasoned.report.reliability`), learning (what writing its lessons
+                    used: tokens, cost, calls, seconds, as above; null where none are written)
+    pairs           list: a, b, n, both, only_a, only_b, neither (episodes), points (b minus a), tasks (distinct ones),
+                    test ("mcnemar", or "sign-flip" where a task occurs several times: see `stats.paired`) and its p
+    curve           list: condition, trained_on, n, tasks, successes, accuracy, interval (ExpNote, figure 3)
     transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
     efficiency      list: condition, type, lessons, points, points_per_lesson (ExpNote, equation 4)
     cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
@@ -39,11 +42,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from seasoned.report import effect, stats
 from seasoned.report.headline import headline, remarks
-from seasoned.report.reliability import by_origin, judgements, over_runs, repeated
+from seasoned.report.reliability import by_origin, interval, judgements, over_runs, repeated
 from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
 from seasoned.report.text import cost, count, label, share
@@ -149,7 +153,6 @@ def _condition(
     learning: Mapping[str, Usage],
 ) -> dict[str, Any]:
     counted = [row for row in rows if row.counted]
-    successes = sum(row.solved for row in counted)
     rewards = [row.reward for row in counted if row.reward is not None]
     per_seed = [
         {"seed": seed, "fold": fold, **_score([row for row in counted if (row.seed, row.fold) == (seed, fold)])}
@@ -163,8 +166,8 @@ def _condition(
     return {
         "name": name,
         **_score(counted),
+        **_spread(counted),
         "errors": len(rows) - len(counted),
-        "interval": list(stats.wilson(successes, len(counted))),
         "trained_on": max((row.trained_on for row in rows), default=0),
         "lessons": pools.get(name),
         **_usage(rows),
@@ -186,6 +189,11 @@ def _condition(
 def _score(counted: Sequence[Row]) -> dict[str, Any]:
     successes = sum(row.solved for row in counted)
     return {"n": len(counted), "successes": successes, "accuracy": share(successes, len(counted))}
+
+
+def _spread(counted: Sequence[Row]) -> dict[str, Any]:
+    tasks = len({row.task_id for row in counted})
+    return {"tasks": tasks, "interval": list(interval(_score(counted)["accuracy"] or 0.0, tasks))}
 
 
 def _learned(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -225,9 +233,8 @@ def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str
     found = []
     for i, a in enumerate(names):
         for b in names[i + 1 :]:
-            test = stats.mcnemar(solved[a], solved[b])
-            counts = {"both": test.both, "only_a": test.only_a, "only_b": test.only_b, "neither": test.neither}
-            found.append({"a": a, "b": b, "n": test.n, **counts, "p": test.p, "points": test.points})
+            pair = stats.paired(solved[a], solved[b])
+            found.append({"a": a, "b": b, "n": pair.n, "points": pair.points, **asdict(pair)})
     return found
 
 
@@ -246,9 +253,7 @@ def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> list[dic
         if 0 not in own and untrained:
             own[0] = untrained
         for trained_on, found in sorted(own.items()):
-            score = _score(found)
-            bounds = list(stats.wilson(score["successes"], score["n"]))
-            points.append({"condition": name, "trained_on": trained_on, **score, "interval": bounds})
+            points.append({"condition": name, "trained_on": trained_on, **_score(found), **_spread(found)})
     return points
 
 

@@ -18,7 +18,7 @@ from seasoned.report.forms import to_json as to_json
 from seasoned.report.forms import to_markdown as to_markdown
 from seasoned.report.forms import to_rich as to_rich
 from seasoned.report.reference import Reference, references
-from seasoned.report.rows import Row, final, outcomes
+from seasoned.report.rows import Row, TaskKey, final, outcomes
 from seasoned.report.summary import pair_of
 from seasoned.report.text import (
     ELLIPSIS,
@@ -106,8 +106,7 @@ def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any], scored
         **{key: block[key] for key in ("name", "n", "successes", "errors", "accuracy", "interval", "tokens", "cost")},
         "score": block["reward"],
         "turns": block["turns"],
-        "points": pair.get("points"),
-        "p": pair.get("p"),
+        **{key: pair.get(key) for key in ("points", "tasks", "test", "p")},
     }
     return Line(cells, values, strong=block["name"] == summary["method"])
 
@@ -212,23 +211,25 @@ def comparison_table(summaries: Sequence[Mapping[str, Any]], rows: Sequence[Sequ
         Column("cost"),
     )
     solved = [_by_condition(one) for one in rows] if rows is not None else []
-    lines = []
+    lines, repeated = [], False
     for i, summary in enumerate(summaries):
         for block in summary["conditions"]:
             test = None
             if i and i < len(solved) and summary["run"].get("benchmark") == summaries[0]["run"].get("benchmark"):
-                test = stats.mcnemar(solved[0].get(block["name"], {}), solved[i].get(block["name"], {}))
+                test = stats.paired(solved[0].get(block["name"], {}), solved[i].get(block["name"], {}))
+                repeated = repeated or test.tasks < test.n
             lines.append(_comparison_line(summary, block, test))
-    notes = ("Pairs are the same condition, task, seed and fold in both runs.",) if rows is not None else ()
-    return Table("Runs", columns, tuple(lines), notes)
+    notes = ["Pairs are the same condition, task, seed and fold in both runs."] if rows is not None else []
+    notes += ["A task that occurs several times counts once in p."] if repeated else []
+    return Table("Runs", columns, tuple(lines), tuple(notes))
 
 
-def _by_condition(rows: Sequence[Row]) -> dict[str, dict[Any, bool]]:
+def _by_condition(rows: Sequence[Row]) -> dict[str, dict[TaskKey, bool]]:
     tested = final(rows)
     return {name: outcomes([row for row in tested if row.condition == name]) for name in {r.condition for r in tested}}
 
 
-def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test: stats.McNemar | None) -> Line:
+def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test: stats.Paired | None) -> Line:
     run = summary["run"]
     paired = test is not None and test.n > 0
     cells = (
@@ -248,6 +249,8 @@ def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test:
         **{key: block[key] for key in ("name", "n", "successes", "errors", "accuracy", "interval", "tokens", "cost")},
         "pairs": test.n if test is not None else None,
         "points": test.points if test is not None else None,
+        "tasks": test.tasks if test is not None else None,
+        "test": test.test if test is not None else None,
         "p": test.p if test is not None and paired else None,
     }
     return Line(cells, values)

@@ -5,8 +5,9 @@ task that is solved stays solved; one that is not tried again stays as its last 
 attempt ended in an error of the server is left out of that trial's rate, never counted as a failure.
 
 One trial: trial, attempts (made in it), n, solved (of n, in this trial or before), accuracy, interval [lo, hi] (Wilson,
-95%), points (over trial 0, in percent of the tasks that both finished) and p (exact McNemar), both null for trial 0,
-errors (left out of n), reasons {reason: count} (how the last attempt at each unsolved task ended).
+95%, with distinct tasks as trials), points (over trial 0, in percent of what both finished) and p (see `stats.paired`),
+both null for trial 0, errors (left out of n), reasons {reason: count} (how the last attempt at each unsolved task
+ended).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seasoned.report import stats
+from seasoned.report.reliability import interval
 from seasoned.report.rows import Row, TaskKey, latest, outcomes, until_solved
 from seasoned.report.text import share
 
@@ -50,15 +52,16 @@ def by_trial(rows: Sequence[Row]) -> list[dict[str, Any]]:
         solved = outcomes(states)
         first = first if trial else solved
         n, successes = len(solved), sum(solved.values())
-        test = stats.mcnemar(first, solved) if trial else None
+        rate = share(successes, n)
+        test = stats.paired(first, solved) if trial else None
         found.append(
             {
                 "trial": trial,
                 "attempts": sum(row.trial == trial for row in attempts),
                 "n": n,
                 "solved": successes,
-                "accuracy": share(successes, n),
-                "interval": list(stats.wilson(successes, n)),
+                "accuracy": rate,
+                "interval": list(interval(rate or 0.0, len({task for _, _, task in solved}))),
                 "points": test.points if test else None,
                 "p": test.p if test and test.n else None,
                 "errors": len(states) - n,
