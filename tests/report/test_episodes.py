@@ -24,6 +24,15 @@ def test_without_a_baseline_successes_and_failures_are_shown(make_row):
     assert choose_episodes(build(rows, run={}), rows) == ["tra0", "tra1", "tra2", "tra3"]
 
 
+def test_the_repeats_of_a_test_are_not_chosen_from(make_row):
+    rows = [
+        make_row(name, success=turn == 1, repeat=turn, trial=0, trained_on=of, trajectory_id=f"{name}{turn}")
+        for name, of in (("disabled", 0), ("expnote", 1))
+        for turn in (0, 1)
+    ]
+    assert choose_episodes(build(rows, run={}), rows) == ["expnote0", "disabled0"]
+
+
 def test_nothing_to_choose_from(make_row):
     assert choose_episodes(build([], run={}), []) == []
     rows = [make_row(success=True)]

@@ -169,6 +169,17 @@ def test_a_task_under_several_seeds_is_one_pair_of_two_runs(make_row):
     assert (once.lines[1].values["p"], once.lines[1].values["test"], len(once.notes)) == (2 / 2**5, "mcnemar", 1)
 
 
+def test_runs_are_compared_by_the_first_run_of_their_tests(make_row):
+    told = []
+    for name, solved in (("one", "00"), ("two", "01")):
+        rows = [
+            make_row(task_id=f"t{i}", success=solved[turn] == "1", repeat=turn) for turn in (0, 1) for i in range(6)
+        ]
+        told.append((build(rows, run={"id": name}), rows))
+    (line,) = tables.comparison_table([one for one, _ in told], [rows for _, rows in told]).lines[1:]
+    assert (line.cells[3], line.values["points"], line.values["p"]) == ("0/6", 0.0, 1.0)
+
+
 def test_runs_are_called_by_what_tells_them_apart(make_row):
     ids = ("20310405T101112-emoji-aaaaaa", "20310405T101112-", "mine", f"20310405T101112-{'x' * 40}-bbbbbb", "")
     found = [build([make_row(success=True)], run={"id": i, "name": "emoji"}) for i in ids]

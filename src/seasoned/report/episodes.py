@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from seasoned.report.rows import Row, TaskKey, final
+from seasoned.report.rows import Row, TaskKey, final, first_runs
 from seasoned.report.text import count, cut, label, one_line
 from seasoned.types import Lesson, Trajectory
 
@@ -40,7 +40,7 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
     Returns:
         Trajectory ids, for `write_report`; empty when there is no method.
     """
-    tested = [row for row in final(rows) if row.counted]
+    tested = [row for row in final(first_runs(rows)) if row.counted]
     before = {row.key: row for row in tested if row.condition == summary["baseline"]}
     after = [row for row in tested if row.condition == summary["method"]]
     if not before:

@@ -18,7 +18,7 @@ from seasoned.report.forms import to_json as to_json
 from seasoned.report.forms import to_markdown as to_markdown
 from seasoned.report.forms import to_rich as to_rich
 from seasoned.report.reference import Reference, references
-from seasoned.report.rows import Row, TaskKey, final, outcomes
+from seasoned.report.rows import Row, TaskKey, final, first_runs, outcomes
 from seasoned.report.summary import pair_of
 from seasoned.report.text import (
     ELLIPSIS,
@@ -225,7 +225,7 @@ def comparison_table(summaries: Sequence[Mapping[str, Any]], rows: Sequence[Sequ
 
 
 def _by_condition(rows: Sequence[Row]) -> dict[str, dict[TaskKey, bool]]:
-    tested = final(rows)
+    tested = final(first_runs(rows))
     return {name: outcomes([row for row in tested if row.condition == name]) for name in {r.condition for r in tested}}
 
 
