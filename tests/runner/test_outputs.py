@@ -9,8 +9,9 @@ import pytest
 from seasoned.benchmarks import load_benchmark
 from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.runner.outputs import read_rows, read_summary
+from seasoned.runner.outputs import read_rows, read_summary, row_of
 from seasoned.runner.rundir import recipe_of
+from seasoned.types import Task, Trajectory, Usage
 
 
 @pytest.fixture
@@ -163,6 +164,32 @@ def test_calls_are_told_apart_by_what_they_were_for(studied):
     assert order == ["learning", "reflecting", "recalling"]
     tasks = {t["task_id"]: t["task"] for t in rows(directory, "trajectories.jsonl")}
     assert all(tasks[call["task_id"]] == call["task"] for call in calls if call["task_id"])
+
+
+def test_what_recall_used_is_kept_apart_from_the_turns(studied):
+    directory = studied(ScriptedModel(Student(), name="student"), llm={"temperature": 0.7})
+    asides = {row.trajectory_id: row.aside for row in read_rows(directory)}
+    calls = [call for call in rows(directory, "calls.jsonl") if call["purpose"] == "recalling"]
+    summary = read_summary(directory)
+    found = {block["name"]: block for block in summary["conditions"]}
+    for t in rows(directory, "trajectories.jsonl"):
+        assert asides[t["id"]] == Usage.model_validate(t["meta"].get("aside", {}))
+    for name in ("erl", "autoguide"):
+        asked = [call for call in calls if call["condition"] == name]
+        parts = found[name]["phases"]
+        assert parts["recall"]["calls"] == len(asked) > 0
+        assert parts["learning"] == found[name]["learning"]
+        assert parts["rollout"]["calls"] == found[name]["calls"] - len(asked)
+    assert found["reflexion"]["phases"]["recall"]["calls"] > 0
+    assert found["react"]["phases"]["rollout"] == found["react"]["phases"]["total"]
+    assert "Tokens and cost by part (ERL, table 4)" in (directory / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_older_total_of_what_was_aside_is_read_past():
+    meta = {"condition": "erl", "seed": 0, "fold": 0, "split": "test", "trained_on": 4, "aside": 812}
+    made = Trajectory(task_id="t", task="t", meta=meta, usage=Usage(prompt_tokens=900))
+    row = row_of(made, "r", Task(id="t", text="t"))
+    assert (row.usage.prompt_tokens, row.aside) == (900, Usage())
 
 
 def test_calls_that_conditions_share_are_there_once(studied, go):

@@ -20,6 +20,7 @@ from seasoned.report.episodes import views
 from seasoned.report.figures import FIGURES
 from seasoned.report.forms import Table
 from seasoned.report.headline import tested
+from seasoned.report.phases import phases_table
 from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
@@ -121,6 +122,7 @@ def render(
         figures_missing=missing,
         trials=trials_table(summary),
         repeats=repeats_table(summary),
+        phases=phases_table(summary),
         origins=origins_table(summary),
         guidance=guidance_table(summary),
         categories=categories_table(summary),

@@ -23,7 +23,8 @@ class Row(BaseModel):
 
     `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
     first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
-    other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`.
+    other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`; `aside` is the
+    part of `usage` that recalled and reflected beside the agent.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +46,7 @@ class Row(BaseModel):
     gold: str = ""
     trajectory_id: str = ""
     usage: Usage = Usage()
+    aside: Usage = Usage()
     trained_on: int = 0
     trial: int = Field(default=0, ge=0)
     repeat: int = Field(default=0, ge=0)
@@ -92,12 +94,13 @@ def judged(rows: Iterable[Row]) -> list[Row]:
 
 
 def until_solved(attempts: Sequence[Row]) -> Row:
-    """What the attempts at one task come to: the first that solved it, else the last; `usage` is that of all."""
+    """What the attempts at one task come to: the first that solved it, else the last; usages are those of all."""
     if len(attempts) == 1:
         return attempts[0]
     ordered = sorted(attempts, key=lambda row: row.trial)
     stands = next((row for row in ordered if row.solved), ordered[-1])
-    return stands.model_copy(update={"usage": sum((row.usage for row in ordered), Usage())})
+    used, aside = (sum(parts, Usage()) for parts in ((row.usage for row in ordered), (row.aside for row in ordered)))
+    return stands.model_copy(update={"usage": used, "aside": aside})
 
 
 def final_attempts(rows: Iterable[Row]) -> list[Row]:

@@ -19,7 +19,8 @@ seeds or folds is one observation of an interval and of a test; where the test w
                     categories {name: {n, successes}}, reasons {reason: count}, outcomes {success, failed, halted}
                     (ExpeL, figures 25 to 27), trials (where tasks were tried again: see `seasoned.report.trials`),
                     reliability (over all runs: see `seasoned.report.reliability`), learning (what writing its lessons
-                    used: tokens, cost, calls, seconds, as above; null where none are written)
+                    used: tokens, cost, calls, seconds, as above; null where none are written), phases (ERL, table 4:
+                    see `seasoned.report.phases`)
     pairs           list: a, b, n, both, only_a, only_b, neither (episodes), points (b minus a), tasks (distinct ones),
                     test ("mcnemar", or "sign-flip" where a task occurs several times: see `stats.paired`) and its p
     curve           list: condition, trained_on, n, tasks, successes, accuracy, interval (ExpNote, figure 3)
@@ -47,6 +48,7 @@ from typing import Any
 
 from seasoned.report import effect, stats
 from seasoned.report.headline import headline, remarks
+from seasoned.report.phases import phases, spent
 from seasoned.report.reliability import by_origin, interval, judgements, over_runs, repeated
 from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
@@ -182,7 +184,8 @@ def _condition(
         "outcomes": endings(rows),
         "trials": by_trial(attempts),
         "reliability": over_runs(again, name, baseline),
-        "learning": _spent(learning[name]) if name in learning else None,
+        "learning": spent(learning[name]) if name in learning else None,
+        "phases": phases(rows, learning.get(name, Usage())),
     }
 
 
@@ -209,21 +212,7 @@ def _learned(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _usage(rows: Sequence[Row]) -> dict[str, Any]:
-    return _spent(sum((row.usage for row in rows), Usage()))
-
-
-def _spent(used: Usage) -> dict[str, Any]:
-    return {
-        "tokens": {
-            "prompt": used.prompt_tokens,
-            "cached": used.cached_tokens,
-            "completion": used.completion_tokens,
-            "total": used.tokens,
-        },
-        "cost": used.cost,
-        "calls": used.calls,
-        "seconds": used.seconds,
-    }
+    return spent(sum((row.usage for row in rows), Usage()))
 
 
 def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from seasoned.protocols import LLM, Advise, Agent, Environment
 from seasoned.runner.plan import Block
 from seasoned.runner.settings import Limits
 from seasoned.store.sql import Store
-from seasoned.types import Guidance, Outcome, Task, Trajectory
+from seasoned.types import Guidance, Outcome, Task, Trajectory, Usage
 
 _GIVE_UP_AFTER = 5
 
@@ -124,7 +124,7 @@ def episode(
             temperature 0 only.
         spent: the episode's `Session.meter`, where other calls than the agent's count against its limits.
         aside: has counted the calls that recalled and reflected; the episode's usage has them too, and its meta says
-            under "aside" how many tokens they were.
+            under "aside" what they alone used.
         about: kept with the trajectory; see `meta`.
     """
     if key in session.done:
@@ -140,8 +140,8 @@ def episode(
     except InfrastructureError as error:
         made = _not_begun(task, Outcome(reason="error", detail=str(error)))
     meant = {**made.meta, **about}
-    if aside is not None and aside.usage.tokens:
-        meant["aside"] = aside.usage.tokens
+    if aside is not None and aside.usage != Usage():
+        meant["aside"] = aside.usage.model_dump()
         made = made.model_copy(update={"usage": made.usage + aside.usage})
     trajectory = made.model_copy(update={"meta": meant, "benchmark": about.get("benchmark", "")})
     session.store.save_episode(session.run_id, key, scope, trajectory)

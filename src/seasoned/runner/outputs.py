@@ -92,6 +92,7 @@ def write_outputs(
 def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
     """One line of `results.jsonl`."""
     meta = trajectory.meta
+    aside = meta.get("aside")  # of older versions, the total of its tokens alone
     return Row(
         run_id=run_id,
         benchmark=trajectory.benchmark,
@@ -109,6 +110,7 @@ def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
         gold=str(task.data.get("answer", "")),
         trajectory_id=trajectory.id,
         usage=trajectory.usage,
+        aside=Usage.model_validate(aside) if isinstance(aside, dict) else Usage(),
         trained_on=meta["trained_on"],
         turns=len(trajectory.steps),
         lesson_ids=trajectory.lesson_ids,
