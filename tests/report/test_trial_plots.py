@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -91,4 +92,5 @@ def test_pass_at_k_and_pass_hat_k(make_row):
     svg = trial_plots.reliability_lines(build(rows, run={}))
     assert "pass@3 100%, pass^3 0%" in ET.fromstring(svg).get("aria-label")
     assert {"k, runs of a task", "1", "2", "3"} <= set(_texts(svg))
+    assert len(re.findall(r'id="reliability-LineCollection', svg)) == 2  # the whiskers of both
     assert trial_plots.reliability_lines(build(rows[::3], run={})) == ""

@@ -48,7 +48,8 @@ FIGURES = (
     Figure(
         "Over several runs",
         trial_plots.reliability_lines,
-        "Full lines: at least one of k runs solves the task (pass@k); broken lines: all of them do (pass^k).",
+        "Full lines: at least one of k runs solves the task (pass@k); broken lines: all of them do (pass^k). "
+        "Whiskers are 95% Wilson intervals, with tasks as trials.",
     ),
     Figure(
         "By number of heuristics",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 _MOST_BARS = 26
+_APART = 0.07
 _KINDS: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
     ("in a loop", lambda reason: reason == "loop", VERMILION, "////"),
     ("out of steps", lambda reason: reason == "step_limit", SKY, ""),
@@ -79,7 +80,7 @@ def solved_by_trial(summary: Mapping[str, Any]) -> str:
 
 
 def reliability_lines(summary: Mapping[str, Any]) -> str:
-    """pass@k and pass^k by k (ERL, figure 3).
+    """pass@k and pass^k by k with their 95% intervals (ERL, figure 3).
 
     Returns:
         SVG text; "" where the test was run but once.
@@ -94,9 +95,13 @@ def reliability_lines(summary: Mapping[str, Any]) -> str:
     def draw(axes: Axes) -> None:
         for i, (name, figures) in enumerate(blocks):
             look: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-            ks = [figure["k"] for figure in figures]
-            axes.plot(ks, [100 * figure["pass@k"] for figure in figures], "-", label=short(name), **look)
-            axes.plot(ks, [100 * figure["pass^k"] for figure in figures], "--", **look)
+            aside = _APART * (i - (len(blocks) - 1) / 2)  # so that whiskers stand beside one another
+            ks = [figure["k"] + aside for figure in figures]
+            for which, style, name_in_legend in (("pass@k", "-", short(name)), ("pass^k", "--", None)):
+                rates = [100 * figure[which] for figure in figures]
+                low, high = ([100 * figure[f"{which}_interval"][end] for figure in figures] for end in (0, 1))
+                axes.plot(ks, rates, style, label=name_in_legend, **look)
+                axes.vlines(ks, low, high, color=look["color"], linewidth=1.2, alpha=0.7)
         axes.set_xticks(range(1, 1 + max(figures[-1]["k"] for _, figures in blocks)))
         axes.set_xlabel("k, runs of a task")
         axes.set_ylabel("solved, % of tasks")

@@ -84,25 +84,32 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
         Column("solved,\nmean ± error"),
         Column(f"points vs\n{label(summary['baseline'])}"),
         Column("exact\np"),
-        *(Column(f"pass@{k}", spare=1 < k < ks[-1]) for k in ks if k > 1),
-        *(Column(f"pass^{k}", spare=1 < k < ks[-1]) for k in ks if k > 1),
+        *(Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks if k > 1),
     )
     lines = []
     for block in blocks:
         found = block["reliability"]
         by_k = {figure["k"]: figure for figure in found["figures"]}
-        rates = [percent(by_k[k][name]) if k in by_k else UNKNOWN for name in ("pass@k", "pass^k") for k in ks if k > 1]
+        rates = [_estimate(by_k.get(k), name) for name in ("pass@k", "pass^k") for k in ks if k > 1]
         mean = f"{percent(found['mean'])} ± {100 * (found['error'] or 0.0):.1f}"
         against = signed(found.get("points")), p_value(found.get("p"))
         cells = (label(block["name"]), str(len(found["rates"])), mean, *against, *rates)
         lines.append(Line(cells, {"name": block["name"], **found}))
     notes = (
-        "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs.",
+        "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs, and the"
+        " intervals are over tasks.",
         "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
         "Points and p are over tasks, each with the mean of its runs; p is that of chance signs, exact.",
         "The other tables and paired tests are of the first run, but for what heuristics come from.",
     )
     return Table("Over several runs", columns, tuple(lines), notes)
+
+
+def _estimate(figure: Mapping[str, Any] | None, name: str) -> str:
+    """A cell of pass@k or pass^k with its interval."""
+    if figure is None or figure[name] is None:
+        return UNKNOWN
+    return f"{percent(figure[name])} {interval(figure[f'{name}_interval'])}"
 
 
 def origins_table(summary: Mapping[str, Any]) -> Table | None:
