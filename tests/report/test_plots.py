@@ -112,7 +112,8 @@ def test_guidance_tokens_and_what_was_solved(guided_summary):
     spoken = ET.fromstring(svg).get("aria-label")
     assert "few-shot-trajectories 38% with 20; ERL-matched 50% with 15; ERL 75% with 30" in spoken
     assert {"38% (3/8)", "ERL-matched", "guidance tokens of an attempt, mean"} <= set(_texts(svg))
-    assert plots.guidance_points({**guided_summary, "steps": []}) == ""
+    unknown = [{**one, "guidance_tokens": None} for one in guided_summary["guidance"]]
+    assert plots.guidance_points({**guided_summary, "guidance": unknown}) == ""
 
 
 def test_accuracy_by_number_of_heuristics(make_row):

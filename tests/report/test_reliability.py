@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from seasoned.errors import DataError
 from seasoned.report.reliability import (
+    by_guidance,
     by_origin,
     found_again,
     interval,
@@ -94,8 +95,21 @@ def test_over_several_runs(make_row):
         (pytest.approx(2 / 3), pytest.approx(1 / 3)),
     ]
     assert (figures["points"], figures["p"]) == (None, None)
-    none = {"rates": [], "mean": None, "error": None, "episodes": 0, "points": None, "p": None, "figures": []}
-    assert over_runs(rows, "react") == none
+    none = dict.fromkeys(("mean", "error", "reward", "reward_error", "points", "p"))
+    assert over_runs(rows, "react") == {**none, "rates": [], "episodes": 0, "figures": []}
+
+
+def test_the_score_over_several_runs(make_row):
+    rewards = [(1.0, 0.5), (0.25, 0.25), (0.0, None)]
+    rows = [
+        make_row(task_id=str(i), success=reward == 1.0, reward=reward, repeat=turn)
+        for turn, both in enumerate(rewards)
+        for i, reward in enumerate(both)
+    ]
+    found = over_runs(repeated(rows), "disabled")
+    assert found["reward"] == pytest.approx((0.75 + 0.25 + 0.0) / 3)
+    assert found["reward_error"] == pytest.approx(0.38188 / 3**0.5, abs=1e-5)
+    assert found["mean"] == pytest.approx(1 / 6)
 
 
 def test_the_runs_of_a_task_are_one_observation(make_row):
@@ -189,6 +203,24 @@ def test_by_origin_counts_every_run_and_takes_tasks_as_trials(make_row):
     assert (erl["n"], erl["successes"], erl["accuracy"], erl["points"]) == (8, 4, 0.5, 37.5)
     assert tuple(erl["interval"]) == interval(0.5, 4)
     assert (react["n"], react["accuracy"]) == (8, 0.125)
+
+
+def test_by_guidance_counts_every_run_and_takes_tasks_as_observations(make_row):
+    solved = {("few-shot-trajectories", 0): 2, ("few-shot-trajectories", 1): 0, ("erl", 0): 6, ("erl", 1): 8}
+    rows = [
+        make_row(name, f"t{n}", success=n < count, repeat=turn)
+        for (name, turn), count in solved.items()
+        for n in range(8)
+    ]
+    shown, erl = by_guidance(repeated(rows), [{"condition": "erl", "guidance_tokens": 30.0}])
+    assert (shown["condition"], shown["guidance_tokens"], shown["points"], shown["p"]) == (
+        ("few-shot-trajectories", None, None, None)
+    )
+    assert (erl["condition"], erl["guidance_tokens"], erl["n"], erl["successes"]) == ("erl", 30.0, 16, 14)
+    assert (shown["n"], shown["successes"]) == (16, 2)
+    assert tuple(erl["interval"]) == interval(14 / 16, 8)
+    assert (erl["points"], erl["p"]) == (75.0, 2 / 2**8)
+    assert by_guidance([row for row in repeated(rows) if row.condition == "erl"], []) == []
 
 
 def test_a_judges_verdicts():

@@ -127,8 +127,26 @@ def test_points_are_against_the_trajectories_whichever_comes_first(guided, guide
     turned = build(guided[0], run={}, baseline="erl")
     assert [cells[1] for cells in _own(guidance_table(turned))] == ["—"] * 3
     assert _own(guidance_table(turned))[2][4:] == ("+37.5", "0.25")
-    older = [{key: one[key] for key in one if key != "guidance_tokens"} for one in guided_summary["steps"]]
-    assert _own(guidance_table({**guided_summary, "steps": older}))[0][1] == "—"
+    assert guidance_table({key: part for key, part in guided_summary.items() if key != "guidance"}) is None
+
+
+def test_heuristics_against_trajectories_are_over_all_runs(guided):
+    rows, lessons, made = guided
+    again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows if row.split == "test"]
+    table = guidance_table(build([*rows, *again], run={}, baseline="react", lessons=lessons, trajectories=made))
+    assert [cells[:3] for cells in _own(table)][2] == ("ERL", "30", "6/16")
+    assert _own(table)[2][4:] == ("+18.8", "0.25")
+
+
+def test_the_score_over_several_runs_where_rewards_are_in_part(guided, make_row):
+    rows = [row for row in guided[0] if row.split == "test"]
+    again = [row.model_copy(update={"repeat": 1, "reward": 0.0}) for row in rows]
+    table = repeats_table(build([*rows, *again], run={}, baseline="react"))
+    assert table.columns[3].name == "score,\nmean ± error"
+    assert _own(table)[0][3] == "0.219 ± 0.219"
+    assert table.notes[-1] == "Score is the mean reward."
+    whole = [make_row(success=turn > 0, reward=float(turn > 0), repeat=turn) for turn in range(3)]
+    assert not any("score" in column.name for column in repeats_table(build(whole, run={})).columns)
 
 
 def test_trajectories_alone_are_compared_with_nothing(make_row):

@@ -28,7 +28,6 @@ from seasoned.report.drawing import (
 )
 from seasoned.report.reference import reference_for
 from seasoned.report.text import count, label, one_line, percent
-from seasoned.report.trial_tables import by_guidance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,13 +164,15 @@ def origins_bars(summary: Mapping[str, Any]) -> str:
 def guidance_points(summary: Mapping[str, Any]) -> str:
     """Accuracy by how many tokens of heuristics or of trajectories are shown, with Wilson's interval (ERL, figure 5).
 
+    It is over all runs of the test, with tasks as trials of the interval.
+
     Returns:
         SVG text; "" where they were not both run, or the tokens are unknown.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    blocks = [block for block in by_guidance(summary) if block["guidance_tokens"] is not None]
+    blocks = [one for one in summary.get("guidance", ()) if one["guidance_tokens"] is not None]
 
     def draw(axes: Axes) -> None:
         widest = 1.3 * max(1.0, *(block["guidance_tokens"] for block in blocks))
@@ -186,11 +187,11 @@ def guidance_points(summary: Mapping[str, Any]) -> str:
                 markersize=8,
                 color=colour,
                 capsize=4,
-                label=short(block["name"]),
+                label=short(block["condition"]),
             )
             words = f"{rate:.0f}% ({block['successes']}/{block['n']})"
             # What is matched stands close by what it matches, and never to the right of it.
-            left = block["name"] == "erl-matched" and block["guidance_tokens"] > widest / 3
+            left = block["condition"] == "erl-matched" and block["guidance_tokens"] > widest / 3
             offset, side = ((-8, 8), "right") if left else ((8, 8), "left")
             spot = (block["guidance_tokens"], rate)
             axes.annotate(words, spot, offset, textcoords="offset points", ha=side, fontsize=10)
@@ -201,7 +202,7 @@ def guidance_points(summary: Mapping[str, Any]) -> str:
         rates_axis(axes, horizontal=False)
 
     spoken = "; ".join(
-        f"{label(block['name'])} {percent(block['accuracy'], 0)} with {count(round(block['guidance_tokens']))}"
+        f"{label(block['condition'])} {percent(block['accuracy'], 0)} with {count(round(block['guidance_tokens']))}"
         for block in blocks
     )
     return svg("guidance", f"Accuracy by guidance tokens: {spoken}.", 3.2, draw) if len(blocks) > 1 else ""

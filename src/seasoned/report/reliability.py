@@ -1,7 +1,7 @@
-"""How reliably tasks are solved when they are run several times, and what lessons of each origin are worth.
+"""How reliably tasks are solved when they are run several times, and what lessons of each origin and size are worth.
 
-After ERL (figures 2b and 3; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1, the mean being that of the
-tasks of the figure; a task counts in a figure for k only where it was run k times; an episode that an error of the
+After ERL (figures 2b, 3 and 5; appendix C). Always holds: 0 <= pass^k <= mean <= pass@k <= 1, the mean being that of
+the tasks of the figure; a task counts in a figure for k only where it was run k times; an episode that an error of the
 server ended is no run.
 
 One figure: k, n (tasks that were run at least k times), "pass@k" (at least one of k runs solves the task) and "pass^k"
@@ -26,6 +26,9 @@ from seasoned.report.text import share
 from seasoned.types import Lesson
 
 Key = TypeVar("Key", bound=Hashable)
+
+TRAJECTORIES = "few-shot-trajectories"
+"""The condition that heuristics are compared with at equal tokens."""
 
 
 def repeated(rows: Iterable[Row]) -> list[Row]:
@@ -88,24 +91,43 @@ def over_runs(rows: Sequence[Row], condition: str, baseline: str = "") -> dict[s
         baseline: what it is compared with.
 
     Returns:
-        `rates` (of each run), their `mean` and its standard `error` (null for a single run), `episodes` (those that
+        `rates` (of each run), their `mean` and its standard `error` (null for a single run), `reward` and
+        `reward_error` (the same of the runs' mean rewards; null where none are known), `episodes` (those that
         count), `points` and `p` against the baseline, and `figures`: pass@k and pass^k, see `reliability`; rates are
         0..1. A task's runs are one observation, under whatever seeds and folds: points are the mean over the tasks that
         both tried of the differences of its rates, in percentage points, and p is that of chance signs
         (`stats.sign_flip`); null for the baseline.
     """
     own = [row for row in rows if row.condition == condition and row.counted]
-    by_run = [[row.solved for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
-    rates = [sum(run) / len(run) for run in by_run]
-    mean, error = stats.mean_and_error(rates) if rates else (None, None)
+    by_run = [[row for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
+    rates = [sum(row.solved for row in run) / len(run) for run in by_run]
+    rewards = [[row.reward for row in run if row.reward is not None] for run in by_run]
+    mean, error = _mean_and_error(rates)
+    reward, reward_error = _mean_and_error([sum(run) / len(run) for run in rewards if run])
     runs, others = runs_by_task(own), runs_by_task(row for row in rows if row.condition == baseline != condition)
+    return {
+        "rates": rates,
+        "mean": mean,
+        "error": error,
+        "reward": reward,
+        "reward_error": reward_error,
+        "episodes": len(own),
+        **_compared(runs, others),
+        "figures": reliability(runs, task_of=lambda key: key[2]),
+    }
+
+
+def _mean_and_error(figures: Sequence[float]) -> tuple[float | None, float | None]:
+    return stats.mean_and_error(figures) if figures else (None, None)
+
+
+def _compared(runs: Mapping[TaskKey, Sequence[bool]], others: Mapping[TaskKey, Sequence[bool]]) -> dict[str, Any]:
+    """`points` and `p` of the tasks that both tried, each the mean of its runs."""
     apart = stats.by_task((key, _rate(runs[key]) - _rate(others[key])) for key in runs if key in others)
-    compared = {
+    return {
         "points": float(100 * sum(apart) / len(apart)) if apart else None,
         "p": stats.sign_flip(apart) if apart else None,
     }
-    counts = {"rates": rates, "mean": mean, "error": error, "episodes": len(own)}
-    return {**counts, **compared, "figures": reliability(runs, task_of=lambda key: key[2])}
 
 
 def _rate(runs: Sequence[bool]) -> Fraction:
@@ -159,6 +181,39 @@ def by_origin(
         counts = {"success": sum(each is True for each in learned), "failure": sum(each is False for each in learned)}
         table.append({"category": category, "lessons": counts, "conditions": scores})
     return table
+
+
+def by_guidance(rows: Iterable[Row], steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What trajectories are worth, and heuristics made of them, by how much of them is shown (ERL, figure 5).
+
+    Args:
+        rows: what `repeated` gives.
+        steps: `guidance_tokens` by `condition`, as `seasoned.report.steps.step_statistics` gives them.
+
+    Returns:
+        For few-shot-trajectories, erl-matched and erl: `condition`, `guidance_tokens` (null if unknown), `n`,
+        `successes`, `accuracy` and `interval` as in `by_origin`, and `points` and `p` against few-shot-trajectories as
+        in `over_runs`; nothing where that, or both others, were not run.
+    """
+    tokens = {one["condition"]: one.get("guidance_tokens") for one in steps}
+    own: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl")}
+    for row in rows:
+        if row.counted and row.condition in own:
+            own[row.condition].append(row)
+    names = [name for name, found in own.items() if found]
+    if TRAJECTORIES not in names or len(names) < 2:
+        return []
+    runs = {name: runs_by_task(own[name]) for name in names}
+    against = {name: runs[TRAJECTORIES] if name != TRAJECTORIES else {} for name in names}
+    return [
+        {
+            "condition": name,
+            "guidance_tokens": tokens.get(name),
+            **_score(own[name]),
+            **_compared(runs[name], against[name]),
+        }
+        for name in names
+    ]
 
 
 def judgements(lessons: Iterable[Lesson], truth: Mapping[str, bool]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Always holds: test rows alone make the accuracies; an error is counted as an err
 compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
 counts once, as solved if one of the trials solved it, with what all of them used; a task that occurs under several
 seeds or folds is one observation of an interval and of a test; where the test was run several times, everything but
-`reliability` and `origins` is of the first run.
+`reliability`, `origins` and `guidance` is of the first run.
 
     schema_version  1
     run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
@@ -33,6 +33,8 @@ seeds or folds is one observation of an interval and of a test; where the test w
     judgements      how often a model judged attempts rightly (ERL, appendix C.2): see
                     `seasoned.report.reliability.judgements`; null where none was judged
     steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
+    guidance        list: heuristics against trajectories by tokens shown (ERL, figure 5): see
+                    `seasoned.report.reliability.by_guidance`; over all runs; empty where they were not both run
     training        n (tasks), successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes,
                     errors, outcomes, trials}}
 
@@ -49,7 +51,7 @@ from typing import Any
 from seasoned.report import effect, stats
 from seasoned.report.headline import headline, remarks
 from seasoned.report.phases import phases, spent
-from seasoned.report.reliability import by_origin, interval, judgements, over_runs, repeated
+from seasoned.report.reliability import by_guidance, by_origin, interval, judgements, over_runs, repeated
 from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
 from seasoned.report.text import cost, count, label, share
@@ -94,6 +96,7 @@ def build(
     told = again, baseline, pools, learning or {}
     conditions = [_condition(name, by_name[name], tried[name], *told) for name in names]
     method = _method(conditions, run, baseline)
+    steps = step_statistics([row for name in names for row in tried[name]], trajectories)
     summary: dict[str, Any] = {
         "schema_version": 1,
         "run": dict(run),
@@ -109,7 +112,8 @@ def build(
         "cached_share": _cached_share(list(by_name.values())),
         "lessons": effect.effects(tested, training, lessons, baseline),
         **_heuristics(again, training, lessons, baseline),
-        "steps": step_statistics([row for name in names for row in tried[name]], trajectories),
+        "steps": steps,
+        "guidance": by_guidance(again, steps),
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)

@@ -15,7 +15,6 @@ from seasoned.report.reference import category_references, step_references, tria
 from seasoned.report.text import UNKNOWN, count, gathering, interval, label, one_line, p_value, percent, signed
 
 MAX_CATEGORIES = 40
-_TRAJECTORIES = "few-shot-trajectories"
 
 
 def retried(summary: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
@@ -77,11 +76,13 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
     blocks = [block for block in summary["conditions"] if len(block["reliability"]["rates"]) > 1]
     if not blocks:
         return None
+    scored = any(_in_part(block["reliability"]) for block in blocks)
     ks = [figure["k"] for figure in max((block["reliability"]["figures"] for block in blocks), key=len)]
     columns = (
         Column("condition", number=False),
         Column("runs"),
         Column("solved,\nmean ± error"),
+        *([Column("score,\nmean ± error")] if scored else []),
         Column(f"points vs\n{label(summary['baseline'])}"),
         Column("exact\np"),
         *(Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks if k > 1),
@@ -93,16 +94,30 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
         rates = [_estimate(by_k.get(k), name) for name in ("pass@k", "pass^k") for k in ks if k > 1]
         mean = f"{percent(found['mean'])} ± {100 * (found['error'] or 0.0):.1f}"
         against = signed(found.get("points")), p_value(found.get("p"))
-        cells = (label(block["name"]), str(len(found["rates"])), mean, *against, *rates)
+        score = [_score(found)] if scored else []
+        cells = (label(block["name"]), str(len(found["rates"])), mean, *score, *against, *rates)
         lines.append(Line(cells, {"name": block["name"], **found}))
     notes = (
         "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs, and the"
         " intervals are over tasks.",
         "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
         "Points and p are over tasks, each with the mean of its runs; p is that of chance signs, exact.",
-        "The other tables and paired tests are of the first run, but for what heuristics come from.",
+        "The other tables and paired tests are of the first run, but for those of heuristics by origin and against"
+        " trajectories.",
+        *(["Score is the mean reward."] if scored else []),
     )
     return Table("Over several runs", columns, tuple(lines), notes)
+
+
+def _in_part(found: Mapping[str, Any]) -> bool:
+    """Whether an attempt earned something between nothing and all: a success earns 1, so the means part then."""
+    return found.get("reward") is not None and abs(found["reward"] - found["mean"]) > 1e-9
+
+
+def _score(found: Mapping[str, Any]) -> str:
+    if found.get("reward") is None:
+        return UNKNOWN
+    return f"{found['reward']:.3f} ± {found['reward_error'] or 0.0:.3f}"
 
 
 def _estimate(figure: Mapping[str, Any] | None, name: str) -> str:
@@ -138,28 +153,14 @@ def origins_table(summary: Mapping[str, Any]) -> Table | None:
     return Table("Heuristics by what they come from", columns, tuple(lines), notes)
 
 
-def by_guidance(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The conditions that show trajectories or heuristics made of them, each with its mean `guidance_tokens`.
-
-    Returns:
-        The blocks of few-shot-trajectories, erl-matched and erl; none where the first, or both others, were not run.
-    """
-    told = {one["condition"]: one.get("guidance_tokens") for one in summary["steps"]}
-    blocks = {block["name"]: block for block in summary["conditions"] if block["n"]}
-    names = [name for name in (_TRAJECTORIES, "erl-matched", "erl") if name in blocks]
-    if _TRAJECTORIES not in names or len(names) < 2:
-        return []
-    return [{**blocks[name], "guidance_tokens": told.get(name)} for name in names]
-
-
 def guidance_table(summary: Mapping[str, Any]) -> Table | None:
     """Solved with heuristics and with trajectories, and how many tokens of each were shown (ERL, figure 5).
 
     Args:
         summary: What `seasoned.report.summary.build` returns.
     """
-    blocks = by_guidance(summary)
-    if not blocks:
+    found = summary.get("guidance")
+    if not found:
         return None
     columns = (
         Column("condition", number=False),
@@ -170,33 +171,24 @@ def guidance_table(summary: Mapping[str, Any]) -> Table | None:
         Column("exact\np"),
     )
     lines = []
-    for block in blocks:
-        points, p = _against_trajectories(summary, block["name"])
-        shown = block["guidance_tokens"]
+    for one in found:
+        shown = one["guidance_tokens"]
         cells = (
-            label(block["name"]),
+            label(one["condition"]),
             count(None if shown is None else round(shown)),
-            f"{block['successes']}/{block['n']}",
-            f"{percent(block['accuracy'])} {interval(block['interval'])}",
-            signed(points),
-            p_value(p),
+            f"{one['successes']}/{one['n']}",
+            f"{percent(one['accuracy'])} {interval(one['interval'])}",
+            signed(one["points"]),
+            p_value(one["p"]),
         )
-        figures = {key: block[key] for key in ("name", "guidance_tokens", "n", "successes", "accuracy", "interval")}
-        lines.append(Line(cells, {**figures, "points": points, "p": p}))
+        lines.append(Line(cells, one))
     notes = (
         "Guidance tokens are an attempt's, on average: the text of the heuristics, or the trajectories as transcripts,"
         " a token for each four characters.",
         "erl-matched shows no more of them than few-shot-trajectories, task by task.",
+        "Where the test was run several times all runs count, and a task is one observation still.",
     )
     return Table("Heuristics against trajectories", columns, tuple(lines), notes)
-
-
-def _against_trajectories(summary: Mapping[str, Any], name: str) -> tuple[float | None, float | None]:
-    """(points, p) of a condition against few-shot-trajectories, whichever of them the pair names first."""
-    for pair in summary["pairs"]:
-        if {pair["a"], pair["b"]} == {_TRAJECTORIES, name} and pair["n"]:
-            return (pair["points"] if pair["b"] == name else -pair["points"]), pair["p"]
-    return None, None
 
 
 def categories_table(summary: Mapping[str, Any]) -> Table | None:
