@@ -246,6 +246,24 @@ def test_a_verdict_is_needed_where_it_was_asked_for():
     assert read_heuristic({**said, "succeeded": True})[0].succeeded is None
 
 
+def test_a_verdict_is_kept_whatever_becomes_of_the_heuristic():
+    fine = {"analysis": "x", "trigger": "it is dark", "action": "light a lamp"}
+    late = {**fine, "trigger": "the attempt failed"}
+    for replies, kept in (
+        ([{**fine, "succeeded": False}], [False]),
+        ([{**fine, "action": GOOD[1], "succeeded": True}], [True]),
+        ([{**late, "succeeded": False}, "nothing", "nothing"], [False]),
+        ([{**late, "succeeded": False}, {**fine, "succeeded": True}], [True]),
+        ([fine, fine], []),
+        (["nothing", "nothing"], []),
+    ):
+        told: list[bool] = []
+        write_heuristic(ScriptedModel(list(replies)), attempt(), judges=True, keep_verdict=told.append)
+        assert told == kept
+    write_heuristic(ScriptedModel([fine]), attempt(False), keep_verdict=told.append)
+    assert told == []  # it does not judge where it is told
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=30),
     lambda inner: (

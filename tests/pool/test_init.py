@@ -39,6 +39,19 @@ def test_record_and_list(store):
     assert pool.trajectories(run_id="run-2") == []
 
 
+def test_verdicts_are_kept_for_a_run_alone_and_the_first_stays(store):
+    pool = ExperiencePool(store, "run-1/s0f0/erl", run_id="run-1")
+    pool.keep_verdict("tra-1", False)
+    pool.keep_verdict("tra-1", True)
+    pool.keep_verdict("tra-2", True)
+    assert ExperiencePool(store, pool.scope).verdicts() == {"tra-1": False, "tra-2": True}
+    assert ExperiencePool(store, "run-1/s0f0/er").verdicts() == {}
+    ExperiencePool(store, "memory/x").keep_verdict("tra-3", True)
+    assert ExperiencePool(store, "memory/x").verdicts() == {}
+    with pytest.raises(StoreError, match="read-only"):
+        ExperiencePool(store, "s", run_id="r", read_only=True).keep_verdict("tra-4", True)
+
+
 def test_lessons_with_who_and_why(store):
     pool = ExperiencePool(store, "s")
     [lesson] = pool.add(note("a"), why="seen")

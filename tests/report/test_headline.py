@@ -31,6 +31,14 @@ def test_tasks_under_several_seeds_are_not_called_mcnemars(make_row):
     assert "counts once in intervals and p values: there are 60 tasks." in found["remarks"][0]
 
 
+def test_how_often_a_model_judged_rightly_is_said(make_row):
+    rows = _rows(make_row, disabled=15, erl=41)
+    assert not any("judged" in remark for remark in build(rows, run={})["remarks"])
+    rows += [make_row("training", f"old{i}", split="train", success=i < 3, judged=i == 0) for i in range(4)]
+    (found,) = (remark for remark in build(rows, run={})["remarks"] if "judged" in remark)
+    assert "judged 2 of 4 rightly: it took 0 failures for successes, and 2 successes for failures." in found
+
+
 def test_a_harm_is_said_as_plainly(make_row):
     found = build(_rows(make_row, disabled=30, expnote=20), run={})
     assert found["headline"] == "ExpNote solved 20 of 60, 10 fewer than without notes (30; exact McNemar p = 0.002)."

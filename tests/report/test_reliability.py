@@ -223,13 +223,16 @@ def test_by_guidance_counts_every_run_and_takes_tasks_as_observations(make_row):
     assert by_guidance([row for row in repeated(rows) if row.condition == "erl"], []) == []
 
 
-def test_a_judges_verdicts():
-    lessons = [heuristic(str(n), n % 2 == 0, judged=n < 3) for n in range(4)] + [heuristic("x", True)]
-    truth = {"0-True": True, "1-False": False, "2-True": True, "3-False": True}
-    found = judgements(lessons, truth)
+def test_a_judges_verdicts(make_row):
+    was, said = (True, False, True, True, None, True), (True, True, True, False, True, None)
+    rows = [
+        make_row(task_id=str(n), split="train", success=success, judged=judged)
+        for n, (success, judged) in enumerate(zip(was, said, strict=True))
+    ]
+    found = judgements(rows)
     assert (found["n"], found["right"], found["claimed"], found["missed"]) == (4, 2, 1, 1)
     assert found["accuracy"] == 0.5
-    assert judgements(lessons, {})["accuracy"] is None
+    assert judgements([])["accuracy"] is None
 
 
 def test_what_a_quicker_search_finds_again():

@@ -157,10 +157,8 @@ def test_trajectories_alone_are_compared_with_nothing(make_row):
 def test_heuristics_by_what_they_come_from(make_row):
     rows = [make_row("react", str(task), category="put", success=task < 1) for task in range(4)]
     rows += [make_row("erl", str(task), category="put", success=task < 3) for task in range(4)]
-    rows += [make_row("training", "old", category="put", split="train", success=False, trajectory_id="tra-1")]
-    told = {"category": "put", "sources": ("tra-1",), "text": "x", "data": {"success": False, "judged": True}}
+    told = {"category": "put", "sources": ("tra-1",), "text": "x", "data": {"success": False}}
     summary = build(rows, run={}, baseline="react", lessons=[Lesson(kind="heuristic", **told)])
     table = origins_table(summary)
     assert _own(table) == [("put", "0", "1", "+50.0"), ("all", "0", "1", "+50.0")]
-    assert table.notes[-1] == "The model judged 0 of 1 attempts rightly."
     assert origins_table(build(rows, run={}, baseline="react")) is None

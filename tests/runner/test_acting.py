@@ -133,8 +133,26 @@ def test_failures_are_what_the_model_calls_so_where_the_truth_is_hidden(played, 
     reader.hints = ("read both pages first",)
     reader.heuristic = {**HEURISTIC, "succeeded": succeeded}
     changes = {"erl": {"blind": True}, "gather": {"iterate": "failures", "batch": 2}}
-    played(conditions=["react", "erl-all"], **changes)
+    directory = played(conditions=["react", "erl-all"], **changes)
     assert len(store.lessons(kind="heuristic")) == heuristics
+    judged = [row["judged"] for row in lines(directory, "results.jsonl") if row["split"] == "train"]
+    assert judged == [succeeded] * 4
+    found = blocks(directory)[0]["judgements"]  # the heuristics of the first two solved the others
+    assert (found["n"], found["right"], found["claimed"], found["missed"]) == (
+        (4, 0, 4, 0) if succeeded else (4, 2, 0, 2)
+    )
+
+
+def test_what_a_model_took_attempts_to_be_is_known_where_its_heuristics_were_dropped(played, store, reader, go):
+    reader.heuristic = {**HEURISTIC, "trigger": "the attempt failed", "succeeded": False}
+    directory = played(conditions=["react", "erl-all"], erl={"blind": True})
+    assert store.lessons(kind="heuristic") == []
+    assert blocks(directory)[0]["judgements"]["right"] == 4
+    reader.heuristic = {**HEURISTIC, "succeeded": True}
+    go(recipe_of(directory), resume=directory, redo=["training"], llm=ScriptedModel(reader, name="reader"))
+    found = blocks(directory)[0]["judgements"]
+    assert (found["n"], found["claimed"]) == (4, 4)
+    assert len(store.journal_ending(f"{directory.name}/s0f0/erl/judged", "")) == 4
 
 
 @pytest.mark.parametrize("blind", [False, True])

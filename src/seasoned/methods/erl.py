@@ -10,6 +10,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
@@ -139,6 +140,7 @@ class ERL:
                 begins=self.begins,
                 max_tokens=self.max_tokens,
                 room=self.room,
+                keep_verdict=partial(pool.keep_verdict, trajectory.id),
             )
             if draft is not None and self.failures and draft.succeeded:
                 log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)

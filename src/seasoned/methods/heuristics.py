@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,7 @@ def write_heuristic(
     begins: str = "",
     max_tokens: int = 300,
     room: int = 2400,
+    keep_verdict: Callable[[bool], object] | None = None,
 ) -> Draft | None:
     """Let the model say what one attempt teaches (ERL section 2, figure 8).
 
@@ -105,6 +107,7 @@ def write_heuristic(
         begins: the words that every action begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
         room: tokens of the attempt, and of the worked one; halved up to three times where the prompt is too long.
+        keep_verdict: called with the verdict of a model that judges, whatever becomes of its heuristic.
 
     Returns:
         The heuristic; None where the reply holds none or the attempt does not fit, and that is logged.
@@ -129,12 +132,16 @@ def write_heuristic(
             log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
             reply = str(getattr(error.reply, "text", ""))
         draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
+        verdict = read_verdict(reply)
         if draft is None and problem.startswith((_TOO_LATE, _COPIED)):
             again = render_prompt("seasoned.methods", "erl_again.j2", copied=problem.startswith(_COPIED), shown=shown)
             messages += [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
             with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
                 reply = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
                 draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
+                verdict = draft.succeeded if draft else verdict
+        if judges and verdict is not None and keep_verdict is not None:
+            keep_verdict(verdict)
         if problem:
             log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
         return draft
@@ -214,12 +221,23 @@ def read_heuristic(
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
         return None, f"{_TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
-    verdict = _verdict(fields.get("succeeded"))
+    verdict = read_verdict(fields)
     if judges and verdict is None:
         return None, f"it does not tell whether the attempt succeeded, so it is dropped: {clean(str(reply), 120)!r}"
     # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
     lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
     return Draft(parts["analysis"], lowered, action, verdict if judges else None), problem
+
+
+def read_verdict(reply: Any) -> bool | None:
+    """Whether a reply as above takes the attempt to be a success; None where it does not say."""
+    said = _fields(reply).get("succeeded")
+    if isinstance(said, bool):
+        return said
+    words = set(split(str(said or "")))
+    if words & {"no", "false", "failed", "failure", "not", "0"}:
+        return False
+    return True if words & {"yes", "true", "succeeded", "success", "1"} else None
 
 
 def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
@@ -275,15 +293,6 @@ def _lines(text: str) -> dict[str, str]:
     alone = _ALONE.sub("", text.strip(), count=1).strip("*_`\"'“” ")
     # Only where it is all that was said: "If you like, I can .." is no heuristic.
     return found or ({"action": alone} if _WHOLE.match(alone) else {})
-
-
-def _verdict(said: Any) -> bool | None:
-    if isinstance(said, bool):
-        return said
-    words = set(split(str(said or "")))
-    if words & {"no", "false", "failed", "failure", "not", "0"}:
-        return False
-    return True if words & {"yes", "true", "succeeded", "success", "1"} else None
 
 
 def _says(text: str) -> bool:

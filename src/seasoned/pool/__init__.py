@@ -15,7 +15,10 @@ from seasoned.pool.search import Searched
 from seasoned.protocols import Embedder
 from seasoned.store.snapshot import LessonsSeen
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
+from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory
+
+JUDGED = "/judged"
+"""How the scope of the journal ends in which the verdicts on a pool's attempts are kept."""
 
 Who = Literal["model", "person", "rule"]
 
@@ -151,6 +154,22 @@ class ExperiencePool(Searched):
             return self.store.lessons(self.scope, kind=kind, status=status, key=key, query=query)
         state = self._current_lessons()
         return list(state.choose(kind, status) if key is None else state.under(key, kind, status))
+
+    def keep_verdict(self, trajectory_id: str, success: bool) -> None:
+        """Keep, for a run alone, what a model took an attempt to be that was not told how it ended; the first stays.
+
+        Raises:
+            StoreError: when the pool is read-only.
+        """
+        self.writable()
+        if self.run_id:
+            verdict = Reply(text=trajectory_id, parsed=success)
+            self.store.journal_put(f"{self.scope}{JUDGED}", trajectory_id, verdict)
+
+    def verdicts(self) -> dict[str, bool]:
+        """What `keep_verdict` kept, by the ids of the attempts."""
+        kept = self.store.journal_ending(f"{self.scope}{JUDGED}", "")
+        return {verdict.text: verdict.parsed for _, verdict in kept if isinstance(verdict.parsed, bool)}
 
     def writable(self) -> None:
         """Refuse to go on where nothing may be written.

@@ -74,6 +74,11 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     unknown = [label(block["name"]) for block in blocks if block["cost"] is None]
     if unknown:
         found.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
+    if judged := summary["judgements"]:
+        found.append(
+            f"Not told how training attempts ended, the model judged {judged['right']} of {judged['n']} rightly: "
+            f"it took {judged['claimed']} failures for successes, and {judged['missed']} successes for failures."
+        )
     found += _pooled(blocks)
     if summary["transitions"] and len(summary["transitions"]) > 1:
         found.append("The p values are not corrected for the number of comparisons.")

@@ -216,23 +216,16 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Mapping[str, Any]]) -> list
     ]
 
 
-def judgements(lessons: Iterable[Lesson], truth: Mapping[str, bool]) -> dict[str, Any]:
+def judgements(rows: Iterable[Row]) -> dict[str, Any]:
     """How often a model judged its own attempts rightly, where the truth is known (ERL, appendix C.2: 70%).
 
     Args:
-        lessons: heuristics, with the verdict in `data["judged"]`.
-        truth: whether each attempt succeeded, by its id.
+        rows: training attempts, with the verdict in `judged`.
 
     Returns:
         n, right, accuracy, interval, and the wrong verdicts as `claimed` (a failure called a success) and `missed`.
     """
-    pairs = [
-        (lesson.data["judged"], truth[source])
-        for lesson in lessons
-        if isinstance(lesson.data.get("judged"), bool)
-        for source in lesson.sources
-        if source in truth
-    ]
+    pairs = [(row.judged, row.solved) for row in rows if row.counted and row.judged is not None]
     right = sum(said == was for said, was in pairs)
     return {
         "n": len(pairs),

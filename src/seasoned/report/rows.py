@@ -24,7 +24,8 @@ class Row(BaseModel):
     `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
     first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
     other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`; `aside` is the
-    part of `usage` that recalled and reflected beside the agent.
+    part of `usage` that recalled and reflected beside the agent; `judged` is what a model took a training attempt to be
+    that had to judge it itself, where one had to.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,6 +41,7 @@ class Row(BaseModel):
     task: str
     category: str = ""
     success: bool | None = None
+    judged: bool | None = None
     reward: float | None = None
     reason: str = "unfinished"
     answer: str = ""

@@ -30,7 +30,7 @@ seeds or folds is one observation of an interval and of a test; where the test w
     lessons         list, most recalled first: see `seasoned.report.effect`
     origins         list: heuristics from successes and failures by category (ERL, figure 2b): see
                     `seasoned.report.reliability.by_origin`; over all runs; empty without heuristics
-    judgements      how often a model judged attempts rightly (ERL, appendix C.2): see
+    judgements      how often a model judged training attempts rightly (ERL, appendix C.2): see
                     `seasoned.report.reliability.judgements`; null where none was judged
     steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
     guidance        list: heuristics against trajectories by tokens shown (ERL, figure 5): see
@@ -267,8 +267,7 @@ def _heuristics(
     again: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
 ) -> dict[str, Any]:
     made = [lesson for lesson in lessons if lesson.kind == "heuristic"]
-    truth = {row.trajectory_id: row.solved for row in training if row.counted}
-    verdicts = judgements(made, truth)
+    verdicts = judgements(training)
     return {
         "origins": by_origin(made, again, baseline=baseline) if made else [],
         "judgements": verdicts if verdicts["n"] else None,

@@ -147,9 +147,7 @@ def origins_table(summary: Mapping[str, Any]) -> Table | None:
         points = [signed(one["conditions"][name]["points"]) for name in names]
         counts = (str(one["lessons"]["success"]), str(one["lessons"]["failure"]))
         lines.append(Line((one_line(one["category"], 40) or "all", *counts, *points), one))
-    judged = summary["judgements"]
-    said = f"The model judged {judged['right']} of {judged['n']} attempts rightly." if judged else ""
-    notes = (f"Points are against {label(summary['baseline'])}.", *([said] if said else []))
+    notes = (f"Points are against {label(summary['baseline'])}.",)
     return Table("Heuristics by what they come from", columns, tuple(lines), notes)
 
 

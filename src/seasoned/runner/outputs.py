@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from seasoned import __version__
 from seasoned.errors import ConfigError
 from seasoned.llm.journal import calls_in
+from seasoned.pool import ExperiencePool
 from seasoned.report.calls import Call, Purpose
 from seasoned.report.episodes import choose_episodes
 from seasoned.report.html import write_report
@@ -50,7 +51,8 @@ def write_outputs(
     # By seed: the same text has another right answer under another seed.
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
     kept = _in_order(plan, [t for t in episodes.values() if (t.meta["seed"], t.task_id) in tasks])
-    rows = [row_of(trajectory, run_id, tasks[trajectory.meta["seed"], trajectory.task_id]) for trajectory in kept]
+    judged = _verdicts(plan, store, run_id)
+    rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id)) for t in kept]
     lessons = list(_lessons(plan, store, run_id))
     write_jsonl(directory / "trajectories.jsonl", kept)
     write_jsonl(directory / "lessons.jsonl", lessons)
@@ -89,8 +91,8 @@ def write_outputs(
     return summary
 
 
-def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
-    """One line of `results.jsonl`."""
+def row_of(trajectory: Trajectory, run_id: str, task: Task, judged: bool | None = None) -> Row:
+    """One line of `results.jsonl`; `judged` is what a model took the attempt to be that was not told how it ended."""
     meta = trajectory.meta
     aside = meta.get("aside")  # of older versions, the total of its tokens alone
     return Row(
@@ -114,6 +116,7 @@ def row_of(trajectory: Trajectory, run_id: str, task: Task) -> Row:
         trained_on=meta["trained_on"],
         turns=len(trajectory.steps),
         lesson_ids=trajectory.lesson_ids,
+        judged=judged,
         trial=meta.get("trial", 0),
         repeat=meta.get("repeat", 0),
     )
@@ -219,6 +222,16 @@ def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
             pools = (plan.pool(condition, block, len(block.train)) for block in plan.blocks)
             used[condition.name] = sum((store.journal_usage(f"{run_id}/{pool}/learn") for pool in pools), Usage())
     return used
+
+
+def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
+    """What models that learned took attempts to be whose ends they were not told, by the ids of the attempts."""
+    writing = [(condition, block) for condition in plan.conditions if condition.writes for block in plan.blocks]
+    pools = dict.fromkeys(plan.pool(condition, block, len(block.train)) for condition, block in writing)
+    found: dict[str, bool] = {}
+    for pool in pools:
+        found |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
+    return found
 
 
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:

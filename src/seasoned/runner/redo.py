@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from seasoned.errors import ConfigError
+from seasoned.pool import JUDGED
 from seasoned.runner.condition import Condition
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.recipe import Recipe
@@ -128,6 +129,7 @@ def unlearn(store: Store, scope: str, why: str) -> None:
             if store.history(lesson.id)[-1].who != "person":
                 store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
         store.journal_drop(f"{scope}/learned")
+        store.journal_drop(f"{scope}{JUDGED}")
 
 
 def turn_label(label: str, turn: int) -> str:
