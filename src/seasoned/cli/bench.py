@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,10 @@ from seasoned.errors import ConfigError
 app = typer.Typer(help="List the benchmarks, install what they need, check their data.", no_args_is_help=True)
 PROBLEMS = 10
 """Problems that are printed; all of them are in the JSON."""
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option("-c", "--set", metavar="KEY=VALUE", help="An option of the benchmark: -c data=FILE. Repeatable."),
+]
 
 
 @app.command("list")
@@ -35,10 +40,7 @@ def list_benchmarks(as_json: JsonOption = False) -> None:
 def check(
     name: Annotated[str, typer.Argument(help="The benchmark.")],
     data: Annotated[str, typer.Option(help="The data: a file or a folder. The same as -c data=..")] = "",
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("-c", "--set", metavar="KEY=VALUE", help="An option of the benchmark: -c data=FILE. Repeatable."),
-    ] = None,
+    setting: OptionOption = None,
     upstream_colors: Annotated[
         bool, typer.Option("--upstream-colors", help="WebShop: compare colours as the released code does, unrepaired.")
     ] = False,
@@ -48,7 +50,7 @@ def check(
     """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong."""
     from seasoned.benchmarks.checks import own_check
 
-    options = _options(setting or [])
+    options = benchmark_options(setting or [])
     if data:
         options["data"] = data
     if upstream_colors:
@@ -111,19 +113,28 @@ def _counted(done: int, total: int) -> None:
         typer.echo(f"{done} of {total} games", err=True)
 
 
-def _options(settings: list[str]) -> dict[str, Any]:
-    import tomllib
+def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
+    """The options of a benchmark from `key=value` settings; as in a recipe, a key may begin with `benchmark.`.
 
-    options: dict[str, Any] = {}
-    for one in settings:
-        key, sign, text = one.partition("=")
-        if not sign:
-            raise ConfigError(f"expected an option as key=value, but got {one!r}")
-        try:
-            options[key.removeprefix("benchmark.")] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            options[key.removeprefix("benchmark.")] = text
-    return options
+    Raises:
+        ConfigError: one is not of that form, or of another section.
+    """
+    from seasoned.runner.recipe import settings_of
+
+    named = []
+    for setting in settings:
+        own = setting.strip().removeprefix("benchmark.")
+        key, sign, _ = own.partition("=")
+        if not sign or not key:
+            raise ConfigError(f"expected an option of the benchmark as key=value, such as data=FILE; got {setting!r}")
+        if "." in key:
+            raise ConfigError(
+                f"-c sets options of the benchmark here, such as data=FILE, and {key.strip()} is none: it belongs to "
+                f"the section {key.partition('.')[0].strip()!r} of a recipe"
+            )
+        named.append(f"benchmark.{own}")
+    found: dict[str, Any] = settings_of(named).get("benchmark", {})
+    return found
 
 
 def _solved(good: int, total: int) -> str:

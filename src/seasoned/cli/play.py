@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.run import SettingOption
+from seasoned.cli.bench import OptionOption, benchmark_options
 from seasoned.cli.shared import (
     STORE,
     JsonOption,
@@ -27,28 +27,30 @@ from seasoned.cli.shared import (
 from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seasoned.store.pages import AttemptLine
     from seasoned.store.sql import Store
-    from seasoned.types import Trajectory
+    from seasoned.types import Task, Trajectory
 
 _THOUGHT = re.compile(r"\s*think\s*[\[:]", re.IGNORECASE)
+_NAMED = 5
 _ENDED = {True: "solved", False: "not solved", None: "unknown"}
 
 
 def play(
     benchmark: Annotated[str, typer.Argument(help="A benchmark, such as alfworld or webshop.")],
-    task: Annotated[str, typer.Option(help="A task's id or a part of it; without it, the first one.")] = "",
+    task: Annotated[
+        str, typer.Option(help="A task's id, or a part of it that no other has; without it, the first.")
+    ] = "",
     seed: Annotated[int, typer.Option(help="Draws the order of the tasks.")] = 0,
-    setting: SettingOption = None,
+    setting: OptionOption = None,
 ) -> None:
     """Play a task yourself. An empty line or Ctrl-D ends it; `?` lists what can be done, where that is known."""
     from seasoned.benchmarks import load_benchmark
-    from seasoned.runner.recipe import settings_of
 
-    loaded = load_benchmark(benchmark, settings_of(setting or []).get("benchmark", {}), seed=seed)
-    found = next((t for t in (*loaded.test, *loaded.train) if task in t.id), None)
-    if found is None:
-        raise ConfigError(f"no task of {benchmark} has {task!r} in its id; the first one is {loaded.test[0].id}")
+    loaded = load_benchmark(benchmark, benchmark_options(setting or []), seed=seed)
+    found = _meant([*loaded.test, *loaded.train], task, benchmark) if task else loaded.test[0]
     with closing(loaded.make_env(False)) as env:
         observation, info = env.reset(found)
         tell(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
@@ -72,6 +74,25 @@ def play(
             if steps >= loaded.max_turns:
                 typer.echo(f"The {loaded.max_turns} steps of {benchmark} are used up.")
                 return
+
+
+def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
+    """The task with this id, else the only one whose id begins with it, else the only one whose id has it inside.
+
+    Raises:
+        ConfigError: there is none, or there are several.
+    """
+    found = [task for task in tasks if task.id == wanted]
+    found = found or [task for task in tasks if task.id.startswith(wanted)]
+    found = found or [task for task in tasks if wanted in task.id]
+    if not found:
+        raise ConfigError(f"no task of {benchmark} has {wanted!r} in its id; the first one is {tasks[0].id}")
+    if len(found) > 1:
+        some = ", ".join(task.id for task in found[:_NAMED]) + (", .." if len(found) > _NAMED else "")
+        raise ConfigError(
+            f"{len(found):,} tasks of {benchmark} have {wanted!r} in their ids: {some}; give one id whole"
+        )
+    return found[0]
 
 
 def attempts(
