@@ -54,12 +54,14 @@ class TestOwnChecks:
     def found(self, folder, monkeypatch):
         """A benchmark `seasonedtest.own`, whose check finds what it is told to; gives its name."""
 
-        def write(good, total, problems=()):
+        def write(good, total, problems=(), source="", unwinnable=0):
             (folder / "seasonedtest").mkdir(exist_ok=True)
             text = (
                 "from seasoned.benchmarks.checks import Check\n"
-                "def check(options):\n"
-                f"    return Check({good}, {total}, {tuple(problems)!r} or tuple(map(str, options.values())))\n"
+                "def check(options, *, seed):\n"
+                f"    problems = {tuple(problems)!r} or tuple(map(str, options.values()))\n"
+                f"    source = {source!r} and f'{source} of seed {{seed}}'\n"
+                f"    return Check({good}, {total}, problems, source, {unwinnable})\n"
             )
             (folder / "seasonedtest" / "own.py").write_text(text, encoding="utf-8")
             monkeypatch.syspath_prepend(folder)
@@ -79,9 +81,24 @@ class TestOwnChecks:
         assert done.out.splitlines() == [*(f"game {n} is broken" for n in range(10)), "and 2 more", f"1/13 {SOLVED}"]
 
     def test_json(self, cli, found):
-        done = cli("bench", "check", found(1, 2, ["x"]), "--json")
+        done = cli("bench", "check", found(1, 2, ["x"], "goods"), "--seed", 3, "--json")
         assert done.code == 1
-        assert done.json == {"benchmark": "seasonedtest.own", "good": 1, "total": 2, "problems": ["x"]}
+        assert done.json == {
+            "benchmark": "seasonedtest.own",
+            "good": 1,
+            "total": 2,
+            "problems": ["x"],
+            "source": "goods of seed 3",
+            "unwinnable": 0,
+        }
+
+    def test_which_data_was_checked_is_said(self, cli, found):
+        done = cli("bench", "check", found(1, 1, source="goods"), "--seed", 3)
+        assert (done.code, done.out) == (0, f"the data: goods of seed 3\n1/1 {SOLVED}\n")
+
+    def test_what_the_options_make_unwinnable_is_no_fault(self, cli, found):
+        assert cli("bench", "check", found(1, 3, ["x"], unwinnable=2)).code == 0
+        assert cli("bench", "check", found(1, 3, ["x"], unwinnable=1)).code == 1
 
     def test_options_may_be_named_as_in_a_recipe(self, cli, found):
         words = ("-c", "benchmark.data=DIR", "--upstream-colors")

@@ -1,29 +1,41 @@
 """What a benchmark's own check found, for `seasoned bench check`.
 
-A benchmark whose tasks are not answered by one ANSWER brings a function `check(options) -> Check` that solves every
-task the way an agent would. Always holds: `good` is at most `total`, and what is not good is named in `problems`.
+A benchmark whose tasks are not answered by one ANSWER brings a function `check(options, *, seed) -> Check` that solves
+every task the way an agent would. Always holds: `good` is at most `total`, and what is not good is named in `problems`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from seasoned.benchmarks import NAMES
 
 
 @dataclass(frozen=True)
 class Check:
-    """Of `total` tasks `good` were solved with what is known to solve them; `problems` are sentences for a person."""
+    """Of `total` tasks `good` were solved with what is known to solve them; `problems` are sentences for a person.
+
+    `source` says which data that was. `unwinnable` of the others cannot be solved with the options that were given, as
+    these are documented: they are no fault of the data.
+    """
 
     good: int
     total: int
     problems: tuple[str, ...] = ()
+    source: str = ""
+    unwinnable: int = 0
 
 
-def own_check(name: str) -> Callable[[Mapping[str, Any]], Check] | None:
+class OwnCheck(Protocol):
+    """A benchmark's `check`; options and seed are those of its `load`."""
+
+    def __call__(self, options: Mapping[str, Any], *, seed: int) -> Check: ...  # noqa: D102
+
+
+def own_check(name: str) -> OwnCheck | None:
     """The `check` of a benchmark's module; None where it has none, or where there is no such module."""
     path = f"seasoned.benchmarks.{name}" if name in NAMES else name.partition(":")[0]
     try:

@@ -35,14 +35,15 @@ def test_own_files_and_the_tasks_that_are_selected(kind, monkeypatch):
     env = made.make_env(True)
     env.reset(made.train[0])
     assert env.step("Search[ink]")[0] == "Ink is black."
-    assert check_kind(kind, "").good == 3
+    found = check_kind(kind, "")
+    assert (found.good, found.source) == (3, "own riddles")
 
 
 def test_files_of_the_user_come_first(kind, tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps({"riddle": "d", "answer": "ink"}), encoding="utf-8")
     found = check_kind(kind, str(path))
-    assert (found.good, found.total) == (0, 1)
+    assert (found.good, found.total, found.source) == (0, 1, str(path))
     assert "'Ink' finds no page" in found.problems[0]
     with pytest.raises(DataError):
         make_benchmark(kind, {**OPTIONS, "data": str(path)}, 0)

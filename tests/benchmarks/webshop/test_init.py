@@ -73,13 +73,25 @@ def test_contract(made):
 def test_every_goal_of_the_default_can_be_won():
     found = webshop.check(SMALL)
     assert found.good == found.total > 100
-    assert found.problems == ()
+    assert (found.problems, found.source, found.unwinnable) == ((), "60 generated products", 0)
+
+
+def test_the_check_is_of_the_seeds_shop(monkeypatch):
+    played = []
+    monkeypatch.setattr(webshop, "_won", lambda env, task, shop: played.append(task.text) or True)
+    for seed in (0, 1):
+        webshop.check(SMALL, seed=seed)
+        shop = webshop.load(SMALL, seed=seed)
+        assert {task.text for task in (*shop.train, *shop.test)} == set(played)
+        played.clear()
 
 
 def test_without_the_repair_some_goals_cannot_be_won(folder):
     assert webshop.check({"data": str(folder)}).good == 6
     found = webshop.check({"data": str(folder), "upstream_colors": True})
-    assert (found.good, found.total) == (3, 6)
+    assert (found.good, found.total, found.unwinnable) == (3, 6, 3)
+    assert "items_shuffle_1000.json" in found.source
+    assert found.problems[2].startswith("3 of them are won without upstream_colors")
     assert found.problems[0].startswith("3 of the first 6 goals")
     assert "webshop-" in found.problems[1]
 

@@ -91,13 +91,14 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     )
 
 
-def check(options: Mapping[str, Any]) -> Check:
-    """Plays the walkthrough of every game through the environment, two at a time.
+def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
+    """Plays the walkthrough of every game through the environment, two at a time, whatever the seed.
 
     Raises:
         ConfigError: An option is unknown or wrong, or the engine is not installed.
         DataError: There are no games.
     """
+    del seed
     set_to = check_options("alfworld", options, OPTIONS)
     engine = workers(set_to["python"] or str(interpreter("alfworld")), set_to["timeout"])
     root = find_root(set_to["data"])
@@ -106,7 +107,7 @@ def check(options: Mapping[str, Any]) -> Check:
         found = list(pool.map(partial(_problem, engine), files))
     engine.close()
     problems = tuple(problem for problem in found if problem)
-    return Check(len(files) - len(problems), len(files), problems)
+    return Check(len(files) - len(problems), len(files), problems, source=str(root))
 
 
 def _problem(engine: Workers, path: Path) -> str:

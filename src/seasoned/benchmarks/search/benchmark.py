@@ -5,8 +5,8 @@ Always holds: what sets the two apart stands in a `Kind`, and no name of either 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def make_benchmark(kind: Kind, set_to: Mapping[str, Any], seed: int, select: Sel
         pools=split(tasks, name=kind.name, seed=seed, share=set_to["train_share"]),
         max_turns=set_to["max_steps"],
         make_env=environments(set_to, material, kind.judge),
-        source=f"{named(paths) or f'own {kind.case_field}s'}; docstore: {set_to['docstore']}",
+        source=f"{_source(kind, paths)}; docstore: {set_to['docstore']}",
     )
 
 
@@ -72,4 +72,10 @@ def check_kind(kind: Kind, data: str) -> Check:
     Raises:
         DataError: A file is missing or cannot be read.
     """
-    return check_material(kind.files(data) or kind.own, kind.case_field, kind.make_case, kind.judge)
+    paths = kind.files(data)
+    found = check_material(paths or kind.own, kind.case_field, kind.make_case, kind.judge)
+    return replace(found, source=_source(kind, paths))
+
+
+def _source(kind: Kind, paths: Sequence[Path]) -> str:
+    return named(paths) or f"own {kind.case_field}s"
