@@ -88,8 +88,16 @@ def test_kinds_of_thing(title, query, path, kind):
 def test_a_gold_title_without_a_noun_leaves_query_and_category():
     gold = Product("A1", "very soft", 1.0, "", query="q", path=("a",))
     assert nouns(gold.title) == ()
-    assert type_reward(replace(gold, title="a table"), gold) == 1.0
-    assert type_reward(replace(gold, title="a table", query="other"), gold) == 0.5
+    assert type_reward(replace(gold, asin="A2", title="a table"), gold) == 1.0
+    assert type_reward(replace(gold, asin="A2", title="a table", query="other"), gold) == 0.5
+
+
+def test_the_product_itself_is_the_kind_that_was_asked_for():
+    gold = Product("A1", " ".join(["jacket"] * 12), 1.0, "", query="q", path=("a",))
+    assert len(nouns(gold.title)) == 12
+    assert type_reward(gold, gold) == 1.0
+    assert type_reward(replace(gold, asin="A2"), gold) == 0.1
+    assert reward(gold, (), Goal("A1", "", (), (), 1.0), gold).total == 1.0
 
 
 def test_nouns_of_titles():
@@ -169,7 +177,9 @@ PAIRS = st.lists(st.tuples(WORDS, WORDS), max_size=4).map(tuple)
     st.booleans(),
 )
 def test_a_reward_is_from_0_to_1(bought, gold, chosen, attributes, options, limit, upstream):
-    found = reward(bought, chosen, Goal("A1", "", attributes, options, limit), gold, upstream_colors=upstream)
+    found = reward(
+        replace(bought, asin="A2"), chosen, Goal("A1", "", attributes, options, limit), gold, upstream_colors=upstream
+    )
     assert 0.0 <= found.total <= 1.0
     assert found.kind in (0.0, 0.1, 0.5, 1.0)
     assert found.attributes <= len(attributes)
