@@ -49,6 +49,16 @@ def test_worked_reasoning_leads_to_the_right_answer_without_notes(name):
         ("One.\nTwo", ("One.", "Two")),
         ("", ("", "")),
         ("Answer:", ("", "")),
+        ("Because.\nAnswer: Paris\nThat answers the question.", ("Because.", "Paris")),
+        ("Because.\nAnswer: niece\n(I checked my answer.)", ("Because.", "niece")),
+        ("Answer: niece\nThe answer is right: I checked.", ("", "niece")),
+        ("Answer: aunt\nNo.\nAnswer = niece", ("Answer: aunt No.", "niece")),
+        ("The unanswered letters point to fear.\nfear", ("The unanswered letters point to fear.", "fear")),
+        ("The answer is not far.\n> **Final Answer:** abc", ("The answer is not far.", "abc")),
+        ("So the final answer: abc\n(That answers it.)", ("So the final", "abc")),
+        ("## Answer\nabc", ("## Answer", "abc")),
+        ("Answer:\n\nabc", ("", "abc")),
+        ("Because.\n**Answer is**: abc", ("Because.", "abc")),
     ],
 )
 def test_split_reasoning(text, expected):

@@ -16,7 +16,12 @@ from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
 
-_ANSWER_LINE = re.compile(r"answer\s*(?:is)?\s*[:=]?\s*", re.IGNORECASE)
+_LABEL = r"answer\b[*`]*\s*(?:is\b[*`]*\s*[:=]?|[:=])[*_`]*\s*"
+_ANSWERS = (
+    re.compile(r"^[ \t>#*_`~-]*(?:final\s+)?" + _LABEL, re.IGNORECASE | re.MULTILINE),
+    re.compile(r"\b" + _LABEL, re.IGNORECASE),
+)
+"""How an answer begins, the surer way first: a line of its own, and anywhere."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +74,14 @@ class Direct:
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a chain of thought: the answer follows the last "answer", else it is the last line."""
-    found = list(_ANSWER_LINE.finditer(text))
-    if found:
-        answer = text[found[-1].end() :].strip().splitlines()
-        return clean(text[: found[-1].start()]), clean(answer[0]) if answer else ""
+    """Reasoning and answer of a chain of thought.
+
+    The answer is what follows "Answer:" (or "is", or "=") on the last line that begins so, else the last such words
+    anywhere, else it is the last line.
+    """
+    for begins in _ANSWERS:
+        if found := list(begins.finditer(text)):
+            answer = text[found[-1].end() :].strip().splitlines()
+            return clean(text[: found[-1].start()]), clean(answer[0]) if answer else ""
     lines = [line for line in text.splitlines() if line.strip()]
     return clean(" ".join(lines[:-1])), clean(lines[-1]) if lines else ""
