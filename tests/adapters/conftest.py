@@ -53,6 +53,30 @@ def kept(memory):
     return lambda: memory.pool.trajectories()
 
 
+@pytest.fixture
+def confused():
+    """A check that fails."""
+
+    def check(task, answer):
+        raise RuntimeError("who knows")
+
+    return check
+
+
+@pytest.fixture
+def lost(kept, caplog):
+    """Sees that a run whose check failed was kept as unknown, and that one sentence says so."""
+
+    def look():
+        [sentence] = caplog.messages
+        assert "its record could not be completed: RuntimeError: who knows" in sentence
+        [found] = kept()
+        assert (found.outcome.success, found.outcome.detail) == (None, "ended by RuntimeError")
+        return True
+
+    return look
+
+
 @dataclass
 class Play:
     """Answers requests with the bodies in `turns`, in order; a number is a refusal with that status."""

@@ -72,6 +72,29 @@ def test_an_error_goes_on_and_is_kept(memory, kept):
     assert (found.outcome.success, found.outcome.detail) == (None, "ended by ValueError")
 
 
+def test_a_result_comes_back_where_it_cannot_be_recorded(memory, confused, lost):
+    assert remembering(memory, check=confused)(lambda task: "receipt")("pay") == "receipt"
+    assert lost()
+
+
+def test_of_coroutine_functions_too(memory, confused, lost):
+    @remembering(memory, check=confused)
+    async def pay(task):
+        return "receipt"
+
+    assert asyncio.run(pay("pay")) == "receipt"
+    assert lost()
+
+
+def test_an_attempt_that_is_over_takes_no_result_and_no_error(memory, caplog):
+    with memory.attempt("pay") as attempt:
+        attempt.finish(success=True)
+        assert remembering(attempt)(lambda task: "receipt")("pay") == "receipt"
+        with pytest.raises(ZeroDivisionError):
+            remembering(attempt)(lambda task: 1 / 0)("pay")
+    assert ["ContractError" in sentence for sentence in caplog.messages] == [True, True]
+
+
 def test_methods_of_classes_and_odd_values(memory, kept):
     class Mute:
         def __repr__(self):

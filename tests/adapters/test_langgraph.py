@@ -61,6 +61,15 @@ def test_a_run_is_an_attempt(taught, kept, rule):
     assert found.lesson_ids
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_result_comes_back_where_it_cannot_be_recorded(memory, confused, lost, later):
+    mine = remembering(memory, graph_of("refused")[0], check=confused)
+    given = {"messages": "refund order 17"}
+    result = asyncio.run(mine.ainvoke(given)) if later else mine.invoke(given)
+    assert result["messages"][-1].content == "refused"
+    assert lost()
+
+
 def test_nothing_recalled_is_nothing_added(memory, kept):
     graph, told = graph_of("refused", "refused")
     mine = remembering(memory, graph, agent="other")

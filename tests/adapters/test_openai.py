@@ -46,6 +46,20 @@ def test_a_loop_with_tools_is_one_attempt(taught, kept, client, play, rule):
     assert found.lesson_ids
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_reply_comes_back_where_it_cannot_be_recorded(memory, client, play, confused, lost, later):
+    async def talk():
+        async with openai.AsyncOpenAI(api_key="none", base_url=play.url, max_retries=0) as other:
+            mine = remembering(memory, other, check=confused)
+            return await mine.chat.completions.create(model="m", messages=[ASK])
+
+    play.says("refused")
+    mine = remembering(memory, client, check=confused)
+    reply = asyncio.run(talk()) if later else mine.chat.completions.create(model="m", messages=[ASK])
+    assert reply.choices[0].message.content == "refused"
+    assert lost()
+
+
 def test_nothing_recalled_is_nothing_added(memory, kept, client, play):
     play.says("hello")
     play.responds("hello")

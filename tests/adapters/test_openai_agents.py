@@ -54,6 +54,15 @@ def test_a_run_is_an_attempt(taught, kept, rule):
     assert found.lesson_ids
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_result_comes_back_where_it_cannot_be_recorded(memory, confused, lost, later):
+    agent, _ = agent_of(REFUSED)
+    runner = remembering(memory, check=confused)
+    done = asyncio.run(runner.run(agent, "a")) if later else runner.run_sync(agent, "a")
+    assert done.final_output == "refused"
+    assert lost()
+
+
 def test_nothing_recalled_is_nothing_added(memory, kept):
     agent, model = agent_of(REFUSED)
     given = [{"role": "user", "content": "refund order 17"}]

@@ -64,6 +64,12 @@ def test_a_run_is_an_attempt(taught, kept, rule):
     assert found.lesson_ids
 
 
+def test_a_result_comes_back_where_it_cannot_be_recorded(memory, confused, lost):
+    model, _ = scripted(TextPart("refused"))
+    assert agent_of(model, remembering(memory, check=confused)).run_sync("refund order 17").output == "refused"
+    assert lost()
+
+
 def test_nothing_recalled_is_nothing_added(memory, kept):
     model, told = scripted(TextPart("refused"))
     agent_of(model, remembering(memory, agent="other")).run_sync("refund order 17")

@@ -3,7 +3,7 @@
 import pytest
 
 from seasoned.adapters.running import Run, asked, checked, led
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, StoreError
 
 
 def test_a_run_in_a_memory_is_an_attempt_of_its_own(taught, kept, rule):
@@ -43,6 +43,31 @@ def test_a_check_that_fails_goes_on_and_the_attempt_is_kept(memory, kept):
     with pytest.raises(ZeroDivisionError), Run(memory, "a", check=lambda task, answer: 1 / 0) as run:
         run.ended("x")
     assert [t.outcome.detail for t in kept()] == ["ended by ZeroDivisionError"]
+
+
+def test_what_goes_wrong_once_the_agent_is_done_is_logged(memory, confused, lost):
+    with Run(memory, "a", check=confused) as run:
+        run.record(run.ended, "x")
+    assert lost()
+
+
+def test_a_store_that_fails_takes_no_result_and_no_error(memory, caplog, monkeypatch):
+    def add_trajectories(*given):
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as full, Run(memory, "a") as run:
+        full.setattr(memory.store, "add_trajectories", add_trajectories)
+        run.record(run.ended, "x")
+        with pytest.raises(KeyError) as caught, run:
+            raise KeyError("mine")
+    assert [message.partition(": ")[2] for message in caplog.messages] == ["StoreError: the disk is full"]
+    assert "could not be kept either" in caught.value.__notes__[0]
+
+
+def test_a_run_that_nobody_ends_is_kept_as_unknown(memory, kept):
+    with Run(memory, "a") as run:
+        run.record(run.attempt.messages, [{"role": "user", "content": "wait"}])
+    assert [t.outcome.success for t in kept()] == [None]
 
 
 def test_what_is_no_memory_is_refused(memory):

@@ -67,6 +67,13 @@ def test_a_run_is_an_attempt(taught, kept, rule):
     assert len(kept()) == 1
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_result_comes_back_where_it_cannot_be_recorded(memory, confused, lost, stream):
+    done = remembering(memory, code_agent(REFUSED), check=confused).run("refund order 17", stream=stream)
+    assert (list(done)[-1].output if stream else done) == "refused"
+    assert lost()
+
+
 def test_an_agent_that_calls_tools(memory, kept):
     model = Scripted(("lookup", {"order": 17}), ("final_answer", {"answer": "refused"}))
     agent = smolagents.ToolCallingAgent(tools=[lookup], model=model, name="clerk", verbosity_level=-1)

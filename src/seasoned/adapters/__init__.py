@@ -3,5 +3,6 @@
 One module a framework, each with a function `remembering`. Always holds: given a memory, each run is an attempt of its
 own, which is finished when the run ends, with what `check` says or as unknown; given an attempt, the runs belong to it
 and finishing it is the caller's; guidance goes into the system prompt, and where nothing is recalled nothing is added;
-an error of the agent goes on to the caller; a framework is imported when its adapter is used.
+a result or an error of the agent goes on to the caller, also where it cannot be recorded, which is logged; a framework
+is imported when its adapter is used.
 """

@@ -1,7 +1,7 @@
 """Plain functions that remember: each call is an attempt.
 
-Always holds: the function gets the arguments it was called with, and its result or its error comes back unchanged; what
-the caller passed as `guidance` or `attempt` stays.
+Always holds: the function gets the arguments it was called with, and its result or its error comes back unchanged, also
+where it cannot be recorded, which is logged; what the caller passed as `guidance` or `attempt` stays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar, cast
 
-from seasoned.adapters.running import Check, Run, Where, checked, shown
+from seasoned.adapters.running import Check, Run, Where, checked, recording, shown
 from seasoned.errors import ConfigError
 
 P = ParamSpec("P")
@@ -52,7 +52,7 @@ def remembering(
             with run:
                 with _failing(run, call):
                     result = cast(Any, function)(*args, **full)
-                _end(run, call, result)
+                run.record(_end, run, call, result)
             return result
 
         @functools.wraps(function)
@@ -61,7 +61,7 @@ def remembering(
             with run:
                 with _failing(run, call):
                     result = await cast(Any, function)(*args, **full)
-                await asyncio.to_thread(_end, run, call, result)
+                await asyncio.to_thread(run.record, _end, run, call, result)
             return result
 
         return cast(Callable[P, R], remembered_later if inspect.iscoroutinefunction(function) else remembered)
@@ -106,7 +106,8 @@ def _failing(run: Run, call: str) -> Iterator[None]:
         yield
     except Exception as error:
         if call:
-            run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
+            with recording(run):
+                run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
         raise
 
 

@@ -58,7 +58,7 @@ def remembering(
         run, full, first = runs.begin(given, graph.get_state(config) if threads else None)
         with run:
             result = graph.invoke(full, config, **options)
-            runs.end(run, result, first)
+            run.record(runs.end, run, result, first)
         return result
 
     async def invoke_later(given: Any, config: RunnableConfig, **options: Any) -> Any:
@@ -66,7 +66,7 @@ def remembering(
         run, full, first = await asyncio.to_thread(runs.begin, given, held)
         with run:
             result = await graph.ainvoke(full, config, **options)
-            await asyncio.to_thread(runs.end, run, result, first)
+            await asyncio.to_thread(run.record, runs.end, run, result, first)
         return result
 
     return RunnableLambda(invoke, invoke_later, name=runs.name or None)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seasoned.adapters.running import Check, Run, Where, asked, checked, led
+from seasoned.adapters.running import Check, Run, Where, asked, checked, led, recording
 from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 from seasoned.memory.chat import read_chat
@@ -95,7 +95,8 @@ class _Talks:
             except BaseException as error:
                 self._failed(talk, error)
                 raise
-            self._end(talk, before, reply)
+            with recording(talk.run):
+                self._end(talk, before, reply)
             return reply
 
         return create
@@ -110,7 +111,8 @@ class _Talks:
             except BaseException as error:
                 self._failed(talk, error)
                 raise
-            await asyncio.to_thread(self._end, talk, before, reply)
+            with recording(talk.run):
+                await asyncio.to_thread(self._end, talk, before, reply)
             return reply
 
         return create
@@ -184,7 +186,7 @@ class _Talks:
             self._open = [*(other for other in self._open if other is not talk), *([talk] if calls else ())]
             oldest = self._open.pop(0) if len(self._open) > MAX_OPEN else None
         if oldest is not None:
-            oldest.run.__exit__(None, None, None)
+            oldest.run.attempt.__exit__(None, None, None)
 
 
 def _with_system(messages: list[Any], guidance: str) -> list[Any]:

@@ -10,7 +10,7 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, asked, checked, led
+from seasoned.adapters.running import Check, Run, Where, asked, checked, led, recording
 from seasoned.errors import ConfigError, MissingExtraError
 from seasoned.memory import Memory
 
@@ -53,9 +53,10 @@ class RememberingRunner:
             try:
                 result = await Runner.run(starting_agent, input, **_told(options, run.guidance))
             except AgentsException as error:
-                _broken_off(run, error)
+                with recording(run):
+                    _broken_off(run, error)
                 raise
-            await asyncio.to_thread(_end, run, result)
+            await asyncio.to_thread(run.record, _end, run, result)
         return result
 
     def run_sync(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
@@ -66,9 +67,10 @@ class RememberingRunner:
             try:
                 result = Runner.run_sync(starting_agent, input, **_told(options, run.guidance))
             except AgentsException as error:
-                _broken_off(run, error)
+                with recording(run):
+                    _broken_off(run, error)
                 raise
-            _end(run, result)
+            run.record(_end, run, result)
         return result
 
     def run_streamed(self, *args: Any, **options: Any) -> Any:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, checked
+from seasoned.adapters.running import Check, Run, Where, checked, recording
 from seasoned.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
                 try:
                     result = await handler()
                 except BaseException:
-                    run.attempt.messages(chat(self.said[known:]))
+                    with recording(run):
+                        run.attempt.messages(chat(self.said[known:]))
                     raise
-                await asyncio.to_thread(end, run, result)
+                await asyncio.to_thread(run.record, end, run, result)
             return result
 
     def end(run: Run, result: Any) -> None:

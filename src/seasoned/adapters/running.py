@@ -1,19 +1,22 @@
 """One run of somebody's agent, as all adapters see it.
 
 Always holds: a run in an attempt that was given leaves it open; a run in a memory has an attempt of its own, which is
-kept as unknown where the run breaks off.
+kept as unknown where the run breaks off; what goes wrong once the agent is done never takes the place of its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self, SupportsFloat, TypeAlias
 
 from seasoned.errors import ConfigError, ContractError
 from seasoned.memory import Attempt, Memory
 from seasoned.memory.chat import read_chat
+
+log = logging.getLogger(__name__)
 
 Where: TypeAlias = Memory | Attempt
 """A memory, whose runs are attempts of their own, or an attempt that they belong to."""
@@ -28,7 +31,7 @@ NO_TEXT = "(no text)"
 class Run:
     """One run: `guidance` goes into its system prompt, what was done goes into `attempt`, and `ended` ends it.
 
-    Used in a `with` block around all that may fail.
+    Used in a `with` block: a run that breaks off is kept as unknown. With the result there, `record` does the rest.
     """
 
     def __init__(self, where: Where, task: str, *, check: Check | None = None, agent: str = "") -> None:
@@ -50,8 +53,18 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self.own:
+        if self.own and error is not None:
             self.attempt.__exit__(kind, error, at)
+
+    def record(self, how: Callable[..., None], *given: object) -> None:
+        """Record a run whose result is there, by calling `how`; an attempt that it does not end is kept as unknown.
+
+        Raises nothing: what goes wrong is logged, and the result is the caller's all the same.
+        """
+        with recording(self), self:
+            how(*given)
+            if self.own:
+                self.attempt.__exit__(None, None, None)
 
     def ended(self, answer: Any) -> None:
         """The agent answered: finish an attempt of the run's own, unless that was done already."""
@@ -59,6 +72,20 @@ class Run:
             success = self._check(self.attempt.task.text, answer) if self._check else None
             with suppress(ContractError):  # whoever finished it knew better
                 self.attempt.finish(success, answer="" if answer is None else shown(answer))
+
+
+@contextmanager
+def recording(run: Run) -> Iterator[None]:
+    """Around what is recorded once the agent is done: what goes wrong is logged, so that its result or error stays."""
+    try:
+        yield
+    except Exception as error:  # of the store, of a check, or of whoever finished the attempt
+        log.warning(
+            "the run of %r is done, but its record could not be completed: %s: %s",
+            run.attempt.task.text[:60],
+            type(error).__name__,
+            error,
+        )
 
 
 def checked(where: object, check: object) -> None:

@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seasoned.adapters.running import Check, Run, Where, checked, led
+from seasoned.adapters.running import Check, Run, Where, checked, led, recording
 from seasoned.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -61,8 +61,9 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
                 for last in type(agent).run(copied, task, stream=True, reset=reset, **options):
                     yield last
             finally:
-                _record(run, copied, known)
-            run.ended(getattr(last, "output", None))
+                with recording(run):
+                    _record(run, copied, known)
+            run.record(run.ended, getattr(last, "output", None))
 
     def remembered(task: str, stream: bool = False, reset: bool = True, **options: Any) -> Any:
         if stream:
@@ -72,8 +73,9 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
             try:
                 result = type(agent).run(copied, task, reset=reset, **options)
             finally:
-                _record(run, copied, known)
-            run.ended(result.output if isinstance(result, RunResult) else result)
+                with recording(run):
+                    _record(run, copied, known)
+            run.record(run.ended, result.output if isinstance(result, RunResult) else result)
         return result
 
     copied.initialize_system_prompt, copied.run = initialize_system_prompt, remembered
