@@ -84,7 +84,12 @@ class BudgetExceeded(SeasonedError):  # noqa: N818 - an outcome that is recorded
 
 
 class LLMError(SeasonedError):
-    """A model did not answer as it should."""
+    """A model did not answer as it should.
+
+    `reply` is the last `seasoned.types.Reply`, with the usage of all attempts (they were paid for), where there is one.
+    """
+
+    reply: object = None
 
 
 class InfrastructureError(LLMError):
@@ -108,10 +113,7 @@ class ContextLengthError(LLMError):
 
 
 class ParseError(LLMError):
-    """The reply does not have the form that was asked for, after a repair and one re-ask.
-
-    `reply` is the last `seasoned.types.Reply`, with the usage of all attempts (they were paid for), where there is one.
-    """
+    """The reply does not have the form that was asked for, after a repair and one re-ask."""
 
     def __init__(self, message: str, reply: object = None) -> None:
         super().__init__(message)

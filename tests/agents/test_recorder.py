@@ -3,7 +3,8 @@
 import pytest
 
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.errors import ConfigError, ContextLengthError, DataError
+from seasoned.errors import ConfigError, ContextLengthError, DataError, InfrastructureError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance, Outcome, Reply, Task, Usage
 
 
@@ -52,6 +53,18 @@ def test_what_the_user_has_to_mend_is_not_taken_for_the_environments_fault():
         attempt(
             "a", Task(id="t", text="t"), Raising(ConfigError("install it"), "reset"), Guidance(), lambda r, o, i: None
         )
+
+
+def test_a_reply_before_the_server_failed_counts_in_the_attempt():
+    model = ScriptedModel(["no", InfrastructureError("down")])
+    env = Raising(KeyError("never"), "step")
+
+    def body(recorder, observation, info):
+        recorder.say("user", "a or b?")
+        recorder.answer(model, ["a", "b"], max_tokens=4, temperature=0.0)
+
+    made = attempt("a", Task(id="t", text="t"), env, Guidance(), body)
+    assert (made.outcome.reason, made.usage.calls) == ("error", 1)
 
 
 class Counting:

@@ -143,6 +143,13 @@ def test_replies_that_could_not_be_parsed_were_paid_for():
     assert meter.usage.calls == 2
 
 
+def test_a_reply_before_the_server_failed_was_paid_for():
+    meter = Metered(ScriptedModel(["no", InfrastructureError("down")]))
+    with pytest.raises(InfrastructureError):
+        meter.chat(ASK, schema={"type": "integer"})
+    assert (meter.usage.calls, meter.usage.prompt_tokens) == (1, 3)
+
+
 @pytest.mark.parametrize("limits", [{"tokens": -1}, {"cost": -0.1}, {"calls": -2}, {"seconds": float("nan")}])
 def test_limits_that_are_none(limits):
     with pytest.raises(ConfigError, match=next(iter(limits))):

@@ -216,6 +216,20 @@ def test_what_was_asked_can_be_read_beside_its_reply(real):
     assert real.check() == []
 
 
+def test_a_reply_before_the_server_failed_counts_and_is_no_answer(real):
+    schema = {"type": "integer"}
+    model = ScriptedModel(["no", InfrastructureError("down"), "never", InfrastructureError("down"), "4"])
+    kept = Journaled(model, real, "run/s0f0/expel/learn")
+    for _ in range(2):
+        with pytest.raises(InfrastructureError):
+            kept.chat(ASK, schema=schema)
+    assert real.journal_usage("run/").calls == 2
+    assert kept.chat(ASK, schema=schema).parsed == 4
+    assert Journaled(ScriptedModel([]), real, "run/s0f0/expel/learn").chat(ASK, schema=schema).parsed == 4
+    assert [one.reply for one in calls_in(real, "run/")] == ["4"]
+    assert real.journal_usage("run/").calls == 3
+
+
 def test_the_prompts_of_turns_are_not_kept_twice(real):
     Journaled(ScriptedModel(["hi"]), real, "run", prompts=False).chat(ASK)
     assert calls_in(real, "run") == []

@@ -263,6 +263,15 @@ def test_a_second_try_is_told_what_was_wrong_and_both_are_paid():
     assert "the reply is empty" in seen[1][0][3]["content"]
 
 
+def test_a_first_reply_is_paid_where_the_server_fails_at_the_second():
+    with pytest.raises(InfrastructureError, match="gone") as caught:
+        ask(says("no", InfrastructureError("gone")), ASK, WORD, "schema")
+    assert (caught.value.reply.text, caught.value.reply.usage) == ("no", Usage(calls=1, prompt_tokens=10))
+    with pytest.raises(InfrastructureError) as caught:
+        ask(says(InfrastructureError("gone")), ASK, WORD, "schema")
+    assert caught.value.reply is None
+
+
 def test_two_wrong_replies_are_a_parse_error():
     with pytest.raises(ParseError, match=r"not fit: .*one of.*It wrote 'still no") as caught:
         ask(says("no", "still no" * 200), ASK, WORD, "schema")

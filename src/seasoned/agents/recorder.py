@@ -17,6 +17,7 @@ from seasoned.errors import (
     ContextLengthError,
     DataError,
     InfrastructureError,
+    LLMError,
     ParseError,
     SeasonedError,
 )
@@ -75,7 +76,7 @@ class Recorder:
         size = self._check_room()
         try:
             reply = llm.chat(self.messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
-        except ParseError as error:
+        except LLMError as error:
             self.usage = self.usage + (error.reply.usage if isinstance(error.reply, Reply) else Usage())
             raise
         self.usage = self.usage + reply.usage

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from seasoned.errors import BudgetExceeded, ConfigError, ParseError
+from seasoned.errors import BudgetExceeded, ConfigError, LLMError
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply, Usage
 
@@ -107,7 +107,7 @@ class Metered:
             reply = self._llm.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
             usage = reply.usage
             return reply
-        except ParseError as error:
+        except LLMError as error:
             if isinstance(error.reply, Reply):
                 usage = error.reply.usage
             raise

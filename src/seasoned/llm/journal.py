@@ -16,13 +16,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from seasoned.errors import ParseError
+from seasoned.errors import LLMError, ParseError
 from seasoned.llm.structured import UNPARSED
 from seasoned.protocols import LLM
-from seasoned.types import Message, Reply
+from seasoned.types import Message, Reply, new_id
 
 ASKED = "/asked"
 """How the key ends under which what was asked is kept: a `Reply` with the reply's text, `parsed` being the messages."""
+
+SPENT = "/spent"
+"""What follows a key, with an id, where a reply is kept for its usage alone: the call failed after it."""
 
 
 class Journal(Protocol):
@@ -83,7 +86,7 @@ class Journaled:
 
         A replayed reply has `usage.calls` 0 and the calls it stands for in `usage.replayed`; tokens, seconds and cost
         are those of the first time. A reply that did not fit its schema was paid for too: it is journalled, and
-        raises its ParseError again.
+        raises its ParseError again. So is one after which the server failed, but for its usage alone.
         """
         request = [self.name, list(messages), schema, list(stop or ()), max_tokens, float(temperature)]
         text = json.dumps(request, sort_keys=True, default=dict)
@@ -102,6 +105,10 @@ class Journaled:
                     note = {"parsed": str(error), "finish_reason": UNPARSED}
                     self._store.journal_put(self._scope, key, error.reply.model_copy(update=note))
                     self._keep_prompt(key, messages, error.reply)
+                raise
+            except LLMError as error:
+                if isinstance(error.reply, Reply):  # paid for, and no answer to this request
+                    self._store.journal_put(self._scope, f"{key}{SPENT}/{new_id('call')}", error.reply)
                 raise
             self._store.journal_put(self._scope, key, reply)
             self._keep_prompt(key, messages, reply)

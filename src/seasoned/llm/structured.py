@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from seasoned.errors import ConfigError, ParseError, RequestError
+from seasoned.errors import ConfigError, LLMError, ParseError, RequestError
 from seasoned.types import Message, Reply
 
 Schema = Mapping[str, Any]
@@ -79,6 +79,7 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
 
     Raises:
         ParseError: neither reply fits; it carries the last one, with `finish_reason` "unparsed".
+        LLMError: what `send` raises; where it failed at the second attempt, it carries the first reply.
     """
     wraps = rung in ("wrapped", "json") and not _is_object(schema)
     asked = _wrapped(schema) if wraps else dict(schema)
@@ -88,7 +89,11 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
     value, wrong = read(reply.text, schema, wrapped=wraps)
     if wrong:
         first = reply.usage
-        reply = send([*prompt, *_correction(reply.text, wrong, asked)], form)
+        try:
+            reply = send([*prompt, *_correction(reply.text, wrong, asked)], form)
+        except LLMError as error:
+            error.reply = reply
+            raise
         reply = reply.model_copy(update={"usage": first + reply.usage})
         value, wrong = read(reply.text, schema, wrapped=wraps)
     if wrong:
