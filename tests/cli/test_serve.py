@@ -1,3 +1,4 @@
+import gc
 import os
 import re
 import signal
@@ -36,6 +37,22 @@ def test_other_addresses_than_this_machines_are_warned_of(tmp_path, monkeypatch,
     assert result.exit_code == 0
     assert result.stdout.startswith(f"http://{host}:8764/?token=")
     assert ("other machines" in result.stderr) == warned
+
+
+def test_while_vectors_are_read_the_process_is_set_for_answers(tmp_path, monkeypatch):
+    Store(tmp_path / "s.db").close()
+    given, before = [], (gc.isenabled(), sys.getswitchinterval())
+    monkeypatch.setattr("seasoned.web.app.make_app", lambda store, *, warming, **more: given.append(warming))
+    monkeypatch.setattr("seasoned.web.app.serve", lambda app, **more: None)
+    CliRunner().invoke(app, ["--store", str(tmp_path / "s.db"), "--embedder", "hashing"], catch_exceptions=False)
+    try:
+        with given[0]():
+            assert not gc.isenabled()
+            assert sys.getswitchinterval() < 0.001
+        assert (gc.isenabled(), sys.getswitchinterval()) == before
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
 
 
 def test_it_prints_one_address_answers_there_and_stops(tmp_path):

@@ -1,9 +1,12 @@
 import sqlite3
+import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 from starlette.testclient import TestClient
 
+from seasoned.embed import embedder
 from seasoned.errors import ConfigError
 from seasoned.types import Lesson
 from seasoned.web.app import make_app, serve
@@ -94,3 +97,19 @@ def test_many_lessons_stay_fluent(client, store):
     for path in ("/lessons", "/lessons?scope=many&q=text", "/lessons?scope=many&before=50"):
         assert len(client.get(path).content) < 60_000
     assert time.perf_counter() - began < 1.5
+
+
+def test_what_the_program_gives_stands_around_the_first_search_by_meaning(store, runs):
+    begun, ended = threading.Event(), threading.Event()
+
+    @contextmanager
+    def warming():
+        begun.set()
+        yield
+        ended.set()
+
+    app = make_app(store, token=TOKEN, runs_folder=runs, embedder=embedder("hashing"), warming=warming)
+    assert not begun.is_set()
+    with TestClient(app):
+        assert begun.wait(20)
+        assert ended.wait(20)

@@ -1,3 +1,7 @@
+import gc
+import sys
+from contextlib import contextmanager
+
 from seasoned.embed import embedder
 from seasoned.web.site import Site
 
@@ -17,3 +21,23 @@ def test_the_first_search_is_made_at_the_start(store, runs):
     assert not site.warming
     assert {"memory/default"} <= set(site._pools)
     Site(store, runs).warm()  # without an embedder it does nothing, and says nothing
+
+
+def test_it_leaves_the_process_alone_and_is_made_within_what_the_program_gives(store, runs, monkeypatch):
+    def settings():
+        return gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()
+
+    seen, before = [], settings()
+    nearest = Site.nearest
+    monkeypatch.setattr(Site, "nearest", lambda *given: seen.append(settings()) or nearest(*given))
+
+    @contextmanager
+    def around():
+        seen.append("begun")
+        yield
+        seen.append("ended")
+
+    Site(store, runs, embedder("hashing")).warm()
+    Site(store, runs, embedder("hashing"), around=around).warm()
+    assert seen == [before, "begun", before, "ended"]
+    assert settings() == before

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,7 +34,8 @@ def serve(
 
     token = secrets.token_urlsafe(24)
     with open_store(store, must_exist=True) as opened:
-        app = make_app(opened, token=token, runs_folder=runs, embedder=_embedder(embedder), host=host)
+        meaning = _embedder(embedder)
+        app = make_app(opened, token=token, runs_folder=runs, embedder=meaning, host=host, warming=_beside_answers)
         if host not in LOOPBACK:
             typer.echo(
                 f"seasoned: {host} can be reached from other machines, and nothing is encrypted on the way: whoever "
@@ -38,6 +43,20 @@ def serve(
                 err=True,
             )
         serve_page(app, host=host, port=port, ready=lambda address: typer.echo(f"{address}?token={token}"))
+
+
+@contextmanager
+def _beside_answers() -> Iterator[None]:
+    """Around the reading of all vectors, so that answers do not wait for it. The whole process is the page's."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)  # else each answer waits for that thread, 5 ms at a time
+    gc.disable()  # each look for cycles among all these lessons would hold up every answer, 0.2 s at 100,000
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+        gc.freeze()
+        gc.enable()
 
 
 def _embedder(name: str | None) -> Embedder | None:

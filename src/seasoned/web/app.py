@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, closing, nullcontext, suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,13 @@ _WRITES: dict[str, Callable[[Request], Response]] = {
 
 
 def make_app(
-    store: Store, *, token: str, runs_folder: Path, embedder: Embedder | None = None, host: str = "127.0.0.1"
+    store: Store,
+    *,
+    token: str,
+    runs_folder: Path,
+    embedder: Embedder | None = None,
+    host: str = "127.0.0.1",
+    warming: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> App:
     """The page as an ASGI application.
 
@@ -75,6 +81,8 @@ def make_app(
         runs_folder: where the runs' directories are.
         embedder: for the search by meaning.
         host: where it will listen; other machines may ask only when this is no loopback address.
+        warming: made around the first search by meaning, which reads all vectors in a thread of its own. The app itself
+            changes nothing that holds for the whole process.
 
     Raises:
         ConfigError: the token is too short.
@@ -100,7 +108,7 @@ def make_app(
         lifespan=_warmed,
         exception_handlers={SeasonedError: _sentence, HTTPException: _not_here, Exception: _broken},
     )
-    app.state.site = Site(store, runs_folder, embedder)
+    app.state.site = Site(store, runs_folder, embedder, around=warming)
     away = host not in LOOPBACK
     return guarded(app, token, [host] if away else [], anywhere=away)
 

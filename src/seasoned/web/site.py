@@ -1,15 +1,14 @@
 """What the routes share: the store, the runs, and the search by meaning.
 
 Always holds: a part of an address or a form that is missing or of the wrong form gives a sentence; no
-lesson or attempt is changed here.
+lesson or attempt is changed here, and nothing that holds for the whole process.
 """
 
 from __future__ import annotations
 
-import gc
-import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,13 +31,15 @@ PAGE = 50
 class Site:
     """A store with the folder of its runs. Without an embedder there is no search by meaning.
 
-    While `warming`, the vectors are being read for the first time, and a search by meaning would wait for that.
+    While `warming`, the vectors are read for the first time, and a search by meaning would wait for that; `around` is
+    what that is done within.
     """
 
     store: Store
     runs: Path
     embedder: Embedder | None = None
     warming: bool = False
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
     _pools: dict[str, ExperiencePool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -54,17 +55,11 @@ class Site:
 
     def warm(self) -> None:
         """Make a first search by meaning; where it fails, the first one that a person makes says why."""
-        before = sys.getswitchinterval()
-        sys.setswitchinterval(0.0005)  # else each answer waits for this thread, 5 ms at a time
-        gc.disable()  # each look for cycles among all these lessons would hold up every answer, 0.2 s at 100,000
         try:
-            with suppress(SeasonedError):
+            with self.around(), suppress(SeasonedError):
                 self.nearest("anything", None)
         finally:
             self.warming = False
-            sys.setswitchinterval(before)
-            gc.freeze()
-            gc.enable()
 
 
 def site_of(request: Request) -> Site:
