@@ -1,6 +1,9 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
+from seasoned.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.contracts import check_embedder, check_environment, check_llm
 from seasoned.errors import AuthError, ContractError
 from seasoned.types import Reply, Task, Usage
@@ -39,7 +42,7 @@ class Room:
 
     def step(self, action):
         self.steps += 1
-        return f"you said {action[:9]}", 0.0, self.steps == 3, False, {}
+        return f"you said {action[:9]}", 0.0, self.steps == 3, False, {"success": False} if self.steps == 3 else {}
 
     def close(self):
         pass
@@ -49,6 +52,10 @@ def test_who_keeps_the_contracts_passes():
     check_llm(Model())
     check_embedder(Rows())
     check_environment(Room)
+    check_environment(broken(Room, step=stepping("a", 0.0, True, False, {"success": None})))
+    check_environment(broken(Room, step=stepping("a", 0.0, False, True, {})))
+    answered = AnswerEnvironment, lambda text, data: Scored(text, False), True, 7
+    check_environment(partial(*answered), actions=["ANSWER[a]", "NOTE[b]: c", "END"])  # success comes before the end
     check_environment(Room, Task(id="t", text="find it"), actions=["look", "go"], steps=2)
 
 
@@ -207,6 +214,8 @@ class Once(Room):
         (broken(Room, step=stepping("a", 1, 0)), "terminated as a bool"),
         (broken(Room, step=stepping("a", 1, False, None)), "truncated as a bool"),
         (broken(Room, step=stepping("a", 1, False, False, [])), "info as a dict"),
+        (broken(Room, step=stepping("a", 1.0, True, False, {})), r"whether the task was solved: .*; it was {}"),
+        (broken(Room, step=stepping("a", 1.0, False, True, {"success": 1})), "whether the task was solved"),
         (broken(Room, step=lambda self, action: ["go"].index(action)), "it raised ValueError"),
         (Forgetful, "begin anew"),
         (Moody, "the same observations"),

@@ -151,6 +151,7 @@ def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) ->
     _expect(isinstance(start[0], str), f"{what}.reset must return its observation as text", start[0])
     _expect(isinstance(start[1], dict), f"{what}.reset must return its info as a dict", start[1])
     seen: list[Any] = [start[0]]
+    known: dict[str, Any] = {}
     for action in actions:
         with _own_errors_only(f"{what}.step({_short(action)})"):
             result: object = env.step(action)
@@ -167,6 +168,13 @@ def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) ->
         _expect(isinstance(truncated, bool), f"{what}.step must return truncated as a bool", truncated)
         _expect(isinstance(info, dict), f"{what}.step must return its info as a dict", info)
         seen.append((observation, reward, terminated, truncated))
+        known |= info
+        _expect(
+            isinstance(known.get("success"), bool | None) and ("success" in known or not terminated),
+            f"{what}.step must say in an info, by the step that terminates, whether the task was solved: its 'success' "
+            "is True, False, or None where nobody knows",
+            known,
+        )
         if terminated or truncated:
             break
     return seen

@@ -1,6 +1,6 @@
 """The five protocols, on one screen. A class that has these methods fits; nothing is inherited or registered.
 
-Each has an executable contract in `seasoned.contracts` that a third party runs on its own class.
+`LLM`, `Embedder` and `Environment` have an executable contract in `seasoned.contracts`, to be run on one's own class.
 """
 
 from __future__ import annotations
@@ -51,7 +51,13 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Environment(Protocol):
-    """Gymnasium's five values, text in and text out: observation, reward, terminated, truncated, info."""
+    """Gymnasium's five values, text in and text out: observation, reward, terminated, truncated, info.
+
+    What is read of `info`: `success` (said by the time a step terminates: True, False, or None where nobody knows; an
+    attempt that is truncated without it has failed), `answer` (what was taken for the answer), `reward` (from 0 to 1,
+    in place of the sum of the steps'), `choices` (a list of texts, of a reset too: what may be said next) and `invalid`
+    (True where an action could not be done).
+    """
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]: ...  # noqa: D102
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]: ...  # noqa: D102

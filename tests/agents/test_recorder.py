@@ -24,6 +24,11 @@ def test_an_outcome_that_nobody_knows_is_no_failure(info, over, outcome):
     assert Recorder("a", task, None, Guidance(), info=info, over=over).outcome() == outcome
 
 
+def go(recorder, observation, info):
+    """Does one thing."""
+    recorder.act("go")
+
+
 class Raising:
     """An environment that raises at its reset or at its step."""
 
@@ -42,10 +47,62 @@ class Raising:
 @pytest.mark.parametrize("at", ["reset", "step"])
 @pytest.mark.parametrize("error", [KeyError("no such thing"), DataError("a game is broken")])
 def test_an_environment_that_raises_ends_its_attempt_alone(error, at):
-    made = attempt("a", Task(id="t7", text="t"), Raising(error, at), Guidance(), lambda r, o, i: r.act("go") and None)
+    made = attempt("a", Task(id="t7", text="t"), Raising(error, at), Guidance(), go)
     assert (made.outcome.success, made.outcome.reason) == (None, "error")
     assert made.outcome.detail.startswith("the environment failed at the task t7: ")
     assert str(error) in made.outcome.detail
+
+
+class Saying(Raising):
+    """An environment that says something odd at its reset or at its step."""
+
+    def __init__(self, at, observation="seen", reward=0.0, info=None):
+        self.at, self.said = at, (observation, reward, True, False, {"success": True} if info is None else info)
+
+    def reset(self, task, *, seed=None):
+        return (self.said[0], self.said[4]) if self.at == "reset" else ("begin", {})
+
+    def step(self, action):
+        return self.said
+
+
+@pytest.mark.parametrize("at", ["reset", "step"])
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [
+        ({"observation": None}, "an observation is text, and came as NoneType"),
+        ({"observation": {"a": 1}}, "an observation is text, and came as dict"),
+        ({"info": []}, "the info is a dict, and came as list"),
+        ({"info": {"choices": 5}}, "a list of texts, and came as 5"),
+        ({"info": {"choices": ["a", None]}}, "a list of texts"),
+        ({"info": {"reward": float("nan")}}, "a reward is a finite number, and came as nan"),
+    ],
+)
+def test_what_no_agent_can_read_ends_the_attempt_alone(at, odd, says):
+    made = attempt("a", Task(id="t7", text="t"), Saying(at, **odd), Guidance(), go)
+    assert (made.outcome.success, made.outcome.reason, made.steps) == (None, "error", ())
+    assert made.outcome.detail.startswith("the environment failed at the task t7: TypeError: ")
+    assert says in made.outcome.detail
+
+
+@pytest.mark.parametrize("reward", [None, "1", float("inf")])
+def test_a_reward_that_is_none_ends_the_attempt_alone(reward):
+    made = attempt("a", Task(id="t", text="t"), Saying("step", reward=reward), Guidance(), go)
+    assert (made.outcome.reason, made.steps) == ("error", ())
+    assert "a reward is a finite number" in made.outcome.detail
+
+
+def test_five_values_that_are_not_five_end_the_attempt_alone():
+    env = Saying("step")
+    env.said = ("seen", 0.0, True, {})
+    made = attempt("a", Task(id="t", text="t"), env, Guidance(), go)
+    assert "the environment failed at the task t: ValueError: not enough values" in made.outcome.detail
+
+
+def test_a_success_of_another_kind_is_read_as_true_or_false():
+    env = Saying("step", info={"success": "yes"})
+    made = attempt("a", Task(id="t", text="t"), env, Guidance(), go)
+    assert (made.outcome.success, made.outcome.reward) == (True, 1.0)
 
 
 def test_what_the_user_has_to_mend_is_not_taken_for_the_environments_fault():

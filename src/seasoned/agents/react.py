@@ -190,4 +190,4 @@ def ended(recorder: Recorder) -> Outcome:
     if success is None:
         return Outcome(success=False, reward=reward(recorder), reason="halted", answer=answer)
     how = "answered" if answer else "won" if success else "halted"
-    return Outcome(success=bool(success), reward=max(reward(recorder), float(success)), reason=how, answer=answer)
+    return Outcome(success=bool(success), reward=max(reward(recorder), float(bool(success))), reason=how, answer=answer)

@@ -7,10 +7,11 @@ prompt that is too long, for its limit or for the model, is the reason `context`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsFloat
 
 from seasoned.errors import (
     BudgetExceeded,
@@ -117,11 +118,12 @@ class Recorder:
         """Do one action in the environment and keep the step; returns the observation."""
         with _blamed(self.task):
             observation, reward, terminated, truncated, info = self.env.step(action)
-        self.info.update(info)
-        self.over = terminated or truncated
-        self.info["truncated"] = truncated
-        self.invalid += bool(info.get("invalid"))
-        self.steps.append(Step(thought=thought, action=action, observation=observation, reward=reward))
+            _check(observation, info, reward)
+            step = Step(thought=thought, action=action, observation=observation, reward=float(reward))
+            self.over = bool(terminated or truncated)
+            self.info |= {**info, "truncated": bool(truncated)}
+            self.invalid += bool(info.get("invalid"))
+        self.steps.append(step)
         return observation
 
     def advised(self) -> str:
@@ -162,7 +164,7 @@ class Recorder:
         """How the environment saw it end; where it says that it does not know whether it went well, nobody does."""
         success, answer = self.info.get("success"), str(self.info.get("answer", ""))
         if success is not None:
-            return Outcome(success=bool(success), reward=float(success), reason="answered", answer=answer)
+            return Outcome(success=bool(success), reward=float(bool(success)), reason="answered", answer=answer)
         if "success" in self.info and (self.over or answer):
             return Outcome(reason="answered" if answer else "halted", answer=answer)
         return Outcome(success=False, reward=0.0, reason="step_limit", answer=answer)
@@ -194,6 +196,7 @@ def attempt(
     try:
         with _blamed(task):
             observation, info = env.reset(task)
+            _check(observation, info)
         outcome = body(recorder, observation, info) or recorder.outcome()
     except BudgetExceeded as error:
         if error.scope == "run":
@@ -204,6 +207,24 @@ def attempt(
     except InfrastructureError as error:
         outcome = Outcome(reason="error", detail=str(error))
     return recorder.trajectory(outcome)
+
+
+def _check(observation: object, info: object, reward: object = 0.0) -> None:
+    """See that agents can read what an environment says.
+
+    Raises:
+        TypeError: they cannot; the sentence says what is wrong.
+    """
+    if not isinstance(observation, str):
+        raise TypeError(f"an observation is text, and came as {type(observation).__name__}")
+    if not isinstance(info, Mapping):
+        raise TypeError(f"the info is a dict, and came as {type(info).__name__}")
+    choices = info.get("choices") or ()
+    if not isinstance(choices, list | tuple) or not all(isinstance(choice, str) for choice in choices):
+        raise TypeError(f"info['choices'] is a list of texts, and came as {choices!r:.100}")
+    for given in (reward, info.get("reward") or 0.0):
+        if not isinstance(given, SupportsFloat) or not math.isfinite(given):
+            raise TypeError(f"a reward is a finite number, and came as {given!r:.100}")
 
 
 @contextmanager
