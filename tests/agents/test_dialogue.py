@@ -78,6 +78,7 @@ def test_a_reply_that_is_no_list_of_notes_is_no_note_and_no_error(emoji):
     made = agent(model, emoji).run(task, emoji.make_env(True), Guidance())
     assert actions(made) == ["THINK[glad]", f"ANSWER[{task.data['answer']}]", "END"]
     assert made.outcome.success is True
+    assert made.messages[-1] == {"role": "assistant", "content": "and words again"}
 
 
 def test_choices_constrain_the_answer(emoji):

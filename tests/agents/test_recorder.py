@@ -3,7 +3,7 @@
 import pytest
 
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.errors import ConfigError, ContextLengthError, DataError, InfrastructureError
+from seasoned.errors import ConfigError, ContextLengthError, DataError, InfrastructureError, ParseError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance, Outcome, Reply, Task, Usage
 
@@ -122,6 +122,17 @@ def test_a_reply_before_the_server_failed_counts_in_the_attempt():
 
     made = attempt("a", Task(id="t", text="t"), env, Guidance(), body)
     assert (made.outcome.reason, made.usage.calls) == ("error", 1)
+
+
+def test_a_reply_of_a_wrong_form_stands_in_the_conversation_as_the_model_wrote_it():
+    recorder = Recorder("a", Task(id="t", text="t"), None, Guidance())
+    recorder.say("user", "a or b?")
+    assert recorder.answer(ScriptedModel(["c", "d, I say"]), ["a", "b"], max_tokens=4, temperature=0.0) == ""
+    assert recorder.messages[1:] == [{"role": "assistant", "content": "d, I say"}]
+    silent = ScriptedModel([ParseError("a model of somebody's own says no more")])
+    recorder.say("user", "again")
+    assert recorder.answer(silent, ["a", "b"], max_tokens=4, temperature=0.0) == ""
+    assert recorder.messages[3:] == [{"role": "assistant", "content": ""}]
 
 
 class Counting:

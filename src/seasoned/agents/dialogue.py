@@ -124,8 +124,7 @@ class Dialogue:
         """The notes the model writes; none where its reply is no list of them."""
         try:
             reply = recorder.ask(self.llm, schema=NOTES, max_tokens=self.note_tokens, temperature=self.temperature)
-        except ParseError as error:
-            recorder.say("assistant", str(error))
+        except ParseError:
             return []
         return [str(note) for note in reply.parsed]
 

@@ -67,7 +67,7 @@ class Recorder:
         max_tokens: int | None = None,
         temperature: float = 0.0,
     ) -> Reply:
-        """Let the model speak next; its reply joins the conversation and its usage is counted.
+        """Let the model speak next; its reply joins the conversation, also one of a wrong form, and its usage counts.
 
         Raises:
             ContextLengthError: the prompt has more tokens than `prompt_limit`, and was not sent; or the model refused
@@ -78,7 +78,10 @@ class Recorder:
         try:
             reply = llm.chat(self.messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
         except LLMError as error:
-            self.usage = self.usage + (error.reply.usage if isinstance(error.reply, Reply) else Usage())
+            said = error.reply if isinstance(error.reply, Reply) else Reply(text="")
+            self.usage = self.usage + said.usage
+            if isinstance(error, ParseError):
+                self.say("assistant", said.text)
             raise
         self.usage = self.usage + reply.usage
         # Where the model was asked twice, the tokens are those of two prompts.
@@ -105,8 +108,7 @@ class Recorder:
         stop = None if schema else ["\n"]
         try:
             reply = self.ask(llm, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
-        except ParseError as error:
-            self.say("assistant", str(error))
+        except ParseError:
             return ""
         if not schema:
             return clean(reply.text)
