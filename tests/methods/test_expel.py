@@ -197,6 +197,12 @@ def test_an_edited_insight_goes_on_from_the_edit(pool):
     assert state(pool) == [("Look twice.", 3)]
 
 
+def test_an_insight_that_the_model_rewords_is_signed_as_the_models(pool):
+    pool.add([Lesson(kind="insight", text=text, origin="person") for text in ("Look first.", "Rest.")], who="person")
+    ExpeL(ScriptedModel([[op("EDIT", 1, "Look twice."), op("UPVOTE", 2)]])).learn([attempt("a")], pool)
+    assert {x.text: x.origin for x in pool.lessons("insight")} == {"Look twice.": "model", "Rest.": "person"}
+
+
 def test_what_a_person_changes_meanwhile_is_left_to_them(pool, caplog):
     edited, deleted, other = pool.add([Lesson(kind="insight", text=f"Rule {n}.", importance=5) for n in range(3)])
 

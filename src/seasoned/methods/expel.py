@@ -1,7 +1,8 @@
 """ExpeL (Zhao et al., 2024): insights across tasks, kept by votes, and an agent's own successes as demonstrations.
 
-Always holds: what a call to `learn` changes is written at its end, all of it or nothing; what a person pinned, edited,
-disabled or deleted stays so; nothing that comes from an attempt at a task is recalled for that task.
+Always holds: what a call to `learn` changes is written at its end, all of it or nothing; what a person pinned, disabled
+or deleted stays so, and what the model words is signed as the model's; nothing that comes from an attempt at a task is
+recalled for that task.
 """
 
 from __future__ import annotations
@@ -226,6 +227,8 @@ class _Book:
                 old = lessons[item.id]
                 sources = old.sources if kind == "DOWNVOTE" else tuple(dict.fromkeys((*old.sources, *shown)))
                 news = {"text": item.text, "importance": item.count, "sources": sources}
+                if kind == "EDIT":
+                    news["origin"] = "model"
                 lesson = old.model_copy(update=news)
                 changes.append(_Change("update", lesson, f"{kind} after {call}"))
             else:
@@ -266,7 +269,6 @@ def _barred(pool: ExperiencePool) -> set[str]:
     """The words of what no reply may add: the examples of the prompt, and what a person disabled or deleted."""
     barred = {same_words(text) for text in (*GOOD, *BAD)}
     for lesson in pool.lessons("insight", status=None):
-        deleted = lesson.status == "deleted" and pool.store.history(lesson.id)[-1].who == "person"
-        if deleted or lesson.status in ("disabled", "quarantined"):
+        if lesson.status == "quarantined" or pool.taken_away(lesson):
             barred.add(same_words(lesson.text))
     return barred - {""}

@@ -1,7 +1,8 @@
 """ExpNote (Sun et al., 2023): notes under keys, written while training, looked up by words before a case.
 
 The notes are the NOTE steps of the trajectories, so any agent can write them. Always holds: keys are folded on write
-and on read; a pinned note is never changed; learning the same trajectories in the same order gives the same notes.
+and on read; what a person wrote, pinned, disabled or deleted stays so, and nothing is noted beside it; learning the
+same trajectories in the same order gives the same notes.
 """
 
 from __future__ import annotations
@@ -49,22 +50,24 @@ class ExpNote:
     on: Literal["question", "thought"] = "question"
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Put the notes of the trajectories into the pool, in order."""
-        notes = {note.key: note for note in pool.lessons(kind="note")}
-        known = set(notes)
-        before = dict(notes)
-        for trajectory in trajectories:
-            if not self._wanted(trajectory):
-                continue
-            for key, value in noted(trajectory):
-                old = notes.get(key)
-                if old is None or not old.pinned:
-                    notes[key] = self._write(old, key, value, trajectory)
+        """Put the notes of the trajectories into the pool, in order, but for keys that a person has settled.
+
+        Those are the keys under which there is a note that a person wrote, that is pinned or disabled, or that a person
+        deleted.
+        """
+        found = [(*pair, t) for t in trajectories if self._wanted(t) for pair in noted(t)]
+        keys = {key for key, _, _ in found}
+        stored = [note for note in pool.lessons("note", status=None) if note.key in keys]
+        settled = {note.key for note in stored if _settles(note, pool)}
+        before = {note.key: note for note in stored if note.status == "active"}
+        notes: dict[str, Lesson] = {}
+        for key, value, trajectory in found:
+            if key not in settled:
+                notes[key] = self._write(notes.get(key) or before.get(key), key, value, trajectory)
         with pool.store.transaction():  # whoever is cut off has learned from all of them, or from none
-            pool.add([note for key, note in notes.items() if key not in known], why="noted while training")
-            for key in known:
-                if notes[key] != before[key]:
-                    pool.update(notes[key], why="noted again while training")
+            pool.add([note for key, note in notes.items() if key not in before], why="noted while training")
+            for key in (key for key in notes if key in before):
+                pool.update(notes[key], why="noted again while training")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).
@@ -132,6 +135,11 @@ def _open_book(notes: Sequence[Lesson]) -> _Book:
     for note in notes:
         mentions.update(note.data.get("values", {}))
     return _Book(index_keys(notes), telling(notes), mentions)
+
+
+def _settles(note: Lesson, pool: ExperiencePool) -> bool:
+    by_hand = (note.pinned or note.origin == "person") and note.status != "deleted"
+    return by_hand or pool.taken_away(note)
 
 
 def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:

@@ -183,6 +183,12 @@ class ExperiencePool(Searched):
                 "open it without read_only to write to it"
             )
 
+    def taken_away(self, lesson: Lesson) -> bool:
+        """Whether a lesson is disabled, or was deleted by a person: then no method learns it again."""
+        if lesson.status == "deleted":
+            return any(change.who == "person" for change in self.store.history(lesson.id)[-1:])
+        return lesson.status == "disabled"
+
     def _changeable(self, lesson_id: str, who: Who) -> None:
         stored = self.store.get_lesson(lesson_id)
         if stored is None or self.store.scope_of(lesson_id) != self.scope:
