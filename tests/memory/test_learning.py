@@ -106,6 +106,24 @@ def test_a_reply_that_cannot_be_used_stops_only_its_own_attempt(opened, asking):
     assert memory.learn().trajectories == 0
 
 
+@pytest.mark.parametrize("bad", [0, BATCH, 2 * BATCH + 1])
+@pytest.mark.parametrize("error", [ParseError, RequestError])
+def test_a_batch_that_fails_is_tried_singly_and_the_others_are_not(opened, diary, error, bad):
+    class Stumbling(diary):
+        def learn(self, trajectories, pool):
+            self.given.append([t.task for t in trajectories])
+            if sum(f"task {bad}" in batch for batch in self.given) == 1 and f"task {bad}" in self.given[-1]:
+                raise error("one bad reply, once")
+
+    memory = opened(Stumbling())
+    fill(memory, 3 * BATCH)
+    learned = memory.learn()
+    assert (learned.trajectories, learned.failed) == (3 * BATCH, {})
+    sizes = [len(batch) for batch in memory.method.given]
+    fails = bad // BATCH
+    assert sizes == [BATCH] * (fails + 1) + [1] * BATCH + [BATCH] * (2 - fails)
+
+
 def refusing(*tasks):
     """A model behind a server that refuses requests about these tasks."""
 

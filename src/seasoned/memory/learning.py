@@ -11,7 +11,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -110,7 +110,7 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
     with _alone(store, f"learn/{name}/{scope}") as keep:
         for side in sides:
             try:
-                _learn_side(method, name, side, result, keep, answers)
+                _Turn(method, name, side, result, keep, answers).learn()
             finally:
                 side.guard = None
     ids = dict.fromkeys(lesson.id for side in sides for lesson in side.written)
@@ -118,54 +118,76 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
     return result
 
 
-def _learn_side(
-    method: Method,
-    name: str,
-    side: ScreenedPool,
-    result: Learned,
-    keep: Callable[[], None],
-    answers: Callable[[], bool],
-) -> None:
-    store = side.store
-    refused: dict[str, LLMError] = {}  # requests for single ones: theirs to blame only where others are answered
+@dataclass
+class _Turn:
+    """A method's turn at what is left on one side; what comes of it is written into `result`.
 
-    def done(ids: Sequence[str]) -> None:
-        store.mark_learned(name, ids)
-        result.trajectories += len(ids)
+    `refused` are the attempts that were tried singly and whose requests the server refused: theirs to blame only once
+    it has answered others.
+    """
 
-    store.mark_begun(side.experience, name)
-    size = BATCH
-    while True:
-        keep()
-        purges = store.changes(side.experience)[1]
-        found = store.unlearned(side.experience, name, size + len(refused))
-        batch = [trajectory for trajectory in found if trajectory.id not in refused][:size]
-        if not batch:
-            break
-        side.guard = _guard(side, batch, purges, keep)
+    method: Method
+    name: str
+    side: ScreenedPool
+    result: Learned
+    keep: Callable[[], None]
+    answers: Callable[[], bool]
+    refused: dict[str, LLMError] = field(default_factory=dict)
+
+    def learn(self) -> None:
+        """Learn in batches from all that is left; the attempts of a batch that fails are tried singly."""
+        self.side.store.mark_begun(self.side.experience, self.name)
+        while batch := self._next(BATCH):
+            if not self._learn_from(batch):
+                of_batch = {trajectory.id for trajectory in batch}
+                while (one := self._next(1)) and one[0].id in of_batch:
+                    self._learn_from(one)
+        if self.refused:
+            raise next(iter(self.refused.values()))
+
+    def _next(self, most: int) -> list[Trajectory]:
+        """The first trajectories that are left and were not refused; none where a batch of them was."""
+        if len(self.refused) >= BATCH:
+            return []
+        self.keep()
+        store, experience = self.side.store, self.side.experience
+        purges = store.changes(experience)[1]
+        found = store.unlearned(experience, self.name, most + len(self.refused))
+        batch = [trajectory for trajectory in found if trajectory.id not in self.refused][:most]
+        self.side.guard = _guard(self.side, batch, purges, self.keep)
+        return batch
+
+    def _learn_from(self, batch: Sequence[Trajectory]) -> bool:
+        """Whether nothing of a batch has to be tried again, because of what one of its attempts holds."""
+        ids = [trajectory.id for trajectory in batch]
         try:
-            method.learn(batch, side)
-            done([trajectory.id for trajectory in batch])
+            self.method.learn(batch, self.side)
+            self._mark(ids)
         except _Gone:
-            result.trajectories += store.mark_begun(side.experience, name)
+            self._mark_begun()  # what is left of the batch comes again, with the next one
         except (ParseError, ContextLengthError, RequestError) as error:
             if len(batch) > 1:
-                result.trajectories += store.mark_begun(side.experience, name)
-                size = 1
-            elif isinstance(error, RequestError):
-                refused[batch[0].id] = error
+                self._mark_begun()
+                return False
+            if isinstance(error, RequestError):
+                self.refused[ids[0]] = error
             else:
-                result.failed[batch[0].id] = str(error)
-                done([batch[0].id])
-                size = BATCH
-        if refused and answers():
-            result.failed |= {trajectory_id: str(error) for trajectory_id, error in refused.items()}
-            done(list(refused))
-            refused, size = {}, BATCH
-        elif len(refused) >= BATCH:
-            break
-    if refused:
-        raise next(iter(refused.values()))
+                self._fail({ids[0]: error})
+        if self.refused and self.answers():
+            self._fail(self.refused)
+            self.refused = {}
+        return True
+
+    def _fail(self, errors: Mapping[str, LLMError]) -> None:
+        self.result.failed |= {trajectory_id: str(error) for trajectory_id, error in errors.items()}
+        self._mark(list(errors))
+
+    def _mark(self, ids: Sequence[str]) -> None:
+        self.side.store.mark_learned(self.name, ids)
+        self.result.trajectories += len(ids)
+
+    def _mark_begun(self) -> None:
+        self.result.trajectories += self.side.store.mark_begun(self.side.experience, self.name)
 
 
 class _Gone(StoreError):  # noqa: N818 - caught here alone: the batch is learned from anew
