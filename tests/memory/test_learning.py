@@ -305,6 +305,34 @@ def test_closing_waits_for_the_background(opened, asking):
     assert len(opened().lessons()) == 3
 
 
+def test_each_caller_gets_a_handle_of_its_own_and_closing_waits_for_all(opened, monkeypatch):
+    first_begins, second_asks = threading.Event(), threading.Event()
+
+    class Held(learning.Learning):
+        def __init__(self, work):
+            if not first_begins.is_set():
+                first_begins.set()
+                second_asks.wait(0.3)  # with a lock around it the second one waits for this one
+            else:
+                second_asks.set()
+            super().__init__(lambda: time.sleep(0.2) or work())
+
+    monkeypatch.setattr("seasoned.memory.Learning", Held)
+    memory = opened()
+    fill(memory, 2)
+    handles = []
+    callers = [threading.Thread(target=lambda: handles.append(memory.learn(background=True))) for _ in range(2)]
+    callers[0].start()
+    assert first_begins.wait(30)
+    callers[1].start()
+    for caller in callers:
+        caller.join()
+    memory.close()
+    assert len(set(handles)) == 2
+    assert [handle.done for handle in handles] == [True, True]
+    assert sorted(handle.wait().trajectories for handle in handles) == [0, 2]
+
+
 def test_two_that_learn_at_once_learn_each_attempt_once(opened, diary):
     slow = []
 

@@ -8,6 +8,7 @@ is stored; recall calls no model (but where a method that was handed over does);
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -91,6 +92,7 @@ class Memory:
         self._masking = mask if secrets is None else masker(secrets)
         self._embedder = open_embedder(embedder)
         self._learning: list[Learning] = []
+        self._lock = threading.Lock()
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, timeout=30.0)
         self.pool, self.quarantine = self._sides()
@@ -105,8 +107,15 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Wait for learning in the background, store attempts that were never finished, close what was opened here."""
-        for learning in self._learning:
+        """Wait for learning in the background, store attempts that were never finished, close what was opened here.
+
+        Raises:
+            StoreError: when an attempt cannot be stored. It and the store are open still, so `close` can be called
+                again.
+        """
+        with self._lock:
+            begun = list(self._learning)
+        for learning in begun:
             learning.join()  # what stopped it comes out of its wait()
         try:
             close_open(self._keep)
@@ -179,9 +188,10 @@ class Memory:
 
         if not background:
             return work()
-        self._learning = [each for each in self._learning if not each.done]
-        self._learning.append(Learning(work))
-        return self._learning[-1]
+        with self._lock:
+            learning = Learning(work)
+            self._learning = [*(each for each in self._learning if not each.done), learning]
+        return learning
 
     def lessons(
         self, kind: LessonKind | None = None, status: LessonStatus | None = "active", query: str | None = None
