@@ -150,6 +150,23 @@ def test_a_reply_before_the_server_failed_was_paid_for():
     assert (meter.usage.calls, meter.usage.prompt_tokens) == (1, 3)
 
 
+@pytest.mark.parametrize("text", ["4", '"4"', "none"])
+def test_what_a_model_gives_as_text_alone_is_read_for_a_schema_and_was_paid_for(text):
+    class Plain:
+        name = "plain"
+
+        def chat(self, messages, **options):
+            return Reply(text=text, usage=Usage(calls=1))
+
+    meter = Metered(Plain())
+    if text == "4":
+        assert meter.chat(ASK, schema={"type": "integer"}).parsed == 4
+    else:
+        with pytest.raises(ParseError, match="the model plain was asked for JSON of a given form, and its reply"):
+            meter.chat(ASK, schema={"type": "integer"})
+    assert meter.usage.calls == 1
+
+
 @pytest.mark.parametrize("limits", [{"tokens": -1}, {"cost": -0.1}, {"calls": -2}, {"seconds": float("nan")}])
 def test_limits_that_are_none(limits):
     with pytest.raises(ConfigError, match=next(iter(limits))):

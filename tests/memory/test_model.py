@@ -1,9 +1,10 @@
 import pytest
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, ParseError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory.model import LateModel
 from seasoned.runner import models
+from seasoned.types import Reply, Usage
 
 HELLO = [{"role": "user", "content": "hello"}]
 
@@ -62,6 +63,44 @@ def test_a_model_that_is_given_is_asked_and_not_closed():
         "max_tokens": 5,
         "temperature": 0.5,
     }
+
+
+class Plain:
+    """Somebody's own model, which gives text and knows nothing of schemas."""
+
+    name = "plain"
+
+    def __init__(self, text):
+        self.text = text
+
+    def chat(self, messages, *, schema=None, stop=None, max_tokens=None, temperature=0.0):
+        return Reply(text=self.text, usage=Usage(calls=1))
+
+
+RULE = '{"analysis": "no lookup", "trigger": "a refund is asked for", "action": "look the order up first"}'
+
+
+def test_a_model_that_gives_text_alone_teaches_and_judges(opened):
+    memory = opened("erl", llm=Plain(RULE))
+    with memory.attempt("refund order 17") as attempt:
+        attempt.finish(False)
+    [lesson] = memory.learn().lessons
+    assert lesson.text == "When a refund is asked for: look the order up first"
+    judging = opened("erl", llm=Plain('Sure: {"reason": "It was booked.", "done": true}'), judge=True)
+    assert judging.attempt("refund order 18").finish().meta["judged"]["done"] is True
+
+
+def test_text_that_does_not_fit_is_told():
+    with pytest.raises(ParseError, match=r"the model plain was asked for JSON .* It wrote 'no idea'") as error:
+        LateModel(Plain("no idea")).chat(HELLO, schema={"type": "object"})
+    assert error.value.reply.usage.calls == 1
+    assert LateModel(Plain("no idea")).chat(HELLO).parsed is None
+
+
+def test_a_judge_whose_text_does_not_fit_leaves_it_unknown(opened):
+    made = opened("erl", llm=Plain("no idea"), judge=True).attempt("refund order 18").finish()
+    assert made.outcome.success is None
+    assert "It wrote 'no idea'" in made.meta["judged"]["error"]
 
 
 def test_no_model_says_so_when_it_is_asked():

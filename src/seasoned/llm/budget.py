@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from seasoned.errors import BudgetExceeded, ConfigError, LLMError
+from seasoned.llm.structured import with_parsed
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply, Usage
 
@@ -97,6 +98,7 @@ class Metered:
 
         Raises:
             BudgetExceeded: a limit was reached before this call; nothing was sent.
+            ParseError: with `schema`: the model gave no `parsed`, and its text does not fit.
         """
         started: list[Metered] = []
         usage = Usage()
@@ -106,7 +108,7 @@ class Metered:
                 started.append(meter)
             reply = self._llm.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
             usage = reply.usage
-            return reply
+            return with_parsed(reply, schema, self.name)
         except LLMError as error:
             if isinstance(error.reply, Reply):
                 usage = error.reply.usage

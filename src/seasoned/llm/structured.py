@@ -107,6 +107,24 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
     return reply.model_copy(update={"parsed": value, "text": text})
 
 
+def with_parsed(reply: Reply, schema: Schema | None, name: str) -> Reply:
+    """A reply of any model, which may leave `parsed` out: with a schema, it is read from the text then.
+
+    Raises:
+        ParseError: the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
+    """
+    if schema is None or reply.parsed is not None:
+        return reply
+    value, wrong = read(reply.text, schema)
+    if wrong:
+        raise ParseError(
+            f"the model {reply.model or name} was asked for JSON of a given form, and its reply does not fit: {wrong}. "
+            f"It wrote {shorten(reply.text, 300)!r}. A model of your own has to be told the schema: docs/models.md",
+            reply.model_copy(update={"finish_reason": UNPARSED}),
+        )
+    return reply.model_copy(update={"parsed": value})
+
+
 def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]:
     """Reads a reply as JSON that fits `schema`: exactly, then repaired; a {"value": ...} around it may be taken off.
 

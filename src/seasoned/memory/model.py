@@ -1,6 +1,7 @@
 """The model that a memory learns and judges with.
 
-Always holds: it is opened when it is first asked, once; what was opened here is closed here.
+Always holds: it is opened when it is first asked, once; what was opened here is closed here; a reply for a schema has a
+`parsed` that fits it, also where somebody's own model gives text alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from seasoned.errors import ConfigError
+from seasoned.llm.structured import with_parsed
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply
 
@@ -53,9 +55,11 @@ class LateModel:
 
         Raises:
             ConfigError: when there is no model.
-            LLMError: as the model raises it.
+            LLMError: as the model raises it; a ParseError where it gave no `parsed`, and its text does not fit.
         """
-        return self._open().chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+        model = self._open()
+        reply = model.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+        return with_parsed(reply, schema, model.name)
 
     def close(self) -> None:
         """Close the model if it was opened here; the next question opens it again."""
