@@ -2,12 +2,20 @@
 
 import json
 import re
+import sys
 import threading
 
 import pytest
 
 from seasoned.benchmarks import load_benchmark
-from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError, SeasonedError
+from seasoned.errors import (
+    AuthError,
+    BudgetExceeded,
+    ConfigError,
+    InfrastructureError,
+    MissingExtraError,
+    SeasonedError,
+)
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import shifted
 from seasoned.runner.conditions import CONDITIONS
@@ -232,6 +240,16 @@ def test_no_key_leaves_no_directory(recipe, go, model, tmp_path, who):
     with pytest.raises(AuthError, match="OPENAI_API_KEY"):
         go(wanted, llm=None if who == "llm" else model)
     assert not (tmp_path / "runs").exists()
+
+
+def test_without_scipy_no_call_is_made_for_a_summary_that_cannot_be(recipe, go, apprentice, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(MissingExtraError, match=r"scipy.*seasoned\[eval\]"):
+        go(recipe())
+    assert apprentice.calls == 0
+    assert not (tmp_path / "runs").exists()
+    go(recipe(), until="learn")
+    assert apprentice.calls > 0
 
 
 def test_seeds_folds_and_curves_are_all_evaluated(recipe, go, store):

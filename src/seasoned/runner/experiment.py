@@ -15,6 +15,7 @@ from typing import Literal
 from seasoned.errors import BudgetExceeded, InfrastructureError, StoreError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.protocols import LLM
+from seasoned.report import stats
 from seasoned.runner.episode import Session
 from seasoned.runner.evaluate import check_parts, enter, evaluate
 from seasoned.runner.gather import gather
@@ -61,8 +62,11 @@ def run(
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
         ConfigError: if the run cannot be resumed with this recipe and store.
+        MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
         SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
     """
+    if until == "evaluate":
+        stats.require()
     if limit is not None:
         recipe = recipe.model_copy(update={"limit": limit})
     plan = make_plan(recipe)
