@@ -40,8 +40,9 @@ class DataError(SeasonedError):
 class MissingExtraError(SeasonedError):
     """A library of an optional extra is not installed."""
 
-    def __init__(self, extra: str, library: str) -> None:
-        super().__init__(f"this needs the library {library}, which is not installed: pip install 'seasoned[{extra}]'")
+    def __init__(self, extra: str, library: str, advice: str = "") -> None:
+        what_to_do = advice or f"pip install 'seasoned[{extra}]'"
+        super().__init__(f"this needs the library {library}, which is not installed: {what_to_do}")
 
 
 class StoreError(SeasonedError):

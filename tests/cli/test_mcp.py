@@ -3,7 +3,6 @@
 import sys
 
 import seasoned.mcp
-from seasoned.cli.shared import default_embedder
 
 
 def test_the_memory_that_is_served(cli, monkeypatch):
@@ -47,8 +46,3 @@ def test_without_the_sdk_it_says_what_to_install(cli, monkeypatch):
     done = cli("mcp", "--method", "expnote", "--embedder", "hashing")
     assert done.code == 1
     assert "pip install 'seasoned[mcp]'" in done.err
-
-
-def test_without_static_vectors_hashing_does(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert default_embedder() == "hashing"

@@ -62,5 +62,5 @@ def test_a_broken_weights_file_is_a_sentence(tmp_path):
 
 def test_a_missing_package_names_its_extra(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
-    with pytest.raises(MissingExtraError, match=r"wordllama.*seasoned\[local\]"):
+    with pytest.raises(MissingExtraError, match=r"wordllama.*seasoned\[(local|minilm)\]"):
         StaticEmbedder()

@@ -1,10 +1,13 @@
 """What a memory cannot be opened with, and the embedder that it is opened with."""
 
+from importlib.util import find_spec
+from types import SimpleNamespace
+
 import pytest
 
 from seasoned.embed.hashing import HashingEmbedder
-from seasoned.errors import ConfigError
-from seasoned.memory import Memory
+from seasoned.errors import ConfigError, MissingExtraError
+from seasoned.memory import Memory, opening
 from seasoned.memory.opening import open_embedder
 
 
@@ -44,3 +47,29 @@ def test_an_embedder_is_a_name_itself_or_none():
     assert open_embedder("hashing").name == own.name
     with pytest.raises(ConfigError):
         open_embedder("no such one")
+
+
+@pytest.mark.parametrize(("version", "install"), [((3, 13), "[local]'"), ((3, 14), "[minilm]', and name the embedder")])
+def test_without_wordllama_words_are_compared_and_that_is_said_once(path, monkeypatch, caplog, version, install):
+    monkeypatch.setattr("seasoned.embed.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("seasoned.embed.static.sys", SimpleNamespace(version_info=version))
+    opening._say_what_is_missing.cache_clear()
+    for _ in range(2):
+        with Memory(path, method="expnote") as memory:
+            memory.add("Before any refund, look the order up.")
+            assert "look the order up" in memory.recall("a refund").text
+    with pytest.raises(MissingExtraError) as error:
+        Memory(path, method="expnote", embedder="static")
+    [said] = [record.getMessage() for record in caplog.records]
+    assert said.startswith("wordllama is not installed, so lessons are found by the words")
+    assert install in said
+    assert install in str(error.value)
+
+
+def test_with_wordllama_a_memory_compares_meanings(path, caplog):
+    if find_spec("wordllama") is None:
+        pytest.skip("wordllama is not installed")
+    with Memory(path, method="expnote") as memory:
+        assert memory._embedder.name == "wordllama-256"
+    assert caplog.text == ""

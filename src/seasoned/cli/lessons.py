@@ -17,7 +17,6 @@ from seasoned.cli.shared import (
     NamespaceOption,
     StoreOption,
     chosen_pool,
-    default_embedder,
     find_lesson,
     known_pool,
     many,
@@ -208,6 +207,7 @@ def _usual(store: Store) -> str:
 
 def _recalled(store: Store, pool: str, text: str, method: str | None, options: dict[str, Any]) -> Guidance:
     if pool.startswith(MEMORY):
+        from seasoned.embed import default_embedder
         from seasoned.memory import Memory
 
         name, method = pool.removeprefix(MEMORY), method or "erl"

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from seasoned.cli.shared import STORE, StoreOption, default_embedder
+from seasoned.cli.shared import STORE, StoreOption
 
 TOKEN = "SEASONED_MCP_TOKEN"
 
@@ -27,6 +27,7 @@ def mcp(
     store: StoreOption = STORE,
 ) -> None:
     """Serve a memory over MCP: tools to recall, record, note and list, for any client."""
+    from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory
 

