@@ -7,12 +7,7 @@ and writes them; a real one is named in the recipe instead ("llm": {"model": ..}
 import re
 from functools import partial
 
-from seasoned import ScriptedModel, Store, run
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
-from seasoned.benchmarks.base import Benchmark, Retrieval
-from seasoned.runner.outputs import read_summary
-from seasoned.runner.recipe import make_recipe
-from seasoned.types import Task
+import seasoned
 
 THINGS = ("lamp", "rope", "paint", "glue", "bucket", "saw", "nails", "wire")
 SHELVES = {thing: f"shelf {number}" for number, thing in enumerate(THINGS, 2)}
@@ -20,25 +15,25 @@ SHELVES = {thing: f"shelf {number}" for number, thing in enumerate(THINGS, 2)}
 
 def load(options, *, seed):
     """What a recipe names as `own_benchmark:load`; `options` is the rest of its [benchmark] section."""
-    train = [Task(id=f"ask-{x}", text=f"Where is the {x}?", data={"answer": at}) for x, at in SHELVES.items()]
-    test = [Task(id=f"get-{x}", text=f"Fetch the {x}.", data={"answer": at}) for x, at in SHELVES.items()]
-    return Benchmark(
+    train = [seasoned.Task(id=f"ask-{x}", text=f"Where is the {x}?", data={"answer": at}) for x, at in SHELVES.items()]
+    test = [seasoned.Task(id=f"get-{x}", text=f"Fetch the {x}.", data={"answer": at}) for x, at in SHELVES.items()]
+    return seasoned.Benchmark(
         name="store-room",
         instruction="Name the shelf, such as shelf 1.",
         train=tuple(train),
         test=tuple(test),
         examples=(),
-        retrieval=Retrieval(k=3, share=1.0),
+        retrieval=seasoned.Retrieval(k=3, share=1.0),
         max_turns=10,
         think_hint="what the notes say.",
         note_hint="Note the shelf under the name of the thing.",
-        make_env=partial(AnswerEnvironment, score, max_turns=10),
+        make_env=partial(seasoned.AnswerEnvironment, score, max_turns=10),
         source="made-up things",
     )
 
 
 def score(text, data):
-    return Scored(text, text.strip() == data["answer"])
+    return seasoned.Scored(text, text.strip() == data["answer"])
 
 
 def model(messages):
@@ -54,6 +49,6 @@ def model(messages):
 if __name__ == "__main__":
     raw = {"name": "own", "benchmark": {"name": "own_benchmark:load"}, "train": 8, "test": 8}
     raw |= {"conditions": ["disabled", "expnote"], "agent": {"style": "free"}}
-    with Store("own.db") as store:
-        folder = run(make_recipe(raw), store=store, llm=ScriptedModel(model), quiet=True)
-    print(read_summary(folder)["headline"])
+    with seasoned.Store("own.db") as store:
+        folder = seasoned.run(seasoned.make_recipe(raw), store=store, llm=seasoned.ScriptedModel(model), quiet=True)
+    print(seasoned.read_summary(folder)["headline"])

@@ -9,18 +9,60 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seasoned.agents.dialogue import Dialogue as Dialogue
+    from seasoned.agents.react import React as React
+    from seasoned.benchmarks import load_benchmark as load_benchmark
+    from seasoned.benchmarks.answer import AnswerEnvironment as AnswerEnvironment
+    from seasoned.benchmarks.answer import Scored as Scored
+    from seasoned.benchmarks.base import Benchmark as Benchmark
+    from seasoned.benchmarks.base import Retrieval as Retrieval
+    from seasoned.contracts import check_embedder as check_embedder
+    from seasoned.contracts import check_environment as check_environment
+    from seasoned.contracts import check_llm as check_llm
+    from seasoned.embed import embedder as embedder
+    from seasoned.errors import BudgetExceeded as BudgetExceeded
+    from seasoned.errors import ConfigError as ConfigError
+    from seasoned.errors import ConflictError as ConflictError
+    from seasoned.errors import ContractError as ContractError
+    from seasoned.errors import DataError as DataError
+    from seasoned.errors import LLMError as LLMError
+    from seasoned.errors import MissingExtraError as MissingExtraError
+    from seasoned.errors import ParseError as ParseError
     from seasoned.errors import SeasonedError as SeasonedError
+    from seasoned.errors import StoreError as StoreError
+    from seasoned.llm.budget import Budget as Budget
+    from seasoned.llm.budget import Metered as Metered
+    from seasoned.llm.journal import Journaled as Journaled
     from seasoned.llm.local import LocalModel as LocalModel
     from seasoned.llm.openai import OpenAIChat as OpenAIChat
     from seasoned.llm.scripted import ScriptedModel as ScriptedModel
+    from seasoned.memory import Attempt as Attempt
     from seasoned.memory import Memory as Memory
+    from seasoned.methods import make_method as make_method
+    from seasoned.methods.autoguide import AutoGuide as AutoGuide
+    from seasoned.methods.erl import ERL as ERL
+    from seasoned.methods.expel import ExpeL as ExpeL
     from seasoned.methods.expnote import ExpNote as ExpNote
+    from seasoned.methods.nearest import NearestCases as NearestCases
+    from seasoned.methods.reflexion import Reflexion as Reflexion
+    from seasoned.methods.teachme import TeachMe as TeachMe
     from seasoned.pool import ExperiencePool as ExperiencePool
+    from seasoned.protocols import LLM as LLM
+    from seasoned.protocols import Agent as Agent
+    from seasoned.protocols import Embedder as Embedder
+    from seasoned.protocols import Environment as Environment
+    from seasoned.protocols import Method as Method
     from seasoned.runner.experiment import run as run
+    from seasoned.runner.outputs import read_summary as read_summary
+    from seasoned.runner.recipe import Recipe as Recipe
+    from seasoned.runner.recipe import load_recipe as load_recipe
+    from seasoned.runner.recipe import make_recipe as make_recipe
     from seasoned.store.sql import Store as Store
     from seasoned.types import Guidance as Guidance
     from seasoned.types import Lesson as Lesson
+    from seasoned.types import Message as Message
     from seasoned.types import Outcome as Outcome
+    from seasoned.types import Reply as Reply
     from seasoned.types import Step as Step
     from seasoned.types import Task as Task
     from seasoned.types import Trajectory as Trajectory
@@ -28,24 +70,39 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "ExpNote": "seasoned.methods.expnote",
-    "ExperiencePool": "seasoned.pool",
-    "Guidance": "seasoned.types",
-    "Lesson": "seasoned.types",
-    "LocalModel": "seasoned.llm.local",
-    "Memory": "seasoned.memory",
-    "OpenAIChat": "seasoned.llm.openai",
-    "Outcome": "seasoned.types",
-    "ScriptedModel": "seasoned.llm.scripted",
-    "SeasonedError": "seasoned.errors",
-    "Step": "seasoned.types",
-    "Store": "seasoned.store.sql",
-    "Task": "seasoned.types",
-    "Trajectory": "seasoned.types",
-    "Usage": "seasoned.types",
-    "run": "seasoned.runner.experiment",
+_NAMES = {
+    "seasoned.agents.dialogue": "Dialogue",
+    "seasoned.agents.react": "React",
+    "seasoned.benchmarks": "load_benchmark",
+    "seasoned.benchmarks.answer": "AnswerEnvironment Scored",
+    "seasoned.benchmarks.base": "Benchmark Retrieval",
+    "seasoned.contracts": "check_embedder check_environment check_llm",
+    "seasoned.embed": "embedder",
+    "seasoned.errors": "BudgetExceeded ConfigError ConflictError ContractError DataError LLMError MissingExtraError "
+    "ParseError SeasonedError StoreError",
+    "seasoned.llm.budget": "Budget Metered",
+    "seasoned.llm.journal": "Journaled",
+    "seasoned.llm.local": "LocalModel",
+    "seasoned.llm.openai": "OpenAIChat",
+    "seasoned.llm.scripted": "ScriptedModel",
+    "seasoned.memory": "Attempt Memory",
+    "seasoned.methods": "make_method",
+    "seasoned.methods.autoguide": "AutoGuide",
+    "seasoned.methods.erl": "ERL",
+    "seasoned.methods.expel": "ExpeL",
+    "seasoned.methods.expnote": "ExpNote",
+    "seasoned.methods.nearest": "NearestCases",
+    "seasoned.methods.reflexion": "Reflexion",
+    "seasoned.methods.teachme": "TeachMe",
+    "seasoned.pool": "ExperiencePool",
+    "seasoned.protocols": "LLM Agent Embedder Environment Method",
+    "seasoned.runner.experiment": "run",
+    "seasoned.runner.outputs": "read_summary",
+    "seasoned.runner.recipe": "Recipe load_recipe make_recipe",
+    "seasoned.store.sql": "Store",
+    "seasoned.types": "Guidance Lesson Message Outcome Reply Step Task Trajectory Usage",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - asserted name by name in tests/test_init.py
 

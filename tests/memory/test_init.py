@@ -77,6 +77,13 @@ def test_what_an_attempt_keeps(memory):
     assert memory.pool.trajectories()[-1].task_id == "mine"
 
 
+def test_a_category_that_is_given_goes_before_that_of_the_task(memory):
+    task = Task(id="1", text="hello", category="first")
+    for given, kept in (("second", "second"), ("", "first")):
+        with memory.attempt(task, category=given) as attempt:
+            assert attempt.task.category == attempt.finish(True).category == kept
+
+
 def test_rewards_count_as_success_from_the_threshold_on(opened):
     memory = opened(success_at=0.5)
     for reward in (0.4, 0.5, 1):

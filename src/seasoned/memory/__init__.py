@@ -130,7 +130,7 @@ class Memory:
 
         Args:
             task: what has to be done. Equal texts are the same task.
-            category: which family of tasks it belongs to, where a method makes a difference.
+            category: which family of tasks it belongs to, where a method makes a difference; "" for what the task says.
             agent: the name of who tries, for the record.
 
         Raises:
@@ -282,7 +282,8 @@ class Memory:
 
     def _task(self, task: str | Task, category: str) -> Task:
         if isinstance(task, Task):
-            return task.model_copy(update={"id": self._masking(task.id), "text": self._masking(task.text)})
+            masked = {"id": self._masking(task.id), "text": self._masking(task.text)}
+            return task.model_copy(update={**masked, "category": category or task.category})
         if not isinstance(task, str):
             raise ConfigError(f"a task is a text or a seasoned.Task, and was {task!r:.80}")
         text = self._masking(task)
