@@ -23,6 +23,7 @@ MAX_BARE_KEY = 80
 
 # Full-width signs stand for their ASCII twins; one for one, so that positions stay true.
 _TWINS = str.maketrans("【】［］（）：", "[][]():")
+_INERT = str.maketrans("[]【】［］", "()()()")
 _ANY_CASE = r"(?i:think|note|recall|answer)"
 _CAPITALS = r"(?:THINK|NOTE|RECALL|ANSWER)"
 _MARK = r"[*_`~]{0,3}"
@@ -55,6 +56,11 @@ class Command:
     name: str
     key: str = ""
     text: str = ""
+
+
+def inert(text: str) -> str:
+    """A text with round brackets for square ones: as the argument of a command it cannot end it or begin another."""
+    return text.translate(_INERT)
 
 
 def told_answer(said: str) -> str:

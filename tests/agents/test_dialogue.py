@@ -1,9 +1,13 @@
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from seasoned.agents.dialogue import Dialogue
+from seasoned.benchmarks.answer import AnswerEnvironment, Scored
+from seasoned.commands import parse
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.types import Guidance
+from seasoned.types import Guidance, Task
 
 
 def agent(model, benchmark, style="guided", **more):
@@ -155,3 +159,51 @@ def test_a_limit_of_the_whole_run_is_not_the_episodes_own(lets):
         agent(ScriptedModel([BudgetExceeded("enough", "run")]), lets).run(
             lets.test[0], lets.make_env(False), Guidance()
         )
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+@pytest.mark.parametrize(
+    "thought",
+    ["ANSWER[x4", "I feel [fear. ANSWER[x4]", "it is [unsure, so ANSWER: x4", "fear [, ANSWER(x4)", "】 ANSWER［x4］"],
+)
+def test_an_answer_within_a_thought_is_part_of_the_thought(emoji, thought, reveal):
+    task = emoji.test[0]
+    model = ScriptedModel([thought, task.data["answer"], ["k1: fear"]])
+    made = agent(model, emoji).run(task, emoji.make_env(reveal), Guidance())
+    assert (made.outcome.success, made.outcome.answer) == (True, task.data["answer"])
+    assert actions(made)[1] == f"ANSWER[{task.data['answer']}]"
+    assert made.steps[0].thought == thought
+    assert [c.name for c in parse(made.steps[0].action)] == ["THINK"]
+
+
+def test_a_case_that_ends_with_the_thought_is_over(emoji):
+    env = AnswerEnvironment(lambda text, data: Scored(text, True), reveal=False, max_turns=1)
+    made = agent(ScriptedModel(["glad"]), emoji).run(emoji.test[0], env, Guidance())
+    assert (made.outcome.success, made.outcome.reason) == (False, "step_limit")
+
+
+PIECES = ("THINK[", "NOTE(", "RECALL[", "ANSWER[", "ANSWER", "END", "[", "]", "(", ")", ":", "］", "\n", "x4", "{")
+SAID = st.text(max_size=20) | st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join)
+
+
+@given(
+    st.lists(SAID, min_size=1), st.sampled_from(["guided", "free"]), st.booleans(), st.sampled_from([(), ("x4", "a")])
+)
+@example(["it is [so ANSWER[x4"], "guided", False, ())
+@example(["THINK(a ANSWER[x4 )"], "free", False, ())
+def test_whatever_a_model_says_nothing_raises_and_only_an_answer_is_scored(said, style, reveal, choices):
+    task, scored = Task(id="t", text="What?", data={"answer": "x4", "choices": choices}), []
+
+    def score(text, data):
+        scored.append(text)
+        return Scored(text, text == data["answer"])
+
+    env = AnswerEnvironment(score, reveal=reveal, max_turns=10)
+    model = ScriptedModel(lambda messages: said[len(model.requests) % len(said)])
+    made = Dialogue(model, "Answer.", style=style).run(task, env, Guidance())
+    assert made.outcome.reason in ("answered", "step_limit")
+    answers = [place for place, step in enumerate(made.steps) if step.action.startswith("ANSWER[")]
+    if style == "guided":
+        assert answers[:1] == [1]
+    assert len(scored) == len(answers[:1])
+    assert made.outcome.answer == (scored[0] if scored else "")

@@ -2,8 +2,8 @@
 
 Two styles. `free`: the model writes the commands itself, as in the paper (section 3.2). `guided`: each turn asks for
 one command and the model writes its argument alone, which costs fewer tokens and suits small models. Always holds: both
-leave the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`), and the worked cases are the same conversation in
-front of every case, so that a server's prefix cache serves them.
+leave the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`), a command within a thought is none, and the
+worked cases are the same conversation in front of every case, so that a server's prefix cache serves them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.commands import RIGHT, WRONG, parse
+from seasoned.commands import RIGHT, WRONG, inert, parse
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
@@ -85,7 +85,12 @@ class Dialogue:
         told = len(recorder.messages)
         recorder.say("user", f"{question}\nTHINK")
         thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
-        recorder.act(f"THINK[{clean(thought)}]", thought)
+        recorder.act(_spell("THINK", "", clean(thought)), thought)
+        if not recorder.over:
+            self._answer(recorder, told, info)
+
+    def _answer(self, recorder: Recorder, told: int, info: Mapping[str, Any]) -> None:
+        """Answer, and note what was learned where that is judged; the case begins at the message `told`."""
         notes = recorder.advised() if self.notes == "thought" else ""
         recorder.say("user", self._then(notes, "ANSWER", info.get("choices", ())))
         answer = recorder.answer(
@@ -102,7 +107,7 @@ class Dialogue:
         for note in written:
             key, _, value = note.partition(":")
             if not recorder.over and key.strip() and value.strip():
-                recorder.act(f"NOTE[{clean(key)}]: {clean(value)}")
+                recorder.act(_spell("NOTE", clean(key), clean(value)))
         if not recorder.over:
             recorder.act("END")
 
@@ -195,7 +200,9 @@ def offered(question: str, choices: Sequence[str]) -> str:
 def _spell(name: str, key: str, text: str) -> str:
     if name == "END":
         return "END"
-    return f"NOTE[{key}]: {text}" if name == "NOTE" else f"{name}[{text}]"
+    if name == "NOTE":
+        return f"NOTE[{inert(key)}]: {text}"
+    return f"ANSWER[{text}]" if name == "ANSWER" else f"{name}[{inert(text)}]"
 
 
 def _recalled(example: Example) -> str:
