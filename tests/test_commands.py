@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seasoned.commands import MAX_BARE_KEY, NAMES, RIGHT, WRONG, Command, parse, told_answer
+from seasoned.commands import MAX_BARE_KEY, NAMES, RIGHT, WRONG, Command, answer_in, inert, parse, told_answer
 
 THINK = "THINK"
 ANSWER = "ANSWER"
@@ -129,6 +129,34 @@ def test_prose_is_no_command(reply: str) -> None:
 
 def test_letters_that_only_fold_to_ascii_make_no_command() -> None:
     assert parse("THIN\u212a[x] AN\u017fWER[y]") == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("k7", "k7"),
+        ("ANSWER[k7", "k7"),
+        ("ANSWER[k7]", "k7"),
+        ("THINK[so] Answer[k7", "k7"),
+        ("Answer: k7", "k7"),
+        ("k7 ANSWER[", "k7 ANSWER["),
+        ("the [answer is k7", "the [answer is k7"),
+        ("", ""),
+    ],
+)
+def test_a_reply_is_its_own_answer_unless_it_names_one(reply: str, answer: str) -> None:
+    assert answer_in(reply) == answer
+
+
+@given(
+    st.text() | st.lists(st.sampled_from(["ANSWER[", "NOTE(", "THINK", "[", "]", "［", "】", ":", " x "])).map("".join)
+)
+def test_what_is_inert_stays_within_its_command(text: str) -> None:
+    line = " ".join(text.split())
+    assert parse(f"THINK[{inert(line)}] ANSWER[x]") == [
+        Command(THINK, "", inert(line).strip()),
+        Command(ANSWER, "", "x"),
+    ]
 
 
 PIECES = st.sampled_from(

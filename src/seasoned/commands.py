@@ -98,6 +98,11 @@ def parse(text: str) -> list[Command]:
     return _Reader(text.replace("\r\n", "\n").replace("\r", "\n")).read()
 
 
+def answer_in(text: str) -> str:
+    """The text of the first ANSWER of a reply that has one with words; else the reply itself is the answer."""
+    return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
+
+
 class _Reader:
     """One pass over one reply; a class because six functions share the positions found at first."""
 

@@ -176,6 +176,14 @@ def test_an_answer_within_a_thought_is_part_of_the_thought(emoji, thought, revea
     assert [c.name for c in parse(made.steps[0].action)] == ["THINK"]
 
 
+def test_a_guided_answer_may_come_as_a_command_that_never_closes(lets):
+    task = lets.test[0]
+    made = agent(ScriptedModel(["a, b", f"ANSWER[{task.data['answer']}"]), lets).run(
+        task, lets.make_env(False), Guidance()
+    )
+    assert (made.outcome.success, actions(made)[1]) == (True, f"ANSWER[{task.data['answer']}]")
+
+
 def test_a_case_that_ends_with_the_thought_is_over(emoji):
     env = AnswerEnvironment(lambda text, data: Scored(text, True), reveal=False, max_turns=1)
     made = agent(ScriptedModel(["glad"]), emoji).run(emoji.test[0], env, Guidance())

@@ -28,6 +28,15 @@ def test_chain_of_thought_keeps_its_reasoning(lets):
     assert made.steps[0].thought == "First one letter, then another."
 
 
+@pytest.mark.parametrize("form", ["{}", "ANSWER[{}", "ANSWER[{}]", "Answer: {}"])
+def test_an_answer_may_come_as_a_command(lets, form):
+    task = lets.test[0]
+    made = Direct(ScriptedModel([form.format(task.data["answer"])]), lets.instruction, lets.examples).run(
+        task, lets.make_env(False), Guidance()
+    )
+    assert (made.outcome.success, made.steps[0].action) == (True, f"ANSWER[{task.data['answer']}]")
+
+
 @pytest.mark.parametrize("name", ["lets", "clutrr", "mets"])
 def test_worked_reasoning_leads_to_the_right_answer_without_notes(name):
     words = prompts(name)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
 
+from seasoned.commands import answer_in
 from seasoned.errors import (
     BudgetExceeded,
     ContextLengthError,
@@ -111,7 +112,7 @@ class Recorder:
         except ParseError:
             return ""
         if not schema:
-            return clean(reply.text)
+            return clean(answer_in(reply.text))
         # As the worked cases have it: the quotes belong to the schema, not to the conversation.
         self.messages[-1] = {"role": "assistant", "content": str(reply.parsed)}
         return str(reply.parsed)
