@@ -170,3 +170,23 @@ def test_a_prompt_is_as_long_as_it_was_counted_and_what_came_since(usage, tokens
             recorder.ask(model)
     else:
         assert recorder.ask(model).text
+
+
+def test_empty_replies_are_counted_by_why_they_ended():
+    class Silent:
+        name = "silent"
+
+        def chat(self, messages, *, schema=None, **options):
+            if schema:
+                raise ParseError("no form", Reply(text="", finish_reason="unparsed"))
+            return replies.pop(0)
+
+    replies = [Reply(text=" ", finish_reason="length"), Reply(text="", finish_reason="length"), Reply(text="words")]
+    replies += [Reply(text="", finish_reason="content_filter"), Reply(text="")]
+    recorder = Recorder("a", Task(id="t", text="t"), None, Guidance())
+    recorder.say("user", "?")
+    for _ in range(5):
+        recorder.ask(Silent())
+    assert recorder.answer(Silent(), ["a", "b"], max_tokens=9, temperature=0) == ""
+    assert recorder.trajectory(Outcome()).meta["empty"] == {"length": 2, "content_filter": 1, "other": 2}
+    assert "empty" not in Recorder("a", Task(id="t", text="t"), None, Guidance()).trajectory(Outcome()).meta

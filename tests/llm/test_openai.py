@@ -76,7 +76,6 @@ def test_a_megabyte_is_a_reply(server, chat):
         b'{"choices": "abc"}',
         b'{"choices": [{"message": "hi"}]}',
         b'{"choices": [{"message": {"content": null}}]}',
-        b'{"error": {"message": "upstream is down"}}',
         b"\xff\xfe\x00",
         b"[" * 200_000,
     ],
@@ -86,6 +85,40 @@ def test_what_is_no_chat_reply_is_an_infrastructure_error(server, chat, body):
     with pytest.raises(InfrastructureError, match="no chat reply") as caught:
         chat().chat(ASK)
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"error": {"code": 502, "message": "upstream is down"}}', "upstream is down"),
+        (b'{"choices": [{"message": {"content": "I th"}, "finish_reason": "error"}]}', "finish_reason is error"),
+        (b'{"choices": [{"message": {"content": ""}, "error": {"message": "too busy"}}]}', "too busy"),
+        (b'{"choices": [{"message": {"content": ""}, "error": ["sk-1"]}]}', "does not say what"),
+        (b'{"choices": [{"message": {"content": ""}, "error": "bad sk-1"}]}', r"bad \*\*\*"),
+    ],
+)
+def test_an_error_in_place_of_a_reply_is_an_infrastructure_error(server, chat, body, said):
+    server.script(server.sending(body))
+    with pytest.raises(InfrastructureError, match=f"in place of a reply.*{said}"):
+        chat(api_key="sk-1").chat(ASK)
+
+
+@pytest.mark.parametrize("body", [b"", b'{"choices": [{"mess', b'{"error": {"message": "upstream is down"}}'])
+def test_an_answer_that_is_no_reply_is_asked_for_once_more(server, chat, body):
+    server.script(server.sending(body))
+    assert chat(max_retries=1).chat(ASK).text == "ok"
+    server.script(server.sending(body), server.sending(body))
+    with pytest.raises(InfrastructureError):
+        chat(max_retries=4).chat(ASK)
+    server.script(server.sending(body))
+    with pytest.raises(InfrastructureError):
+        chat(max_retries=0).chat(ASK)
+    assert len(server.requests) == 2 + 2 + 1
+
+
+def test_an_error_that_is_none_is_no_error(server, chat):
+    server.script(server.saying("hi", error=None))
+    assert chat().chat(ASK).text == "hi"
 
 
 def test_a_page_that_is_no_json_at_all(server, chat):

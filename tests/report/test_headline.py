@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from seasoned.report.summary import build
+from seasoned.types import Trajectory
 
 
 def _rows(make_row, **solved):
@@ -91,3 +92,14 @@ def test_remarks_say_what_a_reader_must_know(summary):
     assert "pooled over 2 seeds;" in text
     assert "±" in text
     assert "not corrected" in text
+
+
+def test_empty_replies_are_remarked_on_with_what_to_do(make_row):
+    told = [{"length": 2, "content_filter": 1}, {"length": 1_500}, {}, "much", {"other": True, "length": "x"}]
+    made = [Trajectory(task_id="t", task="t", meta={"empty": empty}) for empty in told]
+    remarks = build([make_row()], run={}, trajectories=made)["remarks"]
+    found = [remark for remark in remarks if "empty" in remark]
+    assert found[0].startswith("1,502 replies were empty as the limit of tokens")
+    assert "raise agent.think_tokens, agent.answer_tokens" in found[0]
+    assert found[1:] == ["1 reply was empty as the server's filter of contents took the words away."]
+    assert "empty" not in " ".join(build([make_row()], run={}, trajectories=[])["remarks"])

@@ -35,7 +35,8 @@ class Recorder:
 
     `shown` are the ids of the demonstrations in front of the task, each time with the number of steps done until then,
     for agents that exchange them on the way: `messages` has the last ones. `counted` is the length of the last prompt
-    whose tokens are known: in tokens, as the server counted them, and in characters.
+    whose tokens are known: in tokens, as the server counted them, and in characters. `empty` counts the replies without
+    a word by why they ended: "length", "content_filter" or "other".
     """
 
     agent: str
@@ -52,6 +53,7 @@ class Recorder:
     shown: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
     prompt_limit: int | None = None
     counted: tuple[int, int] = (0, 0)
+    empty: dict[str, int] = field(default_factory=dict)
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
@@ -82,14 +84,21 @@ class Recorder:
             said = error.reply if isinstance(error.reply, Reply) else Reply(text="")
             self.usage = self.usage + said.usage
             if isinstance(error, ParseError):
+                self._note_empty(said)
                 self.say("assistant", said.text)
             raise
         self.usage = self.usage + reply.usage
+        self._note_empty(reply)
         # Where the model was asked twice, the tokens are those of two prompts.
         if reply.usage.calls + reply.usage.replayed == 1 and reply.usage.prompt_tokens:
             self.counted = reply.usage.prompt_tokens, size
         self.say("assistant", reply.text)
         return reply
+
+    def _note_empty(self, reply: object) -> None:
+        if isinstance(reply, Reply) and not reply.text.strip():
+            why = reply.finish_reason if reply.finish_reason in ("length", "content_filter") else "other"
+            self.empty[why] = self.empty.get(why, 0) + 1
 
     def _check_room(self) -> int:
         """The characters of the conversation, if its tokens (the last count, and what came since) are few enough."""
@@ -155,7 +164,7 @@ class Recorder:
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),
             usage=self.usage,
-            meta={"invalid": self.invalid, **self._exchanged()},
+            meta={"invalid": self.invalid, **self._exchanged(), **({"empty": dict(self.empty)} if self.empty else {})},
         )
 
     def _exchanged(self) -> dict[str, Any]:

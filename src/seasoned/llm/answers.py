@@ -44,6 +44,15 @@ def words_of(message: Any) -> str | None:
     return words if isinstance(words, str) else None
 
 
+def fault_of(body: Any) -> str:
+    """What went wrong although the server's status is a good one, as gateways tell it; "" where nothing did."""
+    for error in (at(body, "error"), at(body, "choices", 0, "error")):
+        if error:
+            said = error if isinstance(error, str) else at(error, "message")
+            return said if isinstance(said, str) and said.strip() else "it does not say what"
+    return "its finish_reason is error" if at(body, "choices", 0, "finish_reason") == "error" else ""
+
+
 def odds_of(body: Any) -> dict[str, float]:
     """How likely the words were that a reply could have begun with, of those that the server names."""
     named = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")

@@ -13,7 +13,7 @@ from typing import Any
 
 from seasoned.endpoint import Endpoint
 from seasoned.errors import InfrastructureError
-from seasoned.llm.answers import at, odds_of, read_body, usage_of, words_of
+from seasoned.llm.answers import at, fault_of, odds_of, read_body, usage_of, words_of
 from seasoned.llm.grammar import FORM, choose
 from seasoned.llm.refusals import refused_parameter, translated
 from seasoned.llm.seeds import shifted
@@ -34,7 +34,8 @@ class OpenAIChat:
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
         seed: sent with every request (None: not sent). Servers promise no more than to try.
         timeout: seconds without a sign of the server before a try counts as failed.
-        max_retries: tries after the first one, with growing pauses, or the pause a server asks for.
+        max_retries: tries after the first one, with growing pauses, or the pause a server asks for; unless it is 0, an
+            answer that is no reply is asked for once more.
         extra_body: further fields of the request, such as {"cache_prompt": true} for llama.cpp.
 
     Raises:
@@ -54,6 +55,7 @@ class OpenAIChat:
     ) -> None:
         self.name = model
         self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries)
+        self._asks_again = max_retries > 0
         self._seed = seed
         self._extra_body = dict(extra_body or {})
         self._refused: set[str] = set()
@@ -124,9 +126,9 @@ class OpenAIChat:
         marks = list(stop) if stop else None
         seed = shifted(self._seed, "\n".join(message["content"] for message in messages))
         wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed}
-        while True:  # each turn drops another parameter, so this ends
+        began, again = time.perf_counter(), self._asks_again
+        while True:  # each turn drops another parameter, or is the one that asks again, so this ends
             request = self._request(messages, form, wishes)
-            began = time.perf_counter()
             try:
                 raw = client.chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
@@ -136,7 +138,14 @@ class OpenAIChat:
                 log.warning("%s does not take %s for %s: going on without", self._endpoint.where, refused, self.name)
                 self._refused.add(refused)
                 continue
-            reply = self._reply(raw.content, time.perf_counter() - began)
+            try:
+                reply = self._reply(raw.content, time.perf_counter() - began)
+            except InfrastructureError as error:
+                if not again:
+                    raise
+                log.info("%s Asking once more.", error)
+                again = False
+                continue
             return reply.model_copy(update={"text": cut(reply.text, stop)}) if "stop" in self._refused else reply
 
     def _request(self, messages: list[Message], form: dict[str, Any] | None, wishes: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +170,12 @@ class OpenAIChat:
     def _reply(self, content: bytes, seconds: float) -> Reply:
         body = read_body(content)
         message, finish = at(body, "choices", 0, "message"), at(body, "choices", 0, "finish_reason")
-        text = words_of(message)
+        text, fault = words_of(message), fault_of(body)
+        if fault:
+            raise InfrastructureError(
+                f"{self._endpoint.where} answered with an error in place of a reply: {self._endpoint.safe(fault)}. Try "
+                "again later, or with fewer requests at a time."
+            )
         if not isinstance(message, dict) or (text is None and not isinstance(finish, str)):
             said = self._endpoint.safe(content.decode(errors="replace"))
             raise InfrastructureError(

@@ -10,8 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seasoned.report.text import label, p_clause
+from seasoned.types import Trajectory
 
 ALPHA = 0.05
+_EMPTY = {
+    "length": "{} empty as the limit of tokens was reached before the first word (what a model considers counts, too): "
+    "raise agent.think_tokens, agent.answer_tokens and agent.note_tokens, or agent.action_tokens where it acts.",
+    "content_filter": "{} empty as the server's filter of contents took the words away.",
+    "other": "{} empty, and why is not known.",
+}
+"""What is said of empty replies, by why they ended."""
 
 
 def headline(summary: Mapping[str, Any]) -> str:
@@ -83,6 +91,13 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     if summary["transitions"] and len(summary["transitions"]) > 1:
         found.append("The p values are not corrected for the number of comparisons.")
     return found
+
+
+def emptied(trajectories: Sequence[Trajectory]) -> list[str]:
+    """What a reader has to know of replies without a word: they were taken as thoughts, actions and answers."""
+    told = [made.meta.get("empty") for made in trajectories]
+    counts = {why: sum(n for one in told if isinstance(one, dict) and type(n := one.get(why)) is int) for why in _EMPTY}
+    return [_EMPTY[why].format("1 reply was" if n == 1 else f"{n:,} replies were") for why, n in counts.items() if n]
 
 
 def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:

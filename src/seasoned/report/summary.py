@@ -49,7 +49,7 @@ from dataclasses import asdict
 from typing import Any
 
 from seasoned.report import effect, stats
-from seasoned.report.headline import headline, remarks
+from seasoned.report.headline import emptied, headline, remarks
 from seasoned.report.phases import phases, spent
 from seasoned.report.reliability import by_guidance, by_origin, interval, judgements, over_runs, repeated
 from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
@@ -77,7 +77,7 @@ def build(
             one that the headline is about (by default the first that learned anything).
         baseline: The condition that the others are compared with; it may be missing from the rows.
         lessons: The lessons of all pools of the run, for their effect.
-        trajectories: The trajectories behind the rows, for `steps`.
+        trajectories: The trajectories behind the rows, for `steps` and what is remarked on their replies.
         learning: What each condition's lessons took to write, by its name; conditions may share their lessons.
 
     Returns:
@@ -117,7 +117,7 @@ def build(
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
-    summary["remarks"] = [*remarks(summary), *_learned(conditions)]
+    summary["remarks"] = [*remarks(summary), *emptied(trajectories), *_learned(conditions)]
     return summary
 
 
