@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.endpoint import OPENAI_URL, Endpoint, said_in
-from seasoned.errors import AuthError, ConfigError, InfrastructureError, RequestError
+from seasoned.errors import AuthError, ConfigError, InfrastructureError, RefusedError, RequestError
 
 REQUEST = httpx.Request("POST", "http://127.0.0.1:9/v1/chat/completions")
 
@@ -69,7 +69,8 @@ def test_one_client_until_it_is_closed():
         (401, AuthError, "check OPENAI_API_KEY"),
         (403, AuthError, "check OPENAI_API_KEY"),
         (404, RequestError, "check the model's name 'm'"),
-        (400, RequestError, "status 400: no *** here"),
+        (400, RefusedError, "status 400: no *** here"),
+        (422, RefusedError, "status 422"),
         (409, InfrastructureError, "Try again later"),
         (429, InfrastructureError, r"status 429 \(1 try\)"),
         (503, InfrastructureError, "Try again later"),
@@ -77,7 +78,7 @@ def test_one_client_until_it_is_closed():
 )
 def test_a_status_is_an_error_of_ours_without_the_key(status, kind, says):
     told = endpoint().translated(refusal(status, {"message": "no sk-secret here"}), "m")
-    assert isinstance(told, kind)
+    assert type(told) is kind
     assert "secret" not in str(told)
     with pytest.raises(kind, match=says.replace("***", r"\*\*\*")):
         raise told

@@ -13,7 +13,7 @@ import weakref
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from seasoned.errors import AuthError, ConfigError, InfrastructureError, LLMError, RequestError
+from seasoned.errors import AuthError, ConfigError, InfrastructureError, LLMError, RefusedError, RequestError
 
 if TYPE_CHECKING:
     import openai
@@ -126,7 +126,8 @@ class Endpoint:
                 "at a time."
             )
         hint = f": check the model's name {model!r} and the address" if status == 404 else ""
-        return RequestError(f"{self.where} refused the request with status {status}: {said}{hint}")
+        kind = RefusedError if status in (400, 422) else RequestError
+        return kind(f"{self.where} refused the request with status {status}: {said}{hint}")
 
 
 def said_in(error: openai.APIStatusError) -> str:

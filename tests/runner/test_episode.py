@@ -6,7 +6,7 @@ import pytest
 
 from seasoned.agents.direct import Direct
 from seasoned.benchmarks import load_benchmark
-from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError
+from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError, RefusedError, RequestError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expnote import ExpNote
@@ -148,6 +148,36 @@ def test_only_errors_in_a_row_are_counted(attempt, benchmark, store):
     with pytest.raises(InfrastructureError, match="5 episodes in a row"):
         attempt(model, key="s0f0/zero-shot/9", session=session)
     assert len(store.episodes("r")) == 10
+
+
+def test_a_prompt_that_is_refused_is_an_error_of_its_task_alone(attempt, benchmark, store):
+    model = ScriptedModel([RefusedError("filtered")] * 12)
+    session = Session(store, "r", model, Limits(), {})
+    for n in range(6):
+        made = attempt(model, key=f"s0f0/zero-shot/{n}", session=session)
+        assert (made.outcome.success, made.outcome.reason, made.outcome.detail) == (None, "error", "filtered")
+        assert made.meta["refused"] is True
+    made = attempt(model, key="s0f0/zero-shot/6", session=session, guide=lambda: model.chat([]))
+    assert (made.outcome.reason, made.meta) == ("error", {"refused": True, **META})
+    with pytest.raises(RequestError):
+        attempt(ScriptedModel([RequestError("no such model")]), key="s0f0/zero-shot/7")
+
+
+def test_a_request_that_is_refused_at_every_task_stops_the_run(benchmark, store):
+    store.add_run("r", "n", "p", {})
+    model = ScriptedModel([RefusedError("no such field")] * 5)
+    session = Session(store, "r", model, Limits(), {})
+
+    def at(task):
+        env = benchmark.make_env(False)
+        return episode(
+            session, f"s0f0/z/{task.id}", "pool", Direct(llm=model, instruction="x"), env, task, Guidance, META
+        )
+
+    for task in benchmark.test[:4]:
+        at(task)
+    with pytest.raises(InfrastructureError, match=r"5 episodes in a row.*no such field"):
+        at(benchmark.test[4])
 
 
 @dataclass

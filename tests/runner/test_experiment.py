@@ -14,6 +14,7 @@ from seasoned.errors import (
     ConfigError,
     InfrastructureError,
     MissingExtraError,
+    RefusedError,
     SeasonedError,
 )
 from seasoned.llm.scripted import ScriptedModel
@@ -215,6 +216,22 @@ def test_five_server_errors_in_a_row_stop_the_run(recipe, go, apprentice, store,
     go(recipe(workers=1), resume=directory)
     assert len(set(apprentice.answered)) == len(apprentice.answered)
     assert by_name(directory)["expnote"]["errors"] == 0
+
+
+def test_one_prompt_that_is_refused_is_an_error_and_the_run_goes_on(recipe, go, apprentice):
+    # More conditions than errors in a row are allowed, one after the other at the same task.
+    wanted = recipe(conditions=["disabled", "expnote", "expnote-last", "case", "positive", "negative"], workers=1)
+    bad = make_plan(wanted).blocks[0].test[0]
+
+    def filtered(messages):
+        if bad.data["question"] in messages[-1]["content"]:
+            raise RefusedError("the prompt was filtered")
+        return apprentice(messages)
+
+    directory = go(wanted, llm=ScriptedModel(filtered))
+    assert {(block["n"], block["errors"]) for block in summary(directory)["conditions"]} == {(4, 1)}
+    wrong = [row["task_id"] for row in lines(directory, "results.jsonl") if row["reason"] == "error"]
+    assert wrong == [bad.id] * 6
 
 
 def test_a_run_that_another_holds_is_refused(recipe, go, apprentice, store):

@@ -1,8 +1,9 @@
 """How an attempt is kept while it is being made, whatever agent makes it.
 
 Always holds: what was said and done before a limit, an error or an interruption is in the trajectory; a failure of the
-server or of the environment is recorded as the reason `error` with unknown success, never as a failure of the task; a
-prompt that is too long, for its limit or for the model, is the reason `context`, and a failure of the task.
+server or of the environment is recorded as the reason `error` with unknown success, never as a failure of the task, and
+so is a prompt that the server refuses; a prompt that is too long, for its limit or for the model, is the reason
+`context`, and a failure of the task.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from seasoned.errors import (
     InfrastructureError,
     LLMError,
     ParseError,
+    RefusedError,
     SeasonedError,
 )
 from seasoned.protocols import LLM, Advise, Environment
@@ -36,7 +38,7 @@ class Recorder:
     `shown` are the ids of the demonstrations in front of the task, each time with the number of steps done until then,
     for agents that exchange them on the way: `messages` has the last ones. `counted` is the length of the last prompt
     whose tokens are known: in tokens, as the server counted them, and in characters. `empty` counts the replies without
-    a word by why they ended: "length", "content_filter" or "other".
+    a word by why they ended: "length", "content_filter" or "other". `refused` is whether the server refused a prompt.
     """
 
     agent: str
@@ -54,6 +56,7 @@ class Recorder:
     prompt_limit: int | None = None
     counted: tuple[int, int] = (0, 0)
     empty: dict[str, int] = field(default_factory=dict)
+    refused: bool = False
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
@@ -164,8 +167,13 @@ class Recorder:
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),
             usage=self.usage,
-            meta={"invalid": self.invalid, **self._exchanged(), **({"empty": dict(self.empty)} if self.empty else {})},
+            meta={"invalid": self.invalid, **self._exchanged(), **self._unanswered()},
         )
+
+    def _unanswered(self) -> dict[str, Any]:
+        """What a reader has to know of the replies: which were empty, and whether a prompt was refused."""
+        empty = {"empty": dict(self.empty)} if self.empty else {}
+        return empty | ({"refused": True} if self.refused else {})
 
     def _exchanged(self) -> dict[str, Any]:
         """Which demonstrations stood in front of the task, from which step on; nothing where they stayed the same."""
@@ -216,7 +224,8 @@ def attempt(
         outcome = Outcome(success=False, reward=0.0, reason="budget", detail=str(error))
     except ContextLengthError as error:
         outcome = Outcome(success=False, reward=0.0, reason="context", detail=str(error))
-    except InfrastructureError as error:
+    except (InfrastructureError, RefusedError) as error:
+        recorder.refused = isinstance(error, RefusedError)
         outcome = Outcome(reason="error", detail=str(error))
     return recorder.trajectory(outcome)
 

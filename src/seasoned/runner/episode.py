@@ -1,19 +1,19 @@
 """Episodes: the act of making one attempt, with its journal, its limits and its record.
 
-Always holds: an episode that is in the store is not made again; an infrastructure error is recorded, shown and
-made again when the run is resumed; model replies are on disk before they are used; the limits of an episode hold for
-all its calls together, and ending one stops no run.
+Always holds: an episode that is in the store is not made again; an infrastructure error, or a prompt that the server
+refuses, is recorded, shown and made again when the run is resumed; model replies are on disk before they are used; the
+limits of an episode hold for all its calls together, and ending one stops no run.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError
+from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, RefusedError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.journal import Journaled
 from seasoned.protocols import LLM, Advise, Agent, Environment
@@ -33,8 +33,9 @@ class _HasLLM(Protocol):
 class Session:
     """What the episodes of a run share: the store, the limits of an episode, and what is already done.
 
-    `llm` counts against the run's limits, and so does `learner`, where another model learns. After five infrastructure
-    errors in a row the run stops: the server is gone, and every further episode would be an error as well.
+    `llm` counts against the run's limits, and so does `learner`, where another model learns. After five errors in a row
+    the run stops: the server is gone or takes no request, and every further episode would be an error as well. A task
+    whose prompt is refused is one of them, however many conditions meet it.
     """
 
     store: Store
@@ -43,7 +44,7 @@ class Session:
     limits: Limits
     done: dict[str, Trajectory]
     learner: LLM | None = None
-    errors_in_a_row: int = 0
+    errors_in_a_row: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def meter(self) -> Metered:
@@ -69,11 +70,13 @@ class Session:
             InfrastructureError: after too many errors in a row.
         """
         with self.lock:
-            failed = trajectory.outcome.reason == "error"
-            self.errors_in_a_row = self.errors_in_a_row + 1 if failed else 0
-            if self.errors_in_a_row >= _GIVE_UP_AFTER:
+            if trajectory.outcome.reason != "error":
+                self.errors_in_a_row.clear()
+                return
+            self.errors_in_a_row.add(trajectory.task_id if trajectory.meta.get("refused") else trajectory.id)
+            if len(self.errors_in_a_row) >= _GIVE_UP_AFTER:
                 raise InfrastructureError(
-                    f"{self.errors_in_a_row} episodes in a row ended in a server error, so the run stops here; "
+                    f"{len(self.errors_in_a_row)} episodes in a row ended in a server error, so the run stops here; "
                     f"the last: {trajectory.outcome.detail}"
                 )
 
@@ -137,8 +140,9 @@ def episode(
         if error.scope == "run":
             raise
         made = _not_begun(task, Outcome(success=False, reward=0.0, reason="budget", detail=str(error)))
-    except InfrastructureError as error:
-        made = _not_begun(task, Outcome(reason="error", detail=str(error)))
+    except (InfrastructureError, RefusedError) as error:
+        refused = {"refused": True} if isinstance(error, RefusedError) else {}
+        made = _not_begun(task, Outcome(reason="error", detail=str(error)), refused)
     meant = {**made.meta, **about}
     if aside is not None and aside.usage != Usage():
         meant["aside"] = aside.usage.model_dump()
@@ -149,9 +153,10 @@ def episode(
     return trajectory
 
 
-def _not_begun(task: Task, outcome: Outcome) -> Trajectory:
-    """The record of an attempt that ended before its agent began."""
-    return Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=outcome)
+def _not_begun(task: Task, outcome: Outcome, known: Mapping[str, Any] | None = None) -> Trajectory:
+    """The record of an attempt that ended before its agent began; `known` is its meta."""
+    meta = dict(known or {})
+    return Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=outcome, meta=meta)
 
 
 def meta(block: Block, condition: str, split: str, trained_on: int, trial: int = 0, repeat: int = 0) -> dict[str, Any]:
