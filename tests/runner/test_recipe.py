@@ -186,3 +186,18 @@ def test_a_recipe_written_and_read_is_the_same(tmp_path, recipe):
     again = load_recipe(file)
     assert again == recipe
     assert again.digest == recipe.digest
+
+
+@pytest.mark.parametrize("section", ["llm", "learner"])
+@pytest.mark.parametrize(
+    "url", ["http://bob:pw9@h/v1", "https://pw9@h:8080/v1", "bob:pw9@h/v1", "http://a@b:pw9@h?x=/"]
+)
+def test_an_address_with_a_password_is_refused_without_showing_it(file, section, url):
+    with pytest.raises(ConfigError, match=f"the setting {section}.base_url holds .* leave it out") as caught:
+        load_recipe(file, [f"{section}.base_url={url}"])
+    assert "pw9" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://h/@cf/v1", "http://h?of=a@b", "http://[::1"])
+def test_an_at_sign_elsewhere_in_an_address_is_no_password(file, url):
+    assert load_recipe(file, [f"llm.base_url={url}"]).llm.base_url == url

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 from seasoned.errors import ConfigError
 from seasoned.runner.settings import (
     ROOMY,
+    SECRET,
     SHORT,
     AgentSettings,
     AutoGuideSettings,
@@ -167,6 +168,8 @@ def _fault(error: Any) -> str:
             near = [ends[k] for k in difflib.get_close_matches(where.rsplit(".", 1)[-1], list(ends), n=1)]
         hint = f"did you mean {near[0]}?" if near else "see `seasoned run --help`"
         return f"there is no setting {where}; {hint}"
+    if error["type"] == SECRET:
+        return f"the setting {where} {error['msg']}"
     if error["type"] == "missing":
         return f"the setting {where} is missing"
     return f"the setting {where} is wrong: {error['msg'].lower()}, but it is {error['input']!r}"

@@ -5,9 +5,11 @@ Always holds: a section is a value, and refuses keys that it does not have.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 
 class Section(BaseModel):
@@ -45,10 +47,26 @@ class ModelSettings(Section):
     timeout: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=4, ge=0)
 
+    @field_validator("base_url")
+    @classmethod
+    def _without_password(cls, url: str | None) -> str | None:
+        """A recipe is kept in the store and in the report, and nothing secret may be."""
+        if url is not None and "@" in re.split(r"[/?#]", url.partition("//")[2] or url)[0]:
+            raise PydanticCustomError(
+                SECRET,
+                "holds a user name or a password, and would be kept in the store and in the report: leave it out; the "
+                "server's key comes from OPENAI_API_KEY",
+            )
+        return url
+
     @property
     def bundled(self) -> bool:
         """Whether it is a model that Seasoned serves itself."""
         return self.base_url is None and self.model in BUNDLED
+
+
+SECRET = "secret"
+"""The type of the error about a setting whose value may not be shown."""
 
 
 class LLMSettings(ModelSettings):
