@@ -192,3 +192,22 @@ def test_every_exit_code_of_a_process(process):
         _, err = one.communicate(timeout=30)
         assert one.returncode == code
         assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_terminal_that_lacks_characters(cli, process, model, encoding):
+    cli("run", "small.toml", "-q")
+    cli("lessons", "add", "Look at → and ✓.", "--namespace", "odd")
+    for words, sees in (
+        (["runs", "show", "last"], "ExpNote"),
+        (["lessons", "list", "--scope", "memory/odd"], "les-"),
+        (["lessons", "show", "none → ✓"], ""),
+    ):
+        one = process(*words, PYTHONIOENCODING=encoding)
+        out, err = one.communicate(timeout=30)
+        assert one.returncode == (0 if sees else 1), err
+        assert sees in out
+        assert "Traceback" not in err
+    for words in (["lessons", "export", "--namespace", "odd"], ["lessons", "list", "--scope", "memory/odd", "--json"]):
+        one = process(*words, PYTHONIOENCODING=encoding)
+        assert "Look at → and ✓." in one.communicate(timeout=30)[0], "data are not changed for a terminal"

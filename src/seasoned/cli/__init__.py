@@ -1,11 +1,13 @@
 """The command line of Seasoned: one module a command or a group of commands.
 
 Always holds: results go to standard output and everything else to standard error; a user's mistake is a sentence and
-exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them.
+exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them; what a
+terminal has no character for is a question mark.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -62,6 +64,9 @@ def _root(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="seasoned", standalone_mode=True)
     except SeasonedError as error:

@@ -1,11 +1,13 @@
 """What the commands share: options, output, errors as sentences, and finding a run, a pool or a lesson.
 
-Always holds: nothing heavy is imported here; what `tell` prints cannot lead a terminal astray, whoever wrote it.
+Always holds: nothing heavy is imported here; what `tell` prints cannot lead a terminal astray, whoever wrote it; data
+for programs are UTF-8 wherever they go.
 """
 
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import os
 import sys
@@ -54,7 +56,13 @@ def fail(error: BaseException) -> int:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
+    _utf8()
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def _utf8() -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def tell(text: object, *, err: bool = False) -> None:
@@ -82,6 +90,7 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
             yield part
 
     if output is None:
+        _utf8()
         sys.stdout.writelines(counted())
         return count
     beside = output.with_name(f".{output.name}.{os.getpid()}")
