@@ -62,7 +62,9 @@ def test_a_wrong_command_line_is_2(cli, words):
     assert "Usage: seasoned" in done.err
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "--help"], ["lessons", "edit", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["run", "--help"], ["-h"], ["run", "-h"], ["lessons", "edit", "-h"]]
+)
 def test_help_and_version(cli, words):
     done = cli(*words)
     assert (done.code, done.err) == (0, "")

@@ -20,6 +20,7 @@ app = typer.Typer(
     name="seasoned",
     help="Agents that learn from their own experience: record what they did, learn lessons, and know that they help.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
