@@ -20,7 +20,8 @@ from seasoned.report.calls import Call
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
 from seasoned.runner.conditions import CONDITIONS
-from seasoned.runner.recipe import Recipe, _keys, load_recipe
+from seasoned.runner.faults import keys
+from seasoned.runner.recipe import Recipe, load_recipe
 from seasoned.store.schema import metadata
 from seasoned.types import Lesson, Outcome, Step, Trajectory, Usage
 
@@ -153,8 +154,8 @@ def test_file_formats_name_every_field():
     said = in_code("docs/file-formats.md")
     fields = {name for model in (Row, Call, Trajectory, Lesson, Outcome, Step, Usage) for name in model.model_fields}
     columns = {column.name for table in metadata.tables.values() for column in table.columns} | set(metadata.tables)
-    sections = {key.rsplit(".", 1)[0] for key in _keys(Recipe) if "." in key}
-    settings = {key for key in _keys(Recipe) if key not in sections or key.endswith("_limits")} - {"benchmark"}
+    sections = {key.rsplit(".", 1)[0] for key in keys(Recipe) if "." in key}
+    settings = {key for key in keys(Recipe) if key not in sections or key.endswith("_limits")} - {"benchmark"}
     limits = {key.rsplit(".", 1)[-1] if "_limits." in key else key for key in settings}
     summary = build([], run={})
     assert fields | columns | limits | set(summary) <= said

@@ -55,7 +55,7 @@ def test_later_settings_win_and_the_rest_stays(file):
         ("trian=5", "no setting trian; did you mean train"),
         ("llm.modle=x", r"no setting llm\.modle; did you mean llm\.model"),
         ("slots=3", r"no setting slots; did you mean llm\.slots"),
-        ("zzzzzz=3", "no setting zzzzzz; see"),
+        ("zzzzzz=3", r"no setting zzzzzz; docs/file-formats\.md lists"),
         ("train=many", "setting train is wrong.*'many'"),
         ("train=-1", "setting train is wrong.*-1"),
         ("seeds=[]", "setting seeds is wrong"),

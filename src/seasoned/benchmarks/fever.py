@@ -15,13 +15,14 @@ from typing import Any
 from seasoned.benchmarks.base import DATA, Benchmark, check_options, fresh_id
 from seasoned.benchmarks.checks import Check
 from seasoned.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
-from seasoned.benchmarks.search.data import OPTIONS, OWN_PAGES, Case, text_of
+from seasoned.benchmarks.search.data import OPTIONS as SEARCH_OPTIONS
+from seasoned.benchmarks.search.data import OWN_PAGES, Case, text_of
 from seasoned.errors import ConfigError, DataError
 from seasoned.types import Task
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 NO_LABEL = "That is no answer. It is one of Finish[SUPPORTS], Finish[REFUTES] and Finish[NOT ENOUGH INFO]."
-_OPTIONS = {**OPTIONS, "selected": 0}
+OPTIONS = {**SEARCH_OPTIONS, "selected": 0}
 SELECTED_FROM = 7405
 """ReAct draws its claims from the first so many lines of the development file."""
 
@@ -45,7 +46,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         ConfigError: An option is unknown or wrong.
         DataError: A file is missing or broken, or there are no pages.
     """
-    set_to = check_options("fever", options, _OPTIONS)
+    set_to = check_options("fever", options, OPTIONS)
     return make_benchmark(KIND, set_to, seed, lambda tasks: _selected(tasks, set_to["selected"]))
 
 
@@ -56,7 +57,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
         ConfigError: An option is unknown or wrong.
         DataError: A file is missing or cannot be read.
     """
-    set_to = check_options("fever", options, _OPTIONS)
+    set_to = check_options("fever", options, OPTIONS)
     del seed
     return check_kind(KIND, set_to["data"])
 

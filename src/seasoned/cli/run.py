@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 RecipeArgument = Annotated[Path, typer.Argument(help="A recipe, such as experiments/emoji.toml.")]
 SettingOption = Annotated[
     list[str] | None,
-    typer.Option("-c", "--set", metavar="KEY=VALUE", help="Change a setting: -c llm.model=gpt-5-mini. Repeatable."),
+    typer.Option(
+        "-c",
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting: -c llm.model=gpt-5-mini; docs/file-formats.md lists them. Repeatable.",
+    ),
 ]
 _NEXT = {"gather": "learn", "learn": "evaluate"}
 

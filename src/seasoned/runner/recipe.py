@@ -6,19 +6,18 @@ secrets, and `Recipe` written as TOML and read again is the same recipe.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from seasoned.errors import ConfigError
+from seasoned.runner.faults import faults
 from seasoned.runner.settings import (
     ROOMY,
-    SECRET,
     SHORT,
     AgentSettings,
     AutoGuideSettings,
@@ -120,12 +119,12 @@ def make_recipe(raw: Mapping[str, Any]) -> Recipe:
     """A checked recipe from plain data.
 
     Raises:
-        ConfigError: with one line per fault; an unknown key is named with the nearest known one.
+        ConfigError: with every fault, as `seasoned.runner.faults` words them.
     """
     try:
         return Recipe.model_validate(raw)
     except ValidationError as error:
-        raise ConfigError("; ".join(_fault(e) for e in error.errors())) from None
+        raise ConfigError(faults(error, Recipe, raw)) from None
 
 
 def settings_of(settings: Sequence[str]) -> dict[str, Any]:
@@ -157,27 +156,3 @@ def _put(raw: dict[str, Any], setting: str) -> None:
             raise ConfigError(f"{key} cannot be set: {folder} is a value, not a section")
         place = inner
     place[last] = value
-
-
-def _fault(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(where, list(_keys(Recipe)), n=1, cutoff=0.5)
-        if not near:
-            ends = {key.rsplit(".", 1)[-1]: key for key in _keys(Recipe)}
-            near = [ends[k] for k in difflib.get_close_matches(where.rsplit(".", 1)[-1], list(ends), n=1)]
-        hint = f"did you mean {near[0]}?" if near else "see `seasoned run --help`"
-        return f"there is no setting {where}; {hint}"
-    if error["type"] == SECRET:
-        return f"the setting {where} {error['msg']}"
-    if error["type"] == "missing":
-        return f"the setting {where} is missing"
-    return f"the setting {where} is wrong: {error['msg'].lower()}, but it is {error['input']!r}"
-
-
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    for name, field in model.model_fields.items():
-        yield prefix + name
-        for kind in (field.annotation, *get_args(field.annotation)):
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
-                yield from _keys(kind, f"{prefix}{name}.")
