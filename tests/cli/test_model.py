@@ -22,6 +22,7 @@ def test_path_is_in_the_cache(cli, folder):
     assert place == modelfile.model_path("qwen")
     assert place.is_relative_to(folder / "cache")
     assert cli("model", "path", "smol").out.strip() != str(place)
+    assert cli("model", "path", "--json").json == {"path": str(place), "there": place.is_file()}
 
 
 def test_check_of_what_is_not_there(cli):

@@ -95,6 +95,7 @@ def test_path_however_a_run_is_named(cli, two, form, monkeypatch):
         monkeypatch.chdir(whole)
     name = {"name": two[0].name, "part": two[0].name[-6:], "path": str(whole), "here": "."}[form]
     assert Path(cli("runs", "path", name).out.strip()) == whole
+    assert cli("runs", "path", name, "--json").json == {"path": str(whole)}
 
 
 def test_a_run_in_its_own_folder_can_be_resumed(cli, two, monkeypatch, folder):

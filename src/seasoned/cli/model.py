@@ -34,11 +34,15 @@ NameArgument = Annotated[str, typer.Argument(help="qwen (the default) or smol (s
 
 
 @app.command("path")
-def path(name: NameArgument = "qwen") -> None:
+def path(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     """Print where the model's file is, or would be."""
     from seasoned.llm.modelfile import model_path
 
-    typer.echo(model_path(name))
+    file = model_path(name)
+    if as_json:
+        print_json({"path": str(file), "there": file.is_file()})
+    else:
+        typer.echo(file)
 
 
 @app.command("pull")

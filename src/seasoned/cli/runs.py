@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -88,6 +87,10 @@ def compare(
 
 
 @app.command("path")
-def path(run: RunArgument, runs: RunsOption = RUNS) -> None:
+def path(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     """Print the directory of a run."""
-    typer.echo(Path(find_run(run, runs)).resolve())
+    found = find_run(run, runs).resolve()
+    if as_json:
+        print_json({"path": str(found)})
+    else:
+        typer.echo(found)
