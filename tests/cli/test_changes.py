@@ -144,11 +144,27 @@ def test_a_switch_is_for_one_state(cli, ids):
 
 def test_remove_and_purge(cli, ids):
     assert "removed" in cli("lessons", "rm", ids[0]).out
-    assert cli("lessons", "show", ids[0], "--json").json["status"] == "deleted"
+    assert state(cli, ids[0]) == ("deleted", 2)
+    assert cli("lessons", "rm", ids[0]).out == f"{ids[0]} was removed before; nothing was changed\n"
+    assert state(cli, ids[0]) == ("deleted", 2)
+    assert "purged" in cli("lessons", "rm", ids[0], "--purge").out
     assert "purged" in cli("lessons", "rm", ids[1], "--purge").out
     done = cli("lessons", "show", ids[1])
     assert done.code == 1
     assert "expected the id of one lesson, but 0" in done.err
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_id_is_no_lesson_even_where_there_is_only_one(cli, name):
+    with Store("seasoned.db") as store:
+        store.add_lessons("default", [Lesson(id="les-only", kind="note", text="free")], who="model")
+    for verb in (["show"], ["edit", "--text", "y"], ["rm"], ["rm", "--purge"], ["disable"], ["release"]):
+        done = cli("lessons", *verb, name)
+        assert (done.code, done.out) == (1, "")
+        assert (
+            done.err == "seasoned: expected the id of a lesson, but it is empty: `seasoned lessons list` shows them\n"
+        )
+    assert state(cli, "les-only") == ("active", 1)
 
 
 def test_release_from_quarantine(cli):

@@ -109,3 +109,16 @@ def test_names_that_fit_none_or_several(cli, two):
         done = cli("runs", *words)
         assert (done.code, done.out) == (1, "")
         assert says in done.err
+
+
+def test_an_empty_name_is_no_run_even_where_there_is_only_one(cli, model, folder, monkeypatch):
+    place = Path(cli("run", "small.toml", "--json", "-q").json["path"]).resolve()
+    for here in (folder, place):
+        monkeypatch.chdir(here)
+        for words in (("runs", "show", ""), ("runs", "path", " "), ("learn", ""), ("run", "--resume", "")):
+            done = cli(*words, "--runs", folder / "runs")
+            assert (done.code, done.out) == (1, "")
+            assert "expected the name of a run, but it is empty" in done.err
+    monkeypatch.chdir(folder)
+    assert cli("run", "small.toml", "--resume", "").code == 1
+    assert [path.name for path in (folder / "runs").iterdir()] == [place.name]

@@ -118,6 +118,9 @@ def remove(
 
     with open_store(store, must_exist=True) as opened:
         found = find_lesson(opened, lesson)
+        if found.status == "deleted" and not purge:
+            tell(f"{found.id} was removed before; nothing was changed")
+            return
         opened.remove_lesson(found.id, who="person", why=mask(why), purge=purge)
         erased = not purge or opened.scrub()
         tell(f"{found.id} {'purged' if purge else 'removed'}")

@@ -63,7 +63,7 @@ def run(
 
     It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice.
     """
-    directory = find_run(resume, runs) if resume else None
+    directory = None if resume is None else find_run(resume, runs)
     given = {"limit": limit, "run_limits.cost": cost_limit}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
     chosen = chosen_recipe(recipe, settings, directory)

@@ -188,8 +188,10 @@ def find_lesson(store: Store, name: str) -> Lesson:
     """A lesson by its id, or the beginning of it.
 
     Raises:
-        ConfigError: if none or several fit.
+        ConfigError: if none or several fit, or the name is empty.
     """
+    if not name.strip():
+        raise ConfigError("expected the id of a lesson, but it is empty: `seasoned lessons list` shows them")
     found = store.get_lesson(name)
     if found is not None:
         return found
@@ -205,8 +207,10 @@ def find_run(name: str, runs: Path) -> Path:
     """A run's directory by path, by full name, by the end or a part of its name, or "last".
 
     Raises:
-        ConfigError: if none or several fit.
+        ConfigError: if none or several fit, or the name is empty.
     """
+    if not name.strip():
+        raise ConfigError("expected the name of a run, but it is empty: `seasoned runs list` shows them")
     if (Path(name) / "config.toml").is_file():
         return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
     there = sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []
