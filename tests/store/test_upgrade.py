@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 import seasoned
-from seasoned.errors import StoreError, StoreVersionError
+from seasoned.errors import StoreError, StoreLockedError, StoreVersionError
 from seasoned.store import schema, upgrade
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
@@ -62,6 +62,19 @@ def test_opening_a_store_of_today_needs_no_alembic(path):
     )
     said = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert said.stdout == "False\n"
+
+
+def test_a_store_of_today_is_opened_and_read_while_somebody_else_writes(path):
+    with Store(path) as store:
+        store.add_lessons("s", [Lesson(kind="note", text="a")], who="person")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with Store(path, timeout=0.2) as store:
+        assert [lesson.text for lesson in store.lessons()] == ["a"]
+        with pytest.raises(StoreLockedError, match="let the other program end, or close it, and try again"):
+            store.add_lessons("s", [Lesson(kind="note", text="b")], who="person")
+    other.execute("ROLLBACK")
+    other.close()
 
 
 def test_a_store_of_a_newer_seasoned(address):

@@ -62,7 +62,7 @@ class Database:
         self._release = weakref.finalize(self, self._engine.dispose)
         try:
             with self._faults():
-                bring_up(self._writer, self.where, timeout)
+                bring_up(self._engine, self.where, timeout)
         except BaseException:
             self.close()
             raise

@@ -86,7 +86,7 @@ def translate(error: Exception, where: str, timeout: float) -> StoreError:
 def _locked(where: str, timeout: float) -> StoreLockedError:
     return StoreLockedError(
         f"the store {where} has been held by somebody else for more than {timeout:g} s; "
-        "close the other program, or open the store with a longer timeout. Nothing of this write was kept"
+        "let the other program end, or close it, and try again. Nothing of this write was kept"
     )
 
 

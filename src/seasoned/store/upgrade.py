@@ -24,10 +24,10 @@ _POSTGRES_LOCK = 7_326_273_663  # any number will do, if it is always the same
 
 
 def bring_up(engine: Engine, where: str, timeout: float) -> None:
-    """Make or migrate the tables, if that is needed.
+    """Make or migrate the tables, if that is needed; where it is not, nothing but a read is done.
 
     Args:
-        engine: of the database; its transactions lock at their start.
+        engine: of the database.
         where: the path or URL, for the sentences.
         timeout: seconds to wait for other programs.
 
@@ -39,10 +39,11 @@ def bring_up(engine: Engine, where: str, timeout: float) -> None:
         if stored_version(connection, where) == schema.HEAD:
             return
     sqlite = engine.dialect.name == "sqlite"
+    writer = engine.execution_options(seasoned_wait=timeout)
     with _one_at_a_time:
         if sqlite:
             _write_ahead(engine, timeout)
-        with engine.connect() as connection:
+        with writer.connect() as connection:
             connection.detach()  # its foreign keys are off, so nobody else may get it
             if sqlite:
                 # A migration may rebuild a table; with foreign keys on, dropping the old one would empty its children.
