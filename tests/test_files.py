@@ -3,12 +3,20 @@
 import pytest
 
 from seasoned.errors import DataError
-from seasoned.files import read_file
+from seasoned.files import read_file, read_text
 
 
 def test_bytes_are_as_they_are(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\r\n")
     assert read_file(tmp_path / "a.txt") == b"\xef\xbb\xbfone\r\n"
+
+
+def test_text_is_utf8_without_its_mark(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\r\n")
+    assert read_text(tmp_path / "a.txt") == "one\r\n"
+    (tmp_path / "a.txt").write_bytes(b"one\ncaf\xe9")
+    with pytest.raises(DataError, match=r"line 2: not UTF-8 text \(byte 7\)"):
+        read_text(tmp_path / "a.txt")
 
 
 @pytest.mark.parametrize(

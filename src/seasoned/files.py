@@ -49,6 +49,20 @@ def read_file(path: Path, most: int = MAX_FILE_BYTES, advice: str = "split it") 
     return raw
 
 
+def read_text(path: Path) -> str:
+    """A file's text, from UTF-8; a byte order mark is dropped.
+
+    Raises:
+        DataError: as `read_file`, or it is not UTF-8; the line is named.
+    """
+    raw = read_file(path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}, line {line}: not UTF-8 text (byte {error.start}): save the file as UTF-8") from error
+
+
 def refuse_pickle(path: Path, beginning: bytes) -> None:
     """Raises DataError when a file's name or its first bytes are those of a pickle."""
     if path.suffix.lower() in _PICKLES or _PICKLE.match(beginning):

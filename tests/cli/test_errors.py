@@ -38,7 +38,7 @@ def sentence(done, *says):
         (["run", "small.toml", "-c", "folds=500"], ["folds"]),
         (["runs", "show", "none"], ["no run 'none'"]),
         (["lessons", "list"], ["no store at seasoned.db yet: a run, `seasoned import` or `Memory` makes one"]),
-        (["lessons", "import", "none.jsonl"], ["none.jsonl cannot be read"]),
+        (["lessons", "import", "none.jsonl"], ["there is no file none.jsonl"]),
         (["recall", "text"], ["no store at seasoned.db yet"]),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_pickle_is_refused(cli, folder, model):
         for benchmark in ("emoji", "mets"):
             given = ["-c", f"benchmark={{name = '{benchmark}', data = '{name}'}}"]
             sentence(cli("run", "small.toml", *given), name)
-    sentence(cli("lessons", "import", "data.pkl"), "data.pkl cannot be read")
+        sentence(cli("lessons", "import", name), f"{name} is a pickle")
     assert not (folder / "trapped").exists()
 
 

@@ -152,6 +152,30 @@ def test_broken_lines_are_named_and_the_others_kept(cli, folder):
     assert "2, 3, 4, 5, 6" in done.err
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"id,kind,text\n1,note,t\n", "no line of a.jsonl is a lesson (2 broken lines): expected JSON lines as"),
+        (b"(dp0\nS'kind'\np1\nS'note'\np2\ns.", "a.jsonl is a pickle"),
+        (b'{"kind": "note", "key": "k", "text": "caf\xe9"}', "a.jsonl, line 1: not UTF-8 text"),
+    ],
+)
+def test_a_file_without_a_lesson_is_refused_and_makes_no_store(cli, folder, content, says):
+    (folder / "a.jsonl").write_bytes(content)
+    done = cli("lessons", "import", "a.jsonl")
+    assert (done.code, done.out) == (1, "")
+    assert says in done.err
+    (folder / "empty.jsonl").write_bytes(b"\n")
+    done = cli("lessons", "import", "empty.jsonl")
+    assert (done.code, done.out) == (0, "0 lessons imported into memory/default, 0 broken lines\n")
+    assert not (folder / "seasoned.db").exists()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_lesson(cli, folder):
+    (folder / "a.jsonl").write_text(json.dumps({"kind": "note", "text": "t"}), encoding="utf-8-sig")
+    assert cli("lessons", "import", "a.jsonl").out == "1 lesson imported into memory/default, 0 broken lines\n"
+
+
 def test_recall_is_from_the_pool_that_is_meant(cli, ids):
     assert "joy" in cli("recall", "which is c3").out
     assert "fear" in cli("recall", "which is c3", "--scope", "other").out

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seasoned.errors import DataError
-from seasoned.files import read_file
+from seasoned.files import read_text
 
 MAX_FIELD = 100_000
 """Characters of one field (CSV) or one line (JSON lines) above which a file is refused."""
@@ -37,7 +37,7 @@ def read_lines(path: Path | str) -> list[tuple[int, str]]:
     Raises:
         DataError: The file is missing, a folder, not readable, too large, a pickle, not UTF-8, or has no line.
     """
-    lines = [(n, line) for n, line in enumerate(_text(Path(path)).split("\n"), 1) if line.strip()]
+    lines = [(n, line) for n, line in enumerate(read_text(Path(path)).split("\n"), 1) if line.strip()]
     if not lines:
         raise DataError(f"{path} holds no rows")
     return [(n, line.rstrip("\r")) for n, line in lines]
@@ -94,7 +94,7 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
     Raises:
         DataError: As for `read_lines`; a column is missing (named, with what was found); a line is broken or too long.
     """
-    reader = csv.reader(io.StringIO(_text(Path(path)), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(Path(path)), newline=""), strict=True)
     header: list[str] = []
     rows: list[Row] = []
     last = 0
@@ -155,16 +155,6 @@ def _check_texts(value: Any) -> None:
     """Raises UnicodeEncodeError where a text in `value` has half of a surrogate pair: no store could keep it."""
     flat = json.dumps(value, ensure_ascii=False, skipkeys=True, default=lambda v: list(v) if isinstance(v, set) else "")
     flat.encode("utf-8")
-
-
-def _text(path: Path) -> str:
-    """The file's text, in one piece, with the refusals that all kinds of file share."""
-    raw = read_file(path)
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as e:
-        line = raw.count(b"\n", 0, e.start) + 1
-        raise DataError(f"{path}, line {line}: not UTF-8 text (byte {e.start}): save the file as UTF-8") from e
 
 
 def _list(names: Sequence[str]) -> str:

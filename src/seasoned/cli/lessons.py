@@ -27,6 +27,7 @@ from seasoned.cli.shared import (
     write_out,
 )
 from seasoned.errors import ConfigError, DataError
+from seasoned.files import read_text
 from seasoned.types import LessonKind, LessonStatus
 
 if TYPE_CHECKING:
@@ -129,17 +130,19 @@ def import_lessons(
 ) -> None:
     """Read lessons from a file into a pool, each as a new lesson; broken lines are named and passed over.
 
-    Secrets in them are masked, and what seems aimed at the model waits in quarantine.
+    A file that holds nothing else is refused. Secrets in lessons are masked, and what seems aimed at the model waits in
+    quarantine.
     """
     pool = pool_of(namespace, scope) or f"{MEMORY}default"
-    try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read: {error}") from error
-    good, broken = _read(lines)
-    with open_store(store) as opened:
-        opened.add_lessons(pool, good, who="person", why=f"imported from {file.name}")
+    good, broken = _read(read_text(file).split("\n"))
     bad = many(len(broken), "broken line")
+    if broken and not good:
+        raise DataError(
+            f"no line of {file} is a lesson ({bad}): expected JSON lines as `seasoned lessons export` writes them"
+        )
+    if good:
+        with open_store(store) as opened:
+            opened.add_lessons(pool, good, who="person", why=f"imported from {file.name}")
     tell(f"{many(len(good), 'lesson')} imported into {pool}, {bad}")
     waiting = sum(lesson.status == "quarantined" for lesson in good)
     if waiting:
