@@ -60,6 +60,20 @@ def test_posts_with_one_medical_entity_are_the_cases(tmp_path: Path) -> None:
     assert {t.category for t in (*benchmark.train, *benchmark.test)} == {"symptom", "vaccine", "drug"}
 
 
+@pytest.mark.parametrize(("text", "fine"), [("preprocessed_text", True), ("tweet_content", True), ("body", False)])
+def test_the_column_of_the_text(tmp_path: Path, text: str, fine: bool) -> None:
+    path = tmp_path / "posts.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["tweet_id", "labels", text])
+        writer.writerows([n, repr(labels), words] for n, (words, labels) in enumerate(SAMPLE))
+    if fine:
+        assert len(golds(load_benchmark("mets", {"data": str(path)}))) == 3
+        return
+    with pytest.raises(DataError, match=r"a column preprocessed_text or tweet_content, .*found tweet_id, labels, body"):
+        load_benchmark("mets", {"data": str(path)})
+
+
 def test_the_folder_for_data_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mets").mkdir()
     sample(tmp_path / "mets", SAMPLE)

@@ -21,6 +21,7 @@ from seasoned.types import Task
 TYPES = ("vaccine", "disease", "drug", "symptom")
 OPTIONS = {"data": "", "train_share": 0.5}
 
+_TEXTS = ("preprocessed_text", "tweet_content")
 _VALUE_NAMES = ("value", "text", "entity", "name", "span")
 _TYPE_NAMES = ("type", "label", "entity_type", "category")
 _GROUP = re.compile(r"\(([^()]*)\)")
@@ -36,7 +37,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     Raises:
         ConfigError: An option is unknown or wrong.
-        DataError: No file is given, or it is broken, or it has no case.
+        DataError: No file is given, or it is broken, lacks a column, or has no case.
     """
     set_to = check_options("mets", options, OPTIONS)
     paths = find_data("mets", set_to["data"], (".csv",))
@@ -49,7 +50,12 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     tasks: list[Task] = []
     unread: list[str] = []
     for path in paths:
-        for row in read_csv(path, ("labels",)):
+        rows = read_csv(path, ("labels",))
+        columns = rows[0].values
+        if not set(_TEXTS) & set(columns):
+            wanted, found = " or ".join(_TEXTS), ", ".join(columns)
+            raise DataError(f"{path} should have a column {wanted}, the text of each post; found {found}")
+        for row in rows:
             try:
                 tasks += _cases(path, row)
             except DataError:
@@ -100,7 +106,7 @@ def _type(kind: str) -> str:
 def _cases(path: Path, row: Row) -> list[Task]:
     """The case of a row; none where it has no or several entities of the four types."""
     values = row.values
-    text = " ".join((values.get("preprocessed_text") or values.get("tweet_content") or "").split())
+    text = " ".join(next((text for name in _TEXTS if (text := values.get(name))), "").split())
     found = _entities(values["labels"])
     if not text or len({(_plain(entity), kind) for entity, kind in found}) != 1:
         return []
