@@ -80,6 +80,17 @@ class TestOwnChecks:
         assert done.code == 1
         assert done.out.splitlines() == [*(f"game {n} is broken" for n in range(10)), "and 2 more", f"1/13 {SOLVED}"]
 
+    @pytest.mark.parametrize(("good", "total", "problems"), [(0, 0, ()), (0, 0, ("odd",)), (3, 3, ("a page is lost",))])
+    def test_no_task_or_any_problem_is_a_fault(self, cli, found, good, total, problems):
+        done = cli("bench", "check", found(good, total, problems))
+        assert (done.code, done.out.splitlines()) == (1, [*problems, f"{good}/{total} {SOLVED}"])
+
+    def test_the_data_of_another_benchmark(self, cli, folder):
+        (folder / "own.jsonl").write_text('{"question": "Who?", "answer": "Me"}\n', encoding="utf-8")
+        done = cli("bench", "check", "fever", "--data", "own.jsonl")
+        assert done.code == 1
+        assert done.out.splitlines()[-1] == f"0/0 {SOLVED}"
+
     def test_json(self, cli, found):
         done = cli("bench", "check", found(1, 2, ["x"], "goods"), "--seed", 3, "--json")
         assert done.code == 1

@@ -47,7 +47,10 @@ def check(
     seed: Annotated[int, typer.Option(help="The seed the tasks are drawn by.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong."""
+    """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong.
+
+    Exit code 1 if anything is, or if there is no task.
+    """
     from seasoned.benchmarks.checks import own_check
 
     options = benchmark_options(setting or [])
@@ -68,7 +71,8 @@ def check(
         if len(found.problems) > PROBLEMS:
             shown.append(f"and {len(found.problems) - PROBLEMS} more")
         tell("\n".join([*shown, _solved(found.good, found.total)]))
-    if found.good + found.unwinnable < found.total:
+    wrong = bool(found.problems) and not found.unwinnable
+    if wrong or not found.total or found.good + found.unwinnable < found.total:
         raise typer.Exit(1)
 
 
