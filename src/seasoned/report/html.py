@@ -20,6 +20,7 @@ from seasoned.report.episodes import views
 from seasoned.report.figures import FIGURES
 from seasoned.report.forms import Table
 from seasoned.report.headline import tested
+from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.phases import phases_table
 from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
@@ -117,6 +118,8 @@ def render(
         tiles=_tiles(summary),
         main=main_table(summary),
         published=_published(summary),
+        pairs=pairs_table(summary),
+        few_pairs=FEW,
         # Drawn here from figures and escaped names alone: the only text that the template takes as it is.
         figures=[(title, Markup(svg), caption) for title, svg, caption in figures],
         figures_missing=missing,

@@ -17,6 +17,7 @@ from seasoned.report.forms import Table as Table
 from seasoned.report.forms import to_json as to_json
 from seasoned.report.forms import to_markdown as to_markdown
 from seasoned.report.forms import to_rich as to_rich
+from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.phases import phases_table
 from seasoned.report.reference import Reference, references
 from seasoned.report.rows import Row, TaskKey, final, first_runs, outcomes
@@ -264,12 +265,17 @@ def _run_name(run: Mapping[str, Any]) -> str:
 
 
 def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> None:
-    """Print the headline, the main table, what there is of trials, repeats and parts, and the lessons most recalled."""
+    """Print the headline, the main table; pairs, trials, repeats and parts where there are some; lessons most recalled.
+
+    More than `FEW` pairs are left to the report.
+    """
     from rich.text import Text
 
     console.print(Text(clean(summary["headline"]), style="bold"))
     console.print(to_rich(main_table(summary), console.width))
-    for table in (trials_table(summary), repeats_table(summary), phases_table(summary)):
+    pairs = pairs_table(summary)
+    few = pairs if pairs and len(pairs.lines) <= FEW else None
+    for table in (few, trials_table(summary), repeats_table(summary), phases_table(summary)):
         if table:
             console.print(to_rich(table, console.width))
     if summary["lessons"] and lessons:
