@@ -210,6 +210,21 @@ def test_every_prompt_of_every_episode_can_be_read(summary, rows, lessons, tell)
     assert links <= {attributes.get("id") for _, attributes in parsed.tags}
 
 
+def test_exchanged_demonstrations_lead_to_the_attempts_that_they_are(summary, rows, tell):
+    one, other = (tell(row.trajectory_id) for row in [row for row in rows if row.split == "test"][:2])
+    told = {"demonstrations": [{"from": 0, "ids": [other.id, EVIL_STORED]}, {"from": 3, "ids": [EVIL_STORED]}]}
+    one = one.model_copy(update={"meta": told})
+    parsed = _check_inert(render(summary, rows, [one], [], "", [one, other]))
+    text = "".join(parsed.text)
+    assert text.count(f"Demonstrations before the task, from step 1: {other.id}, ") == 2
+    assert text.count("; from step 4: ") == 2
+    links = [attributes["href"][1:] for tag, attributes in parsed.tags if tag == "a"]
+    assert links.count("episode-2") == 2
+    ids = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    assert set(links) <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
 def _user(said):
     return {"role": "user", "content": said}
 

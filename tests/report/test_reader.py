@@ -88,6 +88,23 @@ def test_a_reply_of_a_megabyte_says_what_is_missing():
     assert "950,000 characters left out" in text
 
 
+def test_demonstrations_that_were_exchanged_are_named():
+    sets = [{"from": 0, "ids": ["tra-0"]}, {"from": 2, "ids": ["tra-1", "gone"]}]
+    told = [_told(f"tra-{i}", f"t{i}", _say(f"{i}")) for i in range(2)]
+    told.append(_told("new", "t", _say("?"), meta={"demonstrations": sets}))
+    found = every_episode([], told)
+    episodes = {one["id"]: one for group in found["groups"] for one in group["episodes"]}
+    assert episodes["new"]["exchanged"] == [(1, ["tra-0"]), (3, ["tra-1", "gone"])]
+    assert episodes["tra-0"]["exchanged"] == []
+    assert found["numbers"] == {one_id: one["number"] for one_id, one in episodes.items()}
+
+
+@pytest.mark.parametrize("meta", ["x", {"from": 1}, [1], [{"from": "1", "ids": []}], [{"from": 1, "ids": "tra"}], None])
+def test_what_is_no_record_of_demonstrations_is_passed_over(meta):
+    (group,) = every_episode([], [_told("tra-0", "t", meta={"demonstrations": meta})])["groups"]
+    assert group["episodes"][0]["exchanged"] == []
+
+
 def test_steps_stand_in_for_messages():
     told = Trajectory(id="a", task_id="t", task="t", steps=(Step(action="look", observation="a mug"),))
     assert _read(every_episode([], [told]), "a") == [("assistant", "look"), ("user", "a mug")]

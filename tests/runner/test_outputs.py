@@ -9,6 +9,7 @@ import pytest
 from seasoned.benchmarks import load_benchmark
 from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner.acting import make_actor
 from seasoned.runner.outputs import read_rows, read_summary, row_of
 from seasoned.runner.rundir import recipe_of
 from seasoned.types import Task, Trajectory, Usage
@@ -133,10 +134,14 @@ def studied(go, recipe):
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_every_prompt_of_a_run_can_be_read(studied, temperature):
     model = ScriptedModel(Student(), name="student")
-    directory = studied(model, llm={"temperature": temperature}, folds=2)
+    names = ["react", "reflexion", "expel", "expel-reasoning", "erl", "autoguide"]
+    directory = studied(model, llm={"temperature": temperature}, folds=2, conditions=names)
     calls, told = rows(directory, "calls.jsonl"), rows(directory, "trajectories.jsonl")
     beside = {json.dumps(call["messages"]) for call in calls}
     turns = {json.dumps(t["messages"][:n]) for t in told for n in range(1, len(t["messages"]))}
+    exchanged = [t for t in told if "demonstrations" in t["meta"]]
+    assert {t["meta"]["condition"] for t in exchanged} == {"expel-reasoning"}
+    turns |= {json.dumps(messages) for t in exchanged for messages in before_exchanges(t, told, directory)}
     asked = {json.dumps(request["messages"]) for request in model.requests}
     assert asked <= beside | turns
     assert beside <= asked - turns
@@ -145,6 +150,32 @@ def test_every_prompt_of_a_run_can_be_read(studied, temperature):
     for call in calls:
         assert call["reply"] in text
         assert all(message["content"] in openings for message in call["messages"])
+    for t in exchanged:
+        begun = text.index("Demonstrations before the task", text.rindex(f"seasoned replay <bdi>{t['id']}</bdi>"))
+        words = text[begun : text.index("</p>", begun)]
+        assert all(f"from step {part['from'] + 1}: " in words for part in t["meta"]["demonstrations"])
+        shown = {one_id for part in t["meta"]["demonstrations"] for one_id in part["ids"]}
+        assert all(one_id in words for one_id in shown)
+        linked = shown & {one["id"] for one in told if one["meta"]["split"] == "train"}
+        assert linked
+        assert shown - linked <= {one.id for one in load_benchmark("hotpotqa", {}, seed=0).trajectories}
+        for one_id in linked:
+            anchor = re.search(rf'<a href="#([\w-]+)">{one_id}</a>', words)[1]
+            assert f'<div id="{anchor}">\n<p class="soft">Answer' in text
+            assert f"seasoned replay <bdi>{one_id}</bdi>" in text[text.index(f'<div id="{anchor}">') :][:400]
+
+
+def before_exchanges(t, told, directory):
+    """The conversations of an attempt as its model saw them, with each set of demonstrations in front of the task."""
+    recipe = recipe_of(directory)
+    benchmark = load_benchmark("hotpotqa", {}, seed=0)
+    agent = make_actor(recipe, benchmark, None, "react", asks=True)
+    made = [Trajectory.model_validate({k: v for k, v in one.items() if k != "schema_version"}) for one in told]
+    known = {one.id: one for one in (*made, *benchmark.trajectories)}
+    fronts = [agent.preamble([known[i] for i in shown["ids"]]) for shown in t["meta"]["demonstrations"]]
+    after = t["messages"][len(fronts[-1]) :]
+    assert t["messages"] == [*fronts[-1], *after]
+    return [[*front, *after[:n]] for front in fronts for n in range(1, len(after))]
 
 
 def test_calls_are_told_apart_by_what_they_were_for(studied):

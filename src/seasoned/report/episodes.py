@@ -1,7 +1,8 @@
 """Which episodes a report shows, and how a conversation is laid out for reading.
 
 Always holds: an episode and the baseline's at the same task, seed and fold stand together; a message, however long, is
-shown cut to a readable length and says how much is missing.
+shown cut to a readable length and says how much is missing; of demonstrations that were exchanged on the way, those
+that no longer stand in the conversation are named.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def _attempt(row: Row | None, trajectory: Trajectory, lessons: Mapping[str, Less
         "lessons": [(one_line(one.key, 60), cut(one.text, 400)) for one in recalled[:20]],
         "messages": [(role, cut(text, MESSAGE_LIMIT)) for role, text in messages[:MESSAGES_LIMIT]],
         "left_out": max(0, len(messages) - MESSAGES_LIMIT),
+        "exchanged": exchanged(trajectory),
         "usage": usage_line(trajectory),
         "id": one_line(trajectory.id, 60),
     }
@@ -126,6 +128,20 @@ def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
         said = "\n".join(part for part in (step.thought, step.action) if part)
         found += [("assistant", said)] if said else []
         found += [("user", step.observation)] if step.observation else []
+    return found
+
+
+def exchanged(trajectory: Trajectory) -> list[tuple[int, list[str]]]:
+    """Which demonstrations stood before the task, from which step on (1 is the first); [] where they stayed the same.
+
+    The conversation that was kept begins with the last of them.
+    """
+    told = trajectory.meta.get("demonstrations")
+    found = []
+    for one in told if isinstance(told, list) else []:
+        step, ids = (one.get("from"), one.get("ids")) if isinstance(one, dict) else (None, None)
+        if isinstance(step, int) and isinstance(ids, list):
+            found.append((step + 1, [str(each) for each in ids]))
     return found
 
 

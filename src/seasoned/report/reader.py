@@ -1,7 +1,8 @@
 """Every episode of a run, laid out for reading: whole conversations, what many of them begin with only once.
 
 Always holds: no message is left out silently - what the page has no room for is named, with the command that shows it;
-what is given as an opening stands word for word in front of each conversation that refers to it.
+what is given as an opening stands word for word in front of each conversation that refers to it; an episode whose
+demonstrations were exchanged on the way says which they were, and leads to the attempts that they are.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from seasoned.report.episodes import conversation, usage_line, verdict
+from seasoned.report.episodes import conversation, exchanged, usage_line, verdict
 from seasoned.report.rows import Row
 from seasoned.report.text import cut, gathering, label, one_line
 from seasoned.types import Trajectory
@@ -36,15 +37,16 @@ def every_episode(rows: Sequence[Row], trajectories: Sequence[Trajectory], *, ro
         room: Characters of conversations; those for which none is left are named without their messages.
 
     Returns:
-        groups: list of {name, episodes: list of {id, title, trial, success, verdict, reason, answer, usage, opening,
-        messages}}, where `opening` is the number of an opening or 0, and `messages` what follows it, or None where
-        there was no room; openings: list of messages, numbered from 1; left_out: how many have no messages; unnamed:
-        how many are not even named.
+        groups: list of {name, episodes: list of {id, number, title, trial, success, verdict, reason, answer, usage,
+        exchanged, opening, messages}}, where `opening` is the number of an opening or 0, and `messages` what follows
+        it, or None where there was no room; openings: list of messages, numbered from 1; left_out: how many have no
+        messages; unnamed: how many are not even named; numbers: those of the named episodes by the whole id.
     """
     known = {row.trajectory_id: row for row in rows if row.trajectory_id}
     named = [(known.get(one.id), one) for one in trajectories[:LINES]]
-    told = [(_group(row, one), _view(row, one), one.task_id, conversation(one)) for row, one in named]
-    return laid_out(told, room) | {"unnamed": len(trajectories) - len(named)}
+    numbers = {one.id: number for number, (_, one) in enumerate(named, 1)}
+    told = [(_group(row, one), _view(row, one, numbers[one.id]), one.task_id, conversation(one)) for row, one in named]
+    return laid_out(told, room) | {"unnamed": len(trajectories) - len(named), "numbers": numbers}
 
 
 def laid_out(told: Iterable[Told], room: int) -> dict[str, Any]:
@@ -84,12 +86,13 @@ def _group(row: Row | None, trajectory: Trajectory) -> str:
     return label(row.condition if row.split == "test" else gathering(row.condition))
 
 
-def _view(row: Row | None, trajectory: Trajectory) -> dict[str, Any]:
+def _view(row: Row | None, trajectory: Trajectory, number: int) -> dict[str, Any]:
     success, words = verdict(row, trajectory)
     where = f"seed {row.seed}, fold {row.fold}" if row and (row.seed or row.fold) else ""
     parts = (trajectory.category, where, trajectory.task)
     return {
         "id": one_line(trajectory.id, 60),
+        "number": number,
         "title": " · ".join(one_line(part, 120) for part in parts if part),
         "trial": row.trial if row else 0,
         "success": success,
@@ -97,6 +100,7 @@ def _view(row: Row | None, trajectory: Trajectory) -> dict[str, Any]:
         "reason": one_line(trajectory.outcome.reason, 40),
         "answer": one_line(trajectory.outcome.answer, 160),
         "usage": usage_line(trajectory),
+        "exchanged": exchanged(trajectory),
     }
 
 
