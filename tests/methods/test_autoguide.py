@@ -106,6 +106,10 @@ def test_replies_that_cannot_be_used_and_pairs_that_do_not_fit(pool, caplog):
     assert pool.lessons("guideline") == []
     assert "no guideline from the comparison of a-0, a-1: it is too long" in caplog.text
     assert "no guideline from the comparison of b-0, b-1: the reply holds none" in caplog.text
+    assert [problem.partition(":")[0] for problem in pool.problems[:2]] == [
+        f"no guideline from the comparison of {one}-0, {one}-1" for one in "ab"
+    ]
+    assert pool.problems[2:] == ["no task was both failed and solved, so there is nothing to learn guidelines from"]
     assert "no task was both failed and solved" in caplog.text
     with pytest.raises(InfrastructureError):
         AutoGuide(ScriptedModel([InfrastructureError("gone")])).learn(pair("a"), pool)

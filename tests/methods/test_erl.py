@@ -141,6 +141,7 @@ def test_an_attempt_without_a_heuristic_is_passed_over_and_logged(pool, caplog):
         )
     assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("b-0",)]
     assert "the heuristic of a-0: it has no trigger" in caplog.text
+    assert pool.problems == ["no heuristic of a-0: what came back holds none that can be used"]
 
 
 def test_a_read_only_pool_costs_no_call(store):

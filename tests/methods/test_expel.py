@@ -245,7 +245,17 @@ def test_a_pool_that_cannot_be_written_to_says_so_before_anything_is_paid(store)
 def test_no_success_is_said_and_no_fault(pool, tried, caplog):
     ExpeL(ScriptedModel([])).learn(tried, pool)
     assert state(pool) == []
-    assert f"none of the {len(tried)} attempts succeeded" in caplog.text
+    (problem,) = pool.problems
+    assert problem in caplog.text
+    why = f"none of the {len(tried)} attempts succeeded" if tried else "there were no attempts"
+    assert problem == f"{why}, so there is nothing to learn insights from"
+
+
+def test_a_paraphrase_that_matches_nothing_is_kept_as_a_problem(pool):
+    pool.add(Lesson(kind="insight", text="Look first."))
+    ExpeL(ScriptedModel([[op("UPVOTE", 1, "Bananas are a kind of berry.")]])).learn([attempt("a")], pool)
+    (problem,) = pool.problems
+    assert problem.startswith("Insights from the successes a-0: UPVOTE 1 'Bananas are a kind of berry.': its text fits")
 
 
 def test_replies_of_every_kind_are_survived(pool, caplog):

@@ -269,6 +269,32 @@ def test_worked_examples_and_own_attempts_teach_apart(played, go, store, reader)
     assert store.lessons(f"{directory.name}/s0f0/expel-worked", kind="insight")
 
 
+def test_what_learning_could_not_use_is_in_the_summary_and_the_report(played, go, reader):
+    reader.insight = f"{INSIGHT}\nUPVOTE 7: Bananas are a kind of berry."
+    directory = played(conditions=["react", "expel", "expel-insights", "erl"], erl={"retrieve": "all"})
+    summary, found = blocks(directory)
+    (pool,) = summary["problems"]
+    assert (pool["conditions"], pool["seed"], pool["fold"]) == (["expel", "expel-insights"], 0, 0)
+    assert any("UPVOTE 7" in problem and "so it is passed over" in problem for problem in pool["problems"])
+    assert found["expel"]["learning"]["problems"] == len(pool["problems"])
+    assert found["erl"]["learning"]["problems"] == 0
+    assert "learned no lesson" not in " ".join(summary["remarks"])
+    page = (directory / "report.html").read_text(encoding="utf-8")
+    assert f"ExpeL, ExpeL-insights: {len(pool['problems'])}</summary>" in page
+    go(recipe_of(directory), resume=directory, redo=["react"], llm=ScriptedModel(reader, name="reader"))
+    assert blocks(directory)[0]["problems"] == summary["problems"]  # though nothing was learned again
+
+
+@pytest.mark.parametrize(("train", "why"), [(2, "none of the 2 attempts succeeded"), (0, "there were no attempts")])
+def test_who_learned_nothing_is_named(played, train, why):
+    directory = played(conditions=["react", "expel", "autoguide"], train=train, gather={"retries": 0})
+    summary, found = blocks(directory)
+    remarks = " ".join(summary["remarks"])
+    assert f"ExpeL learned no lesson: {why}, so there is nothing to learn insights from." in remarks
+    assert "AutoGuide learned no lesson: no task was both failed and solved" in remarks
+    assert (found["expel"]["learning"]["problems"], found["autoguide"]["learning"]["problems"]) == (1, 1)
+
+
 def test_what_was_learned_once_serves_all_parts_of_expel(played, store):
     directory = played()
     scopes = {store.scope_of(lesson.id) for lesson in store.lessons(kind="insight")}

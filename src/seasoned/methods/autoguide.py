@@ -94,7 +94,9 @@ class AutoGuide:
         earlier = attempts_before(trajectories, pool) if self.same_task else ()
         pairs = plan_calls(trajectories, earlier=earlier, chunk=1, seed=0, successes=False)
         if not pairs:
-            log.warning("no task was both failed and solved, so there is nothing to learn guidelines from")
+            few = "no task was both failed and solved, so there is nothing to learn guidelines from"
+            log.warning(few)
+            pool.passed_over(few)
         # Deleted ones too: what a person removed is not written again.
         known = {source for lesson in pool.lessons("guideline", status=None) for source in lesson.sources}
         for pair in pairs:
@@ -108,7 +110,9 @@ class AutoGuide:
                     max_tokens=self.max_tokens,
                     room=self.room,
                 )
-                if said is not None:
+                if said is None:
+                    pool.passed_over(f"no guideline from {pair}: what came back holds none that can be used")
+                else:
                     _keep(pool, pair, *said)
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:

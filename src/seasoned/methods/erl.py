@@ -142,9 +142,11 @@ class ERL:
                 room=self.room,
                 keep_verdict=partial(pool.keep_verdict, trajectory.id),
             )
-            if draft is not None and self.failures and draft.succeeded:
+            if draft is None:
+                pool.passed_over(f"no heuristic of {trajectory.id}: what came back holds none that can be used")
+            elif self.failures and draft.succeeded:
                 log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
-            elif draft is not None:
+            else:
                 pool.add(as_lesson(draft, trajectory, self._goal(trajectory.task)), why="learned from one attempt")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:

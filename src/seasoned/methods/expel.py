@@ -126,9 +126,9 @@ class ExpeL:
             reflections=(lambda ids: reflections(pool, ids)) if self.with_reflections else None,
         )
         if not calls and not any(trajectory.outcome.success for trajectory in trajectories):
-            log.warning(
-                "none of the %d attempts succeeded, so there is nothing to learn insights from", len(trajectories)
-            )
+            few = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "there were no attempts"
+            log.warning("%s, so there is nothing to learn insights from", few)
+            pool.passed_over(f"{few}, so there is nothing to learn insights from")
         worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
         extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, self.room, worked)
         book = _Book.of(pool)
@@ -142,6 +142,7 @@ class ExpeL:
             refused = [f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in wanted]
             for problem in (*parsed.problems, *refused, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
+                pool.passed_over(f"Insights from {call}: {problem}")
             book = book.after(call, applied)
         book.write(pool)
 
@@ -254,6 +255,7 @@ class _Book:
                 now = pool.store.get_lesson(lesson.id)
                 if now is None or now.pinned or now.version != expected.get(lesson.id, lesson.version):
                     log.info("%s was changed by somebody else meanwhile, so it is left as it is", lesson.id)
+                    pool.passed_over(f"{lesson.id} was changed by somebody else meanwhile, so it is left as it is")
                 elif change.what == "remove":
                     pool.remove(lesson.id, why=change.why)
                 else:

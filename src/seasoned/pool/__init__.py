@@ -24,7 +24,10 @@ Who = Literal["model", "person", "rule"]
 
 
 class ExperiencePool(Searched):
-    """All trajectories and lessons of one scope. Safe in threads."""
+    """All trajectories and lessons of one scope. Safe in threads.
+
+    `problems` are sentences on what methods that learned through this pool could not use, in order; see `passed_over`.
+    """
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class ExperiencePool(Searched):
         self.run_id = run_id
         self.read_only = read_only
         self.tasks = tasks
+        self.problems: list[str] = []
 
     def __repr__(self) -> str:
         return f"ExperiencePool({self.store!r}, {self.scope!r}{', read_only=True' if self.read_only else ''})"
@@ -170,6 +174,10 @@ class ExperiencePool(Searched):
         """What `keep_verdict` kept, by the ids of the attempts."""
         kept = self.store.journal_ending(f"{self.scope}{JUDGED}", "")
         return {verdict.text: verdict.parsed for _, verdict in kept if isinstance(verdict.parsed, bool)}
+
+    def passed_over(self, problem: str) -> None:
+        """Keep a sentence on what a learning could not use, for whoever reports on it."""
+        self.problems.append(problem)
 
     def writable(self) -> None:
         """Refuse to go on where nothing may be written.

@@ -22,6 +22,7 @@ from seasoned.report.forms import Table
 from seasoned.report.headline import tested
 from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.phases import phases_table
+from seasoned.report.problems import place
 from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
@@ -39,6 +40,7 @@ from seasoned.types import Lesson, Trajectory
 
 CONFIG_LIMIT = 20_000
 LESSON_LIMIT = 100
+PROBLEM_LIMIT = 1000
 
 
 def write_report(
@@ -137,6 +139,7 @@ def render(
         readable=readable(all_episodes),
         calls=all_calls,
         readable_calls=readable_calls(all_calls),
+        problems=_problems(summary),
         training=summary["training"],
         config=cut(config_text, CONFIG_LIMIT),
         steps=_steps(summary["run"]),
@@ -215,6 +218,17 @@ def _published(summary: Mapping[str, Any]) -> Table | None:
     own = sum(bool(line.source) for line in main_table(summary).lines)
     lines = tuple(line for line in everything.lines if line.source)
     return Table("", everything.columns, lines) if len(lines) > own else None
+
+
+def _problems(summary: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """What learning could not use: (whose it was, sentences) for each pool."""
+    among = [(part["seed"], part["fold"]) for block in summary["conditions"] for part in block["per_seed"]]
+    found = []
+    for one in summary.get("problems", ()):
+        names = ", ".join(map(label, one["conditions"]))
+        where = place(one["seed"], one["fold"], among)
+        found.append((", ".join(filter(None, (names, where))), [cut(text, PROBLEM_LIMIT) for text in one["problems"]]))
+    return found
 
 
 def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], str]:

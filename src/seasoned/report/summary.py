@@ -19,8 +19,8 @@ seeds or folds is one observation of an interval and of a test; where the test w
                     categories {name: {n, successes}}, reasons {reason: count}, outcomes {success, failed, halted}
                     (ExpeL, figures 25 to 27), trials (where tasks were tried again: see `seasoned.report.trials`),
                     reliability (over all runs: see `seasoned.report.reliability`), learning (what writing its lessons
-                    used: tokens, cost, calls, seconds, as above; null where none are written), phases (ERL, table 4:
-                    see `seasoned.report.phases`)
+                    used: tokens, cost, calls, seconds, as above; null where none are written;
+                    in a run also `problems`, their number), phases (ERL, table 4: see `seasoned.report.phases`)
     pairs           list: a, b, n, both, only_a, only_b, neither (episodes), points (b minus a), tasks (distinct ones),
                     test ("mcnemar", or "sign-flip" where a task occurs several times: see `stats.paired`) and its p
     curve           list: condition, trained_on, n, tasks, successes, accuracy, interval (ExpNote, figure 3)
@@ -35,6 +35,7 @@ seeds or folds is one observation of an interval and of a test; where the test w
     steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
     guidance        list: heuristics against trajectories by tokens shown (ERL, figure 5): see
                     `seasoned.report.reliability.by_guidance`; over all runs; empty where they were not both run
+    problems        in a run: list, of each pool what learning could not use: see `seasoned.report.problems`
     training        n (tasks), successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes,
                     errors, outcomes, trials}}
 

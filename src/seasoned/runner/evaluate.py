@@ -168,7 +168,7 @@ def _enter(
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
         learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on))
         learner.learn(shown, pool)
-        mark_learned(session.store, scope, shown)
+        mark_learned(session.store, scope, shown, pool.problems)
     pool = ExperiencePool(
         session.store,
         scope,

@@ -102,7 +102,7 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
         # What was learned from before is not: a person may have changed it since.
         if news := left_out(session.store, pool.scope, without_errors(tried)):
             learner.learn(news, pool)
-    mark_learned(session.store, pool.scope, without_errors(made))
+    mark_learned(session.store, pool.scope, without_errors(made), pool.problems)
     return made
 
 

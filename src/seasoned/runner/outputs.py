@@ -20,9 +20,11 @@ from seasoned.pool import ExperiencePool
 from seasoned.report.calls import Call, Purpose
 from seasoned.report.episodes import choose_episodes
 from seasoned.report.html import write_report
+from seasoned.report.problems import LearnedPool, with_problems
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
-from seasoned.runner.plan import TRAINING, Plan
+from seasoned.runner.plan import TRAINING, Block, Plan
+from seasoned.runner.redo import problems_of
 from seasoned.runner.rundir import write_json, write_jsonl
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Task, Trajectory, Usage, now
@@ -76,6 +78,7 @@ def write_outputs(
     }
     learning = _learning(plan, store, run_id)
     summary = build(rows, run=run, baseline=plan.baseline, lessons=lessons, trajectories=kept, learning=learning)
+    summary = with_problems(summary, _learned_pools(plan, store, run_id))
     chosen = set(choose_episodes(summary, rows))
     write_report(
         directory / "report.html",
@@ -234,13 +237,32 @@ def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
     return found
 
 
+def _pools(plan: Plan, block: Block) -> dict[str, list[str]]:
+    """The pools of a block that were learned from all its training attempts, each with the conditions that share it."""
+    pools: dict[str, list[str]] = {}
+    for condition in plan.conditions:
+        if condition.writes:
+            pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
+    return pools
+
+
+def _learned_pools(plan: Plan, store: Store, run_id: str) -> list[LearnedPool]:
+    return [
+        LearnedPool(
+            tuple(names),
+            block.seed,
+            block.fold,
+            len(store.lessons(f"{run_id}/{pool}", status="active")),
+            problems_of(store, f"{run_id}/{pool}"),
+        )
+        for block in plan.blocks
+        for pool, names in _pools(plan, block).items()
+    ]
+
+
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
     for block in plan.blocks:
-        pools: dict[str, list[str]] = {}
-        for condition in plan.conditions:
-            if condition.writes:
-                pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
-        for pool, names in pools.items():
+        for pool, names in _pools(plan, block).items():
             where: Mapping[str, Any] = {
                 "condition": names[0],
                 **({"shared_by": names} if len(names) > 1 else {}),

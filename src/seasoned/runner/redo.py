@@ -11,6 +11,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from seasoned.errors import ConfigError
 from seasoned.pool import JUDGED
@@ -108,18 +109,19 @@ def drop_outdated(
 
 def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
     """Those of these attempts that a pool was not learned from: all of them until it was learned to the end."""
-    mark = store.journal_get(f"{scope}/learned", "done")
-    if mark is None:
+    if store.journal_get(f"{scope}/learned", "done") is None:
         return list(attempts)
+    known = _mark(store, scope).get("from")
     # Without ids, an earlier version marked it, and nobody knows.
-    return [t for t in attempts if mark.parsed is not None and t.id not in mark.parsed]
+    return [] if known is None else [t for t in attempts if t.id not in known]
 
 
-def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory]) -> None:
-    """Remember that a pool was learned to the end, and from what; a person may change it from now on."""
+def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory], problems: Sequence[str] = ()) -> None:
+    """Remember that a pool was learned to the end, from what, and its problems; a person may change it from now on."""
+    mark = {"from": [t.id for t in attempts], "problems": list(problems)}
     with store.transaction():
         store.journal_drop(f"{scope}/learned")
-        store.journal_put(f"{scope}/learned", "done", Reply(text="learned", parsed=[t.id for t in attempts]))
+        store.journal_put(f"{scope}/learned", "done", Reply(text="learned", parsed=mark))
 
 
 def unlearn(store: Store, scope: str, why: str) -> None:
@@ -130,6 +132,16 @@ def unlearn(store: Store, scope: str, why: str) -> None:
                 store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
         store.journal_drop(f"{scope}/learned")
         store.journal_drop(f"{scope}{JUDGED}")
+
+
+def problems_of(store: Store, scope: str) -> tuple[str, ...]:
+    """What learning a pool could not use; nothing where it was not learned to the end."""
+    return tuple(map(str, _mark(store, scope).get("problems", ())))
+
+
+def _mark(store: Store, scope: str) -> dict[str, Any]:
+    mark = store.journal_get(f"{scope}/learned", "done")
+    return mark.parsed if mark is not None and isinstance(mark.parsed, dict) else {}
 
 
 def turn_label(label: str, turn: int) -> str:
