@@ -43,6 +43,7 @@ class Player:
     """Solves every task of HotpotQA, has one insight in each pool, and adapts whatever there is."""
 
     def __init__(self):
+        self.adapted = [{"number": 1, "text": ADAPTED}]
         from seasoned.benchmarks import load_benchmark
 
         data = load_benchmark("hotpotqa", {}, seed=0)
@@ -51,7 +52,7 @@ class Player:
     def __call__(self, messages):
         whole = "\n".join(message["content"] for message in messages)
         if "You adapt insights" in whole:
-            return json.dumps([{"number": 1, "text": ADAPTED}])
+            return json.dumps(self.adapted)
         if "New task." not in whole:
             return "ADD: Read both pages where two are named."
         last = messages[-1]["content"]
@@ -60,8 +61,13 @@ class Player:
 
 
 @pytest.fixture
-def model(monkeypatch):
-    made = ScriptedModel(Player(), name="player")
+def player():
+    return Player()
+
+
+@pytest.fixture
+def model(monkeypatch, player):
+    made = ScriptedModel(player, name="player")
 
     @contextmanager
     def opened(settings):
@@ -99,11 +105,30 @@ def test_another_pool_is_named(cli, model, learned):
     assert (done.code, "the pool none-such has no insights" in done.err) == (1, True)
 
 
+@pytest.mark.parametrize(("settings", "many"), [((), 3), (("-c", "agent.examples=5"), 5)])
+def test_one_of_each_verdict_is_shown_and_as_many_as_the_new_run_shows(cli, model, learned, settings, many):
+    cli("transfer", "--from", learned, "--to", "fever", *settings)
+    shown = model.requests[-1]["messages"][1]["content"]
+    assert shown.count("Task: ") == many
+    assert all(f"Finish[{verdict}]" in shown for verdict in ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"))
+    cli("transfer", "--from", learned, "--to", "fever", "--no-examples")
+    assert "Task: " not in model.requests[-1]["messages"][1]["content"]
+
+
+def test_nothing_adapted_is_a_fault_and_no_file(cli, model, player, folder, learned):
+    player.adapted = []
+    done = cli("transfer", "--from", learned, "--to", "fever", "--output", "out.jsonl")
+    assert (done.code, done.out) == (1, "")
+    assert f"adapted none of the 1 insights of {learned}/s0f0/expel, so no file is written" in done.err
+    assert not (folder / "out.jsonl").exists()
+
+
 def test_a_run_without_insights_is_one_sentence(cli, model, folder):
     (folder / "source.toml").write_text(LEARNS, encoding="utf-8")
     done = cli("run", "source.toml", "-q", "--json", "-c", 'conditions=["react"]', "-c", "folds=0", "-c", "test=1").json
     run = Path(done["path"]).name
     done = cli("transfer", "--from", run, "--to", "fever")
     assert (done.code, f"the run {run} has no insights" in done.err) == (1, True)
+    assert "a training task that was solved" in done.err
     done = cli("transfer", "--from", run, "--to", "emoji")
     assert (done.code, "answered at once" in done.err) == (1, True)

@@ -85,6 +85,20 @@ def test_a_failing_server_is_not_hidden():
         transfer(ScriptedModel([InfrastructureError("down")]), INSIGHTS, **ABOUT)
 
 
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ('[{"number": 2, "text": "Search."}, {"text": "Judge\\nwell."}]', [(2, "Search."), (0, "Judge well.")]),
+        ('Here they are:\n```json\n{"insights": [{"number": "1", "text": "Search."}]}\n```', [(1, "Search.")]),
+        ('<think>1. No.</think>{"number": 1, "text": "Search."}', [(1, "Search.")]),
+        ('[{"number": 1, "text": "Search."}, {"number": 2, "text": "Jud', [(1, "Search."), (2, "Jud")]),
+        ("1. Search [for one] at a time.", [(1, "Search [for one] at a time.")]),
+    ],
+)
+def test_json_that_nobody_asked_for_is_read(reply, read):
+    assert read_lines(reply) == read
+
+
 @given(st.text())
 def test_any_text_is_read(text):
     for number, words in read_lines(text):

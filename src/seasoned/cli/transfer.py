@@ -6,6 +6,7 @@ its training; what is written is a file of lessons that a person can read and ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +14,12 @@ import typer
 
 from seasoned.cli.run import SettingOption
 from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, open_store, print_json
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, ParseError
 
 if TYPE_CHECKING:
     from seasoned.runner.recipe import Recipe
     from seasoned.store.sql import Store
-    from seasoned.types import Lesson
+    from seasoned.types import Lesson, Trajectory
 
 
 def transfer(
@@ -38,7 +39,8 @@ def transfer(
 ) -> None:
     """Adapt the insights of a run to another benchmark. Settings as for `run`: -c llm.model=gpt-5-mini.
 
-    Those of the benchmark, -c benchmark.data=FILE, are for the new one.
+    Those of the benchmark, -c benchmark.data=FILE, are for the new one. -c agent.examples=6 shows the model as many
+    worked attempts, to be set as for the new run; there is one of each kind at least.
 
     A run is given them with: -c 'conditions=["react","given"]' -c method.given=FILE
     """
@@ -57,8 +59,13 @@ def transfer(
     with open_store(store, must_exist=True) as opened:
         pool, insights = _insights(opened, recipe, directory.name, scope)
     with open_llm(recipe.learner or recipe.llm) as llm:
-        shown = new.trajectories[:2] if examples else ()
+        shown = _shown(new.trajectories, recipe.agent.examples) if examples else ()
         adapted = adapt(llm, insights, source_about=old.about, target_about=new.about, examples=shown)
+    if not adapted:
+        raise ParseError(
+            f"the model adapted none of the {len(insights)} insights of {pool}, so no file is written: try a stronger "
+            "model (-c learner.model=..), or another pool (--scope)"
+        )
     file = output or directory / f"lessons-for-{target}.jsonl"
     file.write_text("".join(lesson.model_dump_json() + "\n" for lesson in adapted), encoding="utf-8")
     if as_json:
@@ -68,6 +75,18 @@ def transfer(
     for lesson in adapted:
         typer.echo(f"- {lesson.text}")
     typer.echo(f"{len(adapted)} lessons from {len(insights)} insights of {pool} are in {file}")
+
+
+def _shown(worked: Sequence[Trajectory], many: int) -> tuple[Trajectory, ...]:
+    """So many worked attempts, those first that are the first of their category, or where there is none of an answer.
+
+    The first of each kind are always shown: with a verdict left out, no insight would be about it.
+    """
+    kinds: dict[str, Trajectory] = {}
+    for each in worked:
+        kinds.setdefault(each.category or each.outcome.answer, each)
+    firsts = list(kinds.values())
+    return tuple([*firsts, *(each for each in worked if each not in firsts)][: max(many, len(firsts))])
 
 
 def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tuple[str, list[Lesson]]:
@@ -83,4 +102,7 @@ def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tupl
         if insights := store.lessons(name, kind="insight", status="active"):
             return name, insights
     what = f"the pool {scope}" if scope else f"the run {run}"
-    raise ConfigError(f"{what} has no insights in {store.where}: it needs a condition such as expel")
+    raise ConfigError(
+        f"{what} has no insights in {store.where}: it needs a condition such as expel, and a training task that was "
+        "solved"
+    )

@@ -79,8 +79,8 @@ def parse_operations(text: str, insights: Sequence[Item]) -> Parsed:
         Operations with targets that exist. Each is about the insight with its number, as far as its text does not
         contradict that; where number and text disagree, the text wins.
     """
-    text = _FENCE.sub("", _THINKING.sub("", text[:_REPLY_LIMIT])).strip()
-    value = _json(text)
+    text = bare_reply(text)
+    value = json_entries(text, _KEYS)
     if value:
         return read_operations(value, insights)
     raw = _lines(text)
@@ -114,16 +114,21 @@ def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
     return replace(parsed, problems=(*problems, *parsed.problems))
 
 
-def _json(text: str) -> list[Any]:
-    """The objects of a reply in JSON that name an operation; [] where it is none."""
+def bare_reply(text: str) -> str:
+    """A reply without thoughts in tags and without fences around it; of any text, at most 20,000 characters of it."""
+    return _FENCE.sub("", _THINKING.sub("", text[:_REPLY_LIMIT])).strip()
+
+
+def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
+    """The entries of a reply in JSON, in a list or an object around it; [] where none of them has one of the keys."""
     if text[:1] not in ("[", "{"):
         return []
     value, _ = read(text, {})
     if isinstance(value, dict):
         inner = next((part for part in value.values() if isinstance(part, list)), None)
-        value = [value] if inner is None or any(key in value for key in _KEYS) else inner
+        value = [value] if inner is None or any(key in value for key in keys) else inner
     entries = value if isinstance(value, list) else []
-    named = any(isinstance(entry, dict) and key in entry for entry in entries for key in _KEYS)
+    named = any(isinstance(entry, dict) and key in entry for entry in entries for key in keys)
     return entries if named else []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.methods.operations import LONGEST, same_words
+from seasoned.methods.replies import bare_reply, json_entries
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
@@ -101,9 +102,23 @@ def _ask(llm: LLM, values: Mapping[str, Any], structured: bool, most: int, max_t
 
 
 def read_lines(text: str) -> list[tuple[int, str]]:
-    """(number, text) of each line that begins with a number; of any text, and never raises."""
-    found = (_LINE.match(line) for line in text[:20_000].split("\n"))
-    return [(int(line["number"]), line["text"].strip(" *_`")) for line in found if line]
+    """(number, text) of each line that begins with a number, or of each object of JSON that nobody asked for.
+
+    Of any text, and never raises; a number is 0 where an object has none.
+    """
+    text = bare_reply(text)
+    if begins := re.search(r"[\[{]", text):
+        told = [one for one in json_entries(text[begins.start() :], ("text",)) if isinstance(one, dict)]
+        found = [(_number(one.get("number")), " ".join(str(one.get("text") or "").split())) for one in told]
+        if found:
+            return found
+    lines = (_LINE.match(line) for line in text.split("\n"))
+    return [(int(line["number"]), line["text"].strip(" *_`")) for line in lines if line]
+
+
+def _number(value: object) -> int:
+    digits = re.fullmatch(r"\s*(\d{1,3})\s*", str(value))
+    return int(digits[1]) if digits else 0
 
 
 def _schema(insights: int, most: int) -> dict[str, Any]:
