@@ -128,13 +128,26 @@ def test_games_that_alfworld_leaves_out(games, write_game):
     assert loaded.source.endswith("(3 games left out, which ALFWorld does not use)")
 
 
-def test_a_broken_game_is_named(games, write_game):
+def test_a_broken_game_is_left_out_and_named(games, write_game):
     options = games(1)
+    whole = load(options, seed=0)
     path = write_game(trial="broken")
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match="broken") as caught:
-        load(options, seed=0)
-    assert str(path) in str(caught.value)
+    write_game(kind="pick_two_obj_and_place-movable-1", group="valid_train", trial="m")
+    write_game(trial="older", grammar=...)
+    loaded = load(options, seed=0)
+    assert (loaded.train, loaded.test) == (whole.train, whole.test)
+    assert "(1 games left out, which ALFWorld does not use; 2 left out, which cannot be read; " in loaded.source
+    assert f"the first: {path} is no game" in loaded.source
+
+
+def test_broken_games_alone_are_a_fault(write_game, tmp_path):
+    paths = [write_game(trial=trial) for trial in ("a", "b")]
+    for path in paths:
+        path.write_text("{", encoding="utf-8")
+    with pytest.raises(DataError, match="none of the 2 games can be read; the first: ") as caught:
+        load({"data": str(tmp_path), "python": sys.executable}, seed=0)
+    assert str(paths[0]) in str(caught.value)
 
 
 def test_where_games_are_looked_for(games, monkeypatch, tmp_path):

@@ -63,7 +63,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
     Raises:
         ConfigError: An option is unknown or wrong, or the engine is not installed.
-        DataError: There are no games, or one is broken.
+        DataError: There are no games that can be played.
     """
     set_to = check_options("alfworld", options, OPTIONS)
     if set_to["max_steps"] < 1 or set_to["timeout"] <= 0:
@@ -72,7 +72,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         raise ConfigError("benchmark.focus is the notebook's: set benchmark.notebook = true as well")
     python = set_to["python"] or str(interpreter("alfworld"))
     root = find_root(set_to["data"])
-    tasks, left_out = _tasks(root, (set_to["train_split"], set_to["test_split"]))
+    tasks, source = _tasks(root, (set_to["train_split"], set_to["test_split"]))
     pools = _pools(tasks, set_to, seed)
     engine = workers(python, set_to["timeout"])
 
@@ -87,7 +87,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         max_turns=set_to["max_steps"],
         make_env=make_env,
         goal=goal_of,
-        source=f"{root}" + (f" ({left_out} games left out, which ALFWorld does not use)" if left_out else ""),
+        source=source,
     )
 
 
@@ -178,13 +178,21 @@ def game_files(root: Path) -> list[Path]:
     return files
 
 
-def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], int]:
-    """The tasks of a folder, and how many games were left out because ALFWorld does not use them either."""
+def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
+    """The tasks of a folder, and what they come from: the folder, and how many games were left out, and why.
+
+    Raises:
+        DataError: No game can be read.
+    """
     tasks: dict[str, Task] = {}
-    left_out = 0
+    left_out, broken = 0, []
     for path in game_files(root):
         inside = path.relative_to(root).parts
-        game = None if _left_out(path, root) else read_game(path)
+        try:
+            game = None if _left_out(path, root) else read_game(path)
+        except DataError as error:
+            broken.append(str(error))
+            continue
         if game is None or not game.solvable:
             left_out += 1
             continue
@@ -195,7 +203,12 @@ def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], int]:
         }
         task_id = f"alfworld-{game.category}-{game.digest[:10]}"
         tasks.setdefault(game.digest, Task(id=task_id, text=game.text, category=game.category, data=data))
-    return [tasks[digest] for digest in sorted(tasks)], left_out
+    if broken and not tasks:
+        raise DataError(f"none of the {len(broken)} games can be read; the first: {broken[0]}")
+    unused = [f"{left_out} games left out, which ALFWorld does not use"] if left_out else []
+    unread = [f"{len(broken)} left out, which cannot be read; the first: {broken[0]}"] if broken else []
+    note = f" ({'; '.join([*unused, *unread])})" if unused or unread else ""
+    return [tasks[digest] for digest in sorted(tasks)], f"{root}{note}"
 
 
 def _pools(tasks: Sequence[Task], options: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
