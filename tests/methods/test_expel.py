@@ -294,6 +294,9 @@ def test_human_insights_instead_of_extracted_ones(pool):
     method.learn(ONE, pool)
     assert state(pool) == [("Rest.", 2), ("Look first.", 2)]
     assert {lesson.origin for lesson in pool.lessons("insight")} == {"person"}
+    assert pool.problems == []
+    ExpeL(ScriptedModel([]), human=("word " * 200,)).learn(ONE, pool)
+    assert "only 300 characters are kept" in pool.problems[0]
 
 
 def test_ablations(pool):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.llm.structured import check_schema, problems
-from seasoned.methods.operations import Applied, Item, Operation, apply, operations_schema, same_words
+from seasoned.methods.operations import LONGEST, Applied, Item, Operation, apply, operations_schema, same_words
 
 LIST = (Item("Look first.", 3), Item("Ask twice.", 2), Item("Go slowly.", 1))
 
@@ -104,9 +104,13 @@ def test_a_pinned_insight_stays():
 
 
 def test_an_insight_is_one_line_and_not_endless():
-    (item,) = apply([], [add("a\nb\x00 " + "c" * 1000)]).items
+    applied = apply([], [add("a\nb\x00 " + "c" * 1000)])
+    (item,) = applied.items
     assert item.text.startswith("a b ccc")
-    assert len(item.text) == 300
+    assert len(item.text) == LONGEST
+    (problem,) = applied.problems
+    assert "more than 300 characters, so the rest is cut" in problem
+    assert apply([], [add("c" * LONGEST)]).problems == ()
 
 
 TEXTS = st.sampled_from(["a", "A.", "b", "c d", "C, D", "", "!", "ünï", "你好"]) | st.text(max_size=20)
@@ -153,3 +157,5 @@ def test_the_schema_fits_the_list():
     assert problems([], operations_schema(0))
     assert not problems([], schema)
     assert json.loads(json.dumps(schema)) == schema
+    (whole,) = apply([], [add("c" * 1000)]).items  # word for word, as an UPVOTE has to have it
+    assert not problems([{"operation": "UPVOTE", "number": 1, "text": whole.text}], schema)

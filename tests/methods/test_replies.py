@@ -107,6 +107,15 @@ def add(text=RULE):
         ("Step 1: ADD 4: Write short queries.", [add()]),
         ('{"op": "ADD", "text": "Write short queries."}', [add()]),
         ('[{"op": "upvote", "number": "2"}]', [Operation("UPVOTE", 2)]),
+        # a number with a reason
+        ("AGREE 1 because the attempts confirm it", [Operation("UPVOTE", 1)]),
+        ("AGREE 1: because both attempts confirm it.", [Operation("UPVOTE", 1)]),
+        ("DOWNVOTE 3\nBecause it never helped.", [Operation("DOWNVOTE", 3)]),
+        ("UPVOTE 1 and 2 because they hold", [Operation("UPVOTE", 1), Operation("UPVOTE", 2)]),
+        ("UPVOTE 3 (confirmed twice)", [Operation("UPVOTE", 3)]),
+        ("UPVOTE 1 Search for one entity at a time.", [Operation("UPVOTE", 2)]),
+        ("AGREE 7 because the attempts confirm it", []),
+        ('[{"operation": "AGREE", "number": 1, "text": "because it holds"}]', [Operation("UPVOTE", 1)]),
         # no operations at all
         ("", []),
         ("The list is fine as it is.", []),
@@ -130,6 +139,8 @@ def test_replies(text, expected):
         ("UPVOTE 12", "names none of the 3 insights"),
         ("ADD: Search for one entity at a time.", "counts as an UPVOTE"),
         ("The list is fine.", "holds no operation: 'The list is fine.'"),
+        ("AGREE 1 because it holds", "so it is a remark, and the number counts"),
+        ("ADD: Look first.\nThen open it.", "the line below it is passed over: 'Then open it.'"),
         ("\n".join(f"ADD: Rule number {n}." for n in range(50)), "and 42 more are passed over"),
     ],
 )

@@ -39,7 +39,8 @@ class ExpeL:
         mode: what is recalled: `insights`, own successes (`retrieve`), or `both`.
         chunk: successes that are shown together at most (L: 8; WebShop 4).
         k: demonstrations (2; HotpotQA 6, FEVER 3).
-        max_insights: above it the model is asked to remove some first; 5 above it a DOWNVOTE counts three times.
+        max_insights: above it the model is asked to remove some first (20; the authors ran HotpotQA and ALFWorld with
+            10, WebShop with 8); 5 above it a DOWNVOTE counts three times.
         cap: insights that are kept at most, the least important being dropped; None: no such limit, as in the paper.
         retrieve_by: see `Demonstrations.by`.
         rerank: see `Demonstrations.rerank`.
@@ -68,7 +69,7 @@ class ExpeL:
     mode: Literal["insights", "retrieve", "both"] = "both"
     chunk: int = 8
     k: int = 2
-    max_insights: int = 10
+    max_insights: int = 20
     cap: int | None = None
     retrieve_by: RetrieveBy = "task"
     rerank: Rerank = "none"
@@ -113,6 +114,8 @@ class ExpeL:
             texts: dict[str, str] = {}
             for text in self.human:
                 texts.setdefault(same_words(text), clean(text, LONGEST))
+                if len(clean(text, 2 * LONGEST)) > LONGEST:
+                    pool.passed_over(f"Of the insight {clean(text, 60)!r} only {LONGEST} characters are kept")
             fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
             pool.add(fresh, why="written by a person", who="person")
             return

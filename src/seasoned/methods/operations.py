@@ -73,7 +73,7 @@ def operations_schema(insights: int) -> dict[str, Any]:
     properties = {
         "operation": {"type": "string", "enum": kinds},
         "number": {"type": "integer", "minimum": 0, "maximum": insights},
-        "text": {"type": "string", "maxLength": 200},
+        "text": {"type": "string", "maxLength": LONGEST},
     }
     item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {"type": "array", "minItems": 0 if insights else 1, "maxItems": MOST, "items": item}
@@ -105,6 +105,8 @@ def apply(
             if same_words(operation.text) in others:
                 problems.append(f"{operation}: another insight says that already, so it is passed over")
                 continue
+        if operation.kind in ("ADD", "EDIT") and len(clean(operation.text, 2 * LONGEST)) > LONGEST:
+            problems.append(f"{operation}: it has more than {LONGEST} characters, so the rest is cut")
         if old is None:
             items.append(Item(clean(operation.text, LONGEST)))
         elif operation.kind == "DOWNVOTE":

@@ -38,6 +38,7 @@ _HEAD = re.compile(
 # Several numbers: "UPVOTE 1 and 2", "DOWNVOTE 1, 3", "AGREE: 2".
 _TARGET = re.compile(r"(?<!\d)\d{1,9}(?!\d)")
 _BETWEEN = re.compile(r"\b(?:and|insights?|rules?|lessons?|numbers?)\b|[\s,;&#*_`.()\[\]]", re.IGNORECASE)
+_BECAUSE = re.compile(r"\bbecause\b", re.IGNORECASE)
 _KEYS = ("operation", "op")
 # A second operation on the same line: after the end of a sentence, in capitals, with a number and a colon.
 _SECOND = re.compile(rf"(?<=[.!?;。\"'*)])\s+(?=[*_`]{{0,3}}(?:{_NAME})\s+#?\d{{1,4}}[*_`]{{0,3}}\s?[:：])")
@@ -54,11 +55,12 @@ class Parsed:
 
 @dataclass(frozen=True)
 class _Raw:
-    """An operation as it was written."""
+    """An operation as it was written; `loose` where the text follows the number without a mark between them."""
 
     kind: Kind
     number: int | None
     text: str
+    loose: bool = False
 
     def __str__(self) -> str:
         number = "" if self.number is None else f" {self.number}"
@@ -83,10 +85,11 @@ def parse_operations(text: str, insights: Sequence[Item]) -> Parsed:
     value = json_entries(text, _KEYS)
     if value:
         return read_operations(value, insights)
-    raw = _lines(text)
+    raw, unread = _lines(text)
     if not raw and text:
         return Parsed((), (f"the reply holds no operation: {shorten(clean(text), 200)!r}",))
-    return _resolve_all(raw, insights)
+    parsed = _resolve_all(raw, insights)
+    return replace(parsed, problems=(*unread, *parsed.problems))
 
 
 def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
@@ -132,9 +135,10 @@ def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
     return entries if named else []
 
 
-def _lines(text: str) -> list[_Raw]:
-    """The operations of a reply in lines."""
+def _lines(text: str) -> tuple[list[_Raw], list[str]]:
+    """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
     found: list[_Raw] = []
+    unread: list[str] = []
     lists = waits = False  # a heading such as "ADD:" stands over a list; the last operation may go on in the next line
     for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
         head = _HEAD.match(line)
@@ -142,8 +146,9 @@ def _lines(text: str) -> list[_Raw]:
         said = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
         if head and said:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
-            several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and not (number and head["mark"]) else []
-            found += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest))]
+            loose = not (number and head["mark"])
+            several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
+            found += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
             lists, waits = not found[-1].text and found[-1].number is None, len(several) < 2
         elif not line.strip():
             waits = waits and not found[-1].text
@@ -154,12 +159,15 @@ def _lines(text: str) -> list[_Raw]:
         elif waits and line.strip()[0].islower() and found[-1].text[-1] not in ".!?":  # a line that was wrapped
             found[-1] = replace(found[-1], text=f"{found[-1].text} {_bare(line)}")
         else:
+            if waits:
+                unread.append(f"{found[-1]}: the line below it is passed over: {shorten(clean(line), 120)!r}")
             waits = False
-    return found
+    return found, unread
 
 
 def _targets(first: int | None, rest: str) -> list[int]:
-    """The numbers that a vote names, where all that is said is numbers; else none."""
+    """The numbers that a vote names, where all that is said is numbers, and perhaps the reason; else none."""
+    rest = _BECAUSE.split(rest, maxsplit=1)[0]
     numbers = [int(hit[0]) for hit in _TARGET.finditer(rest)]
     if not numbers or _BETWEEN.sub("", _TARGET.sub("", rest)):
         return []
@@ -212,6 +220,8 @@ def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str
         strays = likest != named and likeness >= _SAME and _alike(raw.text, insights[named - 1].text) < _LIKE
         if not strays:
             return Operation("EDIT", named, raw.text), ""
+    if raw.kind != "EDIT" and (raw.loose or _BECAUSE.match(raw.text)) and named and likeness < _LIKE:
+        return Operation(raw.kind, named), f"{raw}: its text fits no insight, so it is a remark, and the number counts"
     if likest is None or likeness < _LIKE:
         return None, f"{raw}: its text fits none of the {len(insights)} insights, so it is passed over"
     problem = "" if likest == raw.number else f"{raw}: that is the text of number {likest}, so that one is meant"

@@ -124,7 +124,7 @@ def _number(value: object) -> int:
 def _schema(insights: int, most: int) -> dict[str, Any]:
     properties = {
         "number": {"type": "integer", "minimum": 1, "maximum": insights},
-        "text": {"type": "string", "minLength": 1, "maxLength": 200},
+        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
     }
     item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {"type": "array", "maxItems": most, "items": item}

@@ -143,7 +143,7 @@ class ExpeLSettings(Section):
     chunk: int = Field(default=8, ge=1)
     k: int = Field(default=2, ge=0)
     demo_tokens: int | None = Field(default=None, ge=1)
-    max_insights: int = Field(default=10, ge=1)
+    max_insights: int = Field(default=20, ge=1)
     cap: int | None = Field(default=None, ge=1)
     retrieve_by: Literal[
         "task", "thought", "action", "step", "reflection", "task-then-thought", "rotation", "random", "none"
