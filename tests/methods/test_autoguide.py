@@ -194,6 +194,17 @@ def test_too_many_contexts_are_cut_to_the_nearest_or_the_newest(store, embedder)
     assert "a fridge is closed" in contexts
 
 
+def test_an_embedder_that_says_what_is_wrong_with_it_is_heard(store):
+    class Unset(HashingEmbedder):
+        def embed(self, texts):
+            raise ConfigError("export REGION first")
+
+    pool = ExperiencePool(store, "test", embedder=Unset())
+    pool.add([guideline(f"room {n} is {'very ' * 9}dark", "light a lamp") for n in range(100)])
+    with pytest.raises(ConfigError, match="export REGION"):
+        AutoGuide(ScriptedModel([fits(1)]), contexts_room=100).recall(TASK, pool, seen("It is dark."))
+
+
 def test_nothing_from_the_task_itself(pool):
     pool.record(attempt("new", text=TASK.text))
     pool.add([guideline(*CLOSED.values(), source="new-0")])

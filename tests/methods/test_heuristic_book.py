@@ -2,10 +2,12 @@
 
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
+from seasoned.errors import ConfigError
 from seasoned.methods.contradictions import contradict
 from seasoned.methods.heuristic_book import as_item, came_from, fitting, open_book, origin, told
 from seasoned.pool import ExperiencePool
@@ -127,6 +129,11 @@ def test_what_a_ranker_sees_of_a_heuristic():
     assert len(as_item(heuristic("x" * 300, "y", True, "z" * 500))) < 450
 
 
+class Unset(HashingEmbedder):
+    def embed(self, texts):
+        raise ConfigError("export REGION first")
+
+
 def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
     lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(4)]
     with Store(tmp_path / "s.db") as store:
@@ -135,3 +142,6 @@ def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
                 ExperiencePool(store, "test", embedder=embedder), {"text": "Buy the shoes"}, lessons
             )
             assert [lessons.index(each) for each in found] == order
+        unset = ExperiencePool(store, "test", embedder=Unset())
+        with pytest.raises(ConfigError, match="export REGION"):
+            open_book(lessons).nearest_or_newest(unset, "Buy the shoes", lessons)

@@ -106,7 +106,9 @@ def test_a_search_that_cannot_be(store):
     for search in (pool.nearest_lessons, pool.nearest_trajectories):
         with pytest.raises(ConfigError, match="needs an embedder"):
             search("a", 3)
+    assert not pool.searches
     pool = ExperiencePool(store, "s", embedder=Letters())
+    assert pool.searches
     with store.transaction(), pytest.raises(StoreError, match=r"no place inside transaction\(\)"):
         pool.nearest_lessons("a", 3)
 
@@ -143,6 +145,58 @@ def test_threads_share_a_pool(store):
     assert len(pool.lessons()) == 90
 
 
+class Held(Letters):
+    """Waits to be let go before it embeds anything but a query."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.go = threading.Event(), threading.Event()
+
+    def embed(self, texts):
+        if list(texts) != ["a"]:
+            self.begun.set()
+            assert self.go.wait(30)
+        return super().embed(texts)
+
+
+def begin(work, *args):
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_nobody_else_waits_for_a_slow_embedder_and_a_text_is_embedded_once(store):
+    slow = Held()
+    pool = ExperiencePool(store, "s", embedder=slow)
+    pool.add(note("aaa"))
+    searches = [begin(pool.nearest_lessons, "a", 1) for _ in range(2)]
+    assert slow.begun.wait(30)
+    reading = begin(pool.lessons)
+    reading.join(10)
+    assert not reading.is_alive()
+    assert all(search.is_alive() for search in searches)
+    slow.go.set()
+    for search in searches:
+        search.join(30)
+    assert sorted(slow.asked) == [["a"], ["a"], ["aaa"]]
+
+
+def test_what_changes_while_vectors_are_made_is_found_by_its_new_text(store):
+    slow = Held()
+    pool = ExperiencePool(store, "s", embedder=slow)
+    old, _ = pool.add([note("aab"), note("bbb")])
+    found = []
+    search = begin(lambda: found.extend(pool.nearest_lessons("a", 3)))
+    assert slow.begun.wait(30)
+    changed = pool.update(old.model_copy(update={"text": "zzz"}))
+    new = pool.add(note("aaa"))[0]
+    slow.go.set()
+    search.join(30)
+    assert found[0][0] == new
+    assert sorted(lesson.text for lesson, _ in found) == ["aaa", "bbb", "zzz"]
+    assert pool.nearest_lessons("z", 1)[0] == (changed, pytest.approx(1.0, abs=1e-3))
+
+
 def test_what_is_derived_is_made_again_only_when_lessons_changed(store):
     pool = ExperiencePool(store, "s")
     made = []
@@ -168,3 +222,7 @@ def test_texts_of_nobody_are_found_by_their_rows(store):
     pool.text_rows(["bbb", "aaa"])
     assert letters.asked[0] == ["aaa", "bbb"]
     assert len(letters.asked) == 3  # once for all texts, and for each search
+    near = pool.nearness("a", ["aaa", "bbb", "aab", "aaa"])
+    assert sorted(near, key=near.get) == ["bbb", "aab", "aaa"]
+    assert letters.asked[3:] == [["a"], ["aab"]]
+    assert ExperiencePool(store, "s").nearness("a", []) == {}

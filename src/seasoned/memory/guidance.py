@@ -6,7 +6,6 @@ free of characters that hide text, and "" where there is nothing to say.
 
 from __future__ import annotations
 
-from seasoned.errors import ConfigError
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import transcript
@@ -56,10 +55,9 @@ def framed(text: str, cap: int) -> str:
 
 
 def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
-    try:
+    if pool.searches:
         return [lesson for lesson, _ in pool.nearest_lessons(task.text, ADVICE, "heuristic")]
-    except ConfigError:  # the pool has no embedder
-        return sorted(pool.lessons("heuristic"), key=lambda x: (x.importance, x.updated), reverse=True)[:ADVICE]
+    return sorted(pool.lessons("heuristic"), key=lambda x: (x.importance, x.updated), reverse=True)[:ADVICE]
 
 
 def _example(attempt: Trajectory, room: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.llm.structured import read
-from seasoned.methods.demonstrations import attempts_at, nearness
+from seasoned.methods.demonstrations import attempts_at
 from seasoned.methods.extraction import Call, attempts_before, plan_calls, worked_pair
 from seasoned.methods.guidelines import write_guideline
 from seasoned.methods.operations import same_words
@@ -141,7 +141,7 @@ class AutoGuide:
         now = "\n".join(line for step in progress.steps[-LAST:] for line in step_lines(step, _STEP))
         if self.by == "embedding":
             seen = progress.steps[-1].observation
-            scores = nearness(pool, now if seen in NOTHING else seen, [lesson.key for lesson in usable])
+            scores = pool.nearness(now if seen in NOTHING else seen, [lesson.key for lesson in usable])
             near = [lesson for lesson in usable if scores[lesson.key] >= self.least]
             return sorted(near, key=lambda lesson: -scores[lesson.key])
         contexts: dict[str, list[Lesson]] = {}
@@ -156,11 +156,10 @@ class AutoGuide:
         sizes = [tokens(f"00. {clean(group[0].key)}\n") for group in groups]
         if sum(sizes) <= self.contexts_room:
             return groups
-        try:
-            scores = nearness(pool, now, [group[0].key for group in groups])
+        order = list(range(len(groups)))[::-1]
+        if pool.searches:
+            scores = pool.nearness(now, [group[0].key for group in groups])
             order = sorted(range(len(groups)), key=lambda place: -scores[groups[place][0].key])
-        except ConfigError:  # the pool has no embedder
-            order = list(range(len(groups)))[::-1]
         chosen, used = [], 0
         for place in order:
             used += sizes[place]

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.transcript import step_lines, tokens, transcript
 from seasoned.retrieve.words import split_words
-from seasoned.store.vectors import VectorCache, digest, embed
 from seasoned.types import Task, Trajectory
 
 RetrieveBy = Literal[
@@ -158,7 +157,7 @@ def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str
 
 @dataclass
 class _Seen:
-    """What is remembered of a pool: its successes with their sizes, its attempts by task, and vectors of texts."""
+    """What is remembered of a pool: its successes with their sizes, and its attempts by task."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     change: int = -1
@@ -167,7 +166,6 @@ class _Seen:
     successes: list[tuple[int, Trajectory]] = field(default_factory=list)
     by_task: dict[str, set[str]] = field(default_factory=dict)
     by_words: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
-    vectors: VectorCache | None = None
 
 
 _POOLS: WeakKeyDictionary[ExperiencePool, _Seen] = WeakKeyDictionary()
@@ -197,30 +195,10 @@ def _seen(pool: ExperiencePool) -> _Seen:
 def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequence[Trajectory]) -> dict[str, float]:
     """How similar each candidate is to the query: the best of its texts; -1 where it has none."""
     texts = {candidate.id: _texts(pool, aspect, candidate) for candidate in candidates}
-    found = nearness(pool, query, [text for several in texts.values() for text in several])
+    found = pool.nearness(query, [text for several in texts.values() for text in several])
     if not found:
         return {}
     return {its_id: max((found[text] for text in several), default=-1.0) for its_id, several in texts.items()}
-
-
-def nearness(pool: ExperiencePool, query: str, texts: Iterable[str]) -> dict[str, float]:
-    """How similar each text is to the query: inner products of unit vectors; each text is embedded once, and kept.
-
-    Raises:
-        ConfigError: there are texts, and the pool has no embedder.
-    """
-    every = {digest(text): text for text in texts}
-    if not every:
-        return {}
-    embedder = pool._searchable()
-    wanted = embed(embedder, [query])[0]
-    seen = _seen(pool)
-    with seen.lock:
-        if seen.vectors is None:
-            seen.vectors = VectorCache(pool.store, "text", embedder)
-        seen.vectors.fill(list(every.items()))
-        found = dict(seen.vectors.search(wanted, len(every), seen.vectors.rows(list(every))))
-    return {text: found[mark] for mark, text in every.items()}
 
 
 def _texts(pool: ExperiencePool, aspect: Aspect, candidate: Trajectory) -> list[str]:

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from seasoned.errors import ConfigError
 from seasoned.methods.contradictions import ALIKE, contradict, forbids, telling
 from seasoned.methods.operations import same_words
 from seasoned.pool import ExperiencePool
@@ -71,10 +70,9 @@ class Book:
         self, pool: ExperiencePool, near: Mapping[str, Any], lessons: Sequence[Lesson]
     ) -> list[Lesson]:
         """All of them, the nearest first, `near` being `text` and `of`; where the pool has no embedder, the newest."""
-        try:
-            return self.nearest(pool, lessons={lesson.id: lesson for lesson in lessons}, **near)
-        except ConfigError:
+        if not pool.searches:
             return list(lessons)[::-1]
+        return self.nearest(pool, lessons={lesson.id: lesson for lesson in lessons}, **near)
 
     def rival(self, lesson: Lesson, candidates: Mapping[str, Lesson]) -> Lesson | None:
         """A candidate that contradicts a lesson, or None."""

@@ -1,19 +1,20 @@
 """What a pool holds now, and what of it is nearest in meaning to a text.
 
 Always holds: what is searched is what the store holds at that moment (a counter in the store is asked each time, and
-only what changed is read); a search is exact, and its vectors are made once; no model is called in a transaction.
+only what changed is read); a search is exact, and its vectors are made once; no model is called in a transaction, and
+nobody but who searches waits for an embedder, unless something came or changed while it was at work.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.protocols import Embedder
 from seasoned.store.snapshot import LessonsSeen, TasksSeen, lessons_now, tasks_now
-from seasoned.store.sql import Store
+from seasoned.store.sql import Store, TaskText
 from seasoned.store.vectors import VectorCache, digest, embed
 from seasoned.types import Lesson, LessonKind, Trajectory
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Made = TypeVar("Made")
+State = TypeVar("State")
 
 
 class Searched:
@@ -34,6 +36,11 @@ class Searched:
         self._lessons = LessonsSeen()
         self._tasks = TasksSeen()
         self._vectors: dict[str, VectorCache] = {}
+
+    @property
+    def searches(self) -> bool:
+        """Whether it has an embedder, so that it can be searched by meaning."""
+        return self._embedder is not None
 
     def derived(self, make: Callable[[Sequence[Lesson]], Made], kind: LessonKind | None = None) -> Made:
         """What a function makes from the active lessons, such as an index; made again only when lessons changed.
@@ -70,16 +77,20 @@ class Searched:
         if k <= 0 or not self._current_lessons().choose(kind, "active"):
             return []
         query = embed(embedder, [text])[0]
-        with self._lock:
+        vectors = self._cache("lesson", embedder)
+
+        def look() -> tuple[LessonsSeen, Iterable[tuple[str, str]]]:
             state = self._current_lessons()
-            active = state.choose(kind, "active")
-            vectors = self._cache("lesson", embedder)
-            rows = state.rows.get(kind)
-            if rows is None:
-                vectors.fill([(lesson.id, _words(lesson)) for lesson in active])
-                rows = state.rows[kind] = vectors.rows([lesson.id for lesson in active])
-            found = vectors.search(query, k, rows)
-        return [(state.by_id[lesson_id], score) for lesson_id, score in found]
+            active = [] if kind in state.rows else state.choose(kind, "active")
+            return state, ((lesson.id, _words(lesson)) for lesson in active)
+
+        def find(state: LessonsSeen) -> list[tuple[Lesson, float]]:
+            if kind not in state.rows:
+                state.rows[kind] = vectors.rows([lesson.id for lesson in state.choose(kind, "active")])
+            found = vectors.search(query, k, state.rows[kind])
+            return [(state.by_id[lesson_id], score) for lesson_id, score in found]
+
+        return self._with_vectors(vectors, look, find)
 
     def nearest_trajectories(self, text: str, k: int, success: bool | None = None) -> list[tuple[Trajectory, float]]:
         """The trajectories whose tasks are nearest in meaning to a text, found as `nearest_lessons` finds lessons.
@@ -99,15 +110,22 @@ class Searched:
         if k <= 0 or not self._current_tasks().items:
             return []
         query = embed(embedder, [text])[0]
-        with self._lock:
+        vectors = self._cache("trajectory", embedder)
+
+        def wanted(state: TasksSeen) -> list[TaskText]:
+            return [item for item in state.items if success is None or item.success is success]
+
+        def look() -> tuple[TasksSeen, Iterable[tuple[str, str]]]:
             state = self._current_tasks()
-            vectors = self._cache("trajectory", embedder)
-            rows = state.rows.get(success)
-            if rows is None:
-                wanted = [item for item in state.items if success is None or item.success is success]
-                vectors.fill([(item.id, item.task) for item in wanted])
-                rows = state.rows[success] = vectors.rows([item.id for item in wanted])
-            found = dict(vectors.search(query, k, rows))
+            items = [] if success in state.rows else wanted(state)
+            return state, ((item.id, item.task) for item in items)
+
+        def find(state: TasksSeen) -> dict[str, float]:
+            if success not in state.rows:
+                state.rows[success] = vectors.rows([item.id for item in wanted(state)])
+            return dict(vectors.search(query, k, state.rows[success]))
+
+        found = self._with_vectors(vectors, look, find)
         return [(trajectory, found[trajectory.id]) for trajectory in self.store.get_trajectories(list(found))]
 
     def text_rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
@@ -116,12 +134,28 @@ class Searched:
         Raises:
             ConfigError, ContractError, StoreError: as `nearest_lessons`.
         """
-        embedder = self._searchable()
+        cache = self._cache("text", self._searchable())
         marks = [digest(text) for text in texts]
-        with self._lock:
-            cache = self._cache("text", embedder)
-            cache.fill(list(dict(zip(marks, texts, strict=True)).items()))
-            return cache.rows(marks)
+        items = dict(zip(marks, texts, strict=True)).items()
+        return self._with_vectors(cache, lambda: (marks, items), cache.rows)
+
+    def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
+        """How near each of these texts is in meaning to a text: inner products of unit vectors, in [-1, 1].
+
+        Raises:
+            ConfigError, ContractError, StoreError: as `nearest_lessons`; not where there are no texts.
+        """
+        items = {digest(each): each for each in texts}
+        if not items:
+            return {}
+        embedder = self._searchable()
+        cache, query = self._cache("text", embedder), embed(embedder, [text])[0]
+
+        def find(marks: list[str]) -> dict[str, float]:
+            return {items[mark]: score for mark, score in cache.search(query, len(marks), cache.rows(marks))}
+
+        marks = list(items)
+        return self._with_vectors(cache, lambda: (marks, items.items()), find)
 
     def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
         """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first.
@@ -140,11 +174,40 @@ class Searched:
         Raises:
             ConfigError, ContractError, StoreError: as `nearest_lessons`.
         """
-        embedder = self._searchable()
+        cache = self._cache("lesson", self._searchable())
+        ids, items = [lesson.id for lesson in lessons], [(lesson.id, _words(lesson)) for lesson in lessons]
+        return self._with_vectors(cache, lambda: (ids, items), cache.matrix)
+
+    def _with_vectors(
+        self,
+        cache: VectorCache,
+        look: Callable[[], tuple[State, Iterable[tuple[str, str]]]],
+        use: Callable[[State], Made],
+    ) -> Made:
+        """Use the vectors of all that is to be compared; those that are missing are made without the pool's lock.
+
+        Args:
+            cache: the vectors.
+            look: gives what is searched now, and the (id, text) that it needs vectors of.
+            use: what is done with them. Both are called with the lock held.
+        """
         with self._lock:
-            cache = self._cache("lesson", embedder)
-            cache.fill([(lesson.id, _words(lesson)) for lesson in lessons])
-            return cache.matrix([lesson.id for lesson in lessons])
+            first, items = look()
+            missing = cache.missing(items)
+            if not missing:
+                return use(first)
+        with cache.filling:
+            with self._lock:
+                missing = cache.missing(missing.items())  # others may have made them meanwhile
+            made = list(cache.made(missing))
+            with self._lock:
+                state, items = look()
+                wanted = cache.missing(missing.items() if state is first else items)
+                for ids, vectors in made:
+                    still = [n for n, i in enumerate(ids) if wanted.get(i) == missing[i]]  # a text may have changed
+                    cache.keep([ids[n] for n in still], vectors[still], missing)
+                cache.fill(wanted.items())  # what came meanwhile
+                return use(state)
 
     def _current_lessons(self) -> LessonsSeen:
         if self.store.in_transaction:
@@ -166,9 +229,10 @@ class Searched:
         return self._embedder
 
     def _cache(self, owner: str, embedder: Embedder) -> VectorCache:
-        if owner not in self._vectors:
-            self._vectors[owner] = VectorCache(self.store, owner, embedder)
-        return self._vectors[owner]
+        with self._lock:
+            if owner not in self._vectors:
+                self._vectors[owner] = VectorCache(self.store, owner, embedder)
+            return self._vectors[owner]
 
 
 def _words(lesson: Lesson) -> str:

@@ -7,7 +7,8 @@ search never mixes embedders and never uses the vector of an older text. Bytes o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, func, select
@@ -194,38 +195,69 @@ def top_k(
 class VectorCache:
     """The vectors of one owner in memory: those asked for, taken from the store, or embedded once and stored.
 
-    Not safe in threads by itself: `ExperiencePool` holds its lock around it.
+    Not safe in threads by itself, but for `made`: `ExperiencePool` holds its lock around the rest. `filling` is held by
+    whoever makes vectors without that lock, so that no text is embedded twice.
     """
 
     def __init__(self, store: Vectors, owner: str, embedder: Embedder) -> None:
         import numpy as np
 
+        self.filling = threading.Lock()
         self._store, self._owner, self._embedder = store, owner, embedder
         self._place: dict[str, int] = {}
         self._ids: list[str] = []
         self._texts: dict[str, str] = {}
         self._matrix = np.zeros((0, embedder.dim), dtype=np.float32)
 
-    def fill(self, items: Sequence[tuple[str, str]]) -> None:
+    def fill(self, items: Iterable[tuple[str, str]]) -> None:
         """Have a vector for each (id, text): all that are missing or of an older text are fetched or made in batches.
 
         Raises:
             ContractError: when the embedder gives something else than finite float32 of shape (n, dim).
         """
-        missing = {i: text for i, text in items if self._texts.get(i) != text}
-        if not missing:
+        missing = self.missing(items)
+        for ids, vectors in self.made(missing):
+            self.keep(ids, vectors, missing)
+
+    def missing(self, items: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Those of the (id, text) that have no vector here, or one of another text."""
+        return {i: text for i, text in items if self._texts.get(i) != text}
+
+    def made(self, texts: Mapping[str, str]) -> Iterator[tuple[list[str], NDArray[np.float32]]]:
+        """Vectors of texts by id: first those that the store has, then those that are made and stored, in batches.
+
+        Raises:
+            ContractError: as `fill`.
+        """
+        if not texts:
             return
-        marks = {i: digest(text) for i, text in missing.items()}
+        marks = {i: digest(text) for i, text in texts.items()}
         name, dim = self._embedder.name, self._embedder.dim
-        ids, found = self._store.get_vectors(self._owner, list(missing), name, digests=list(marks.values()), dim=dim)
-        self._keep(ids, found, missing)
+        ids, found = self._store.get_vectors(self._owner, list(texts), name, digests=list(marks.values()), dim=dim)
+        yield ids, found
         known = set(ids)
-        left = [i for i in missing if i not in known]
+        left = [i for i in texts if i not in known]
         for start in range(0, len(left), _BATCH):
             part = left[start : start + _BATCH]
-            made = embed(self._embedder, [missing[i] for i in part])
-            self._store.put_vectors(self._owner, part, name, made, digests=[marks[i] for i in part])
-            self._keep(part, made, missing)
+            vectors = embed(self._embedder, [texts[i] for i in part])
+            self._store.put_vectors(self._owner, part, name, vectors, digests=[marks[i] for i in part])
+            yield part, vectors
+
+    def keep(self, ids: Sequence[str], vectors: NDArray[np.float32], texts: Mapping[str, str]) -> None:
+        """Take the vectors of these texts into memory."""
+        import numpy as np
+
+        for i in ids:
+            if i not in self._place:
+                self._place[i] = len(self._ids)
+                self._ids.append(i)
+            self._texts[i] = texts[i]
+        if len(self._place) > len(self._matrix):
+            grown = np.zeros((max(len(self._place), 2 * len(self._matrix)), vectors.shape[1]), dtype=np.float32)
+            grown[: len(self._matrix)] = self._matrix
+            self._matrix = grown
+        if len(ids):
+            self._matrix[self.rows(ids)] = vectors
 
     def rows(self, ids: Sequence[str]) -> NDArray[np.intp]:
         """Where the vectors of these ids stand; every id has been filled before."""
@@ -252,21 +284,6 @@ class VectorCache:
         picked = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
         best: list[int] = picked[np.argsort(-scores[picked], kind="stable")][:k].tolist()
         return best
-
-    def _keep(self, ids: Sequence[str], vectors: NDArray[np.float32], texts: dict[str, str]) -> None:
-        import numpy as np
-
-        for i in ids:
-            if i not in self._place:
-                self._place[i] = len(self._ids)
-                self._ids.append(i)
-            self._texts[i] = texts[i]
-        if len(self._place) > len(self._matrix):
-            grown = np.zeros((max(len(self._place), 2 * len(self._matrix)), vectors.shape[1]), dtype=np.float32)
-            grown[: len(self._matrix)] = self._matrix
-            self._matrix = grown
-        if len(ids):
-            self._matrix[self.rows(ids)] = vectors
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
