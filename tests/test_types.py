@@ -43,6 +43,31 @@ def test_usage_adds_up_and_what_is_unknown_stays_unknown(a, b, c):
     assert (a + b).tokens == a.tokens + b.tokens
 
 
+guidances = st.builds(
+    Guidance, lessons=st.lists(lessons, max_size=2).map(tuple), text=st.sampled_from(["", "a", "b", "a\n\nb", "ab"])
+)
+
+
+@given(guidances, guidances)
+def test_guidance_adds_up_without_repeating_itself(a, b):
+    assert a + Guidance() == Guidance() + a == a + a == a
+    both = a + b
+    assert [lesson.id for lesson in both.lessons] == list(dict.fromkeys(x.id for x in (*a.lessons, *b.lessons)))
+    assert both + b == both
+    assert both.text.startswith(a.text)
+
+
+def test_guidance_that_is_added_keeps_each_thing_once_in_its_place():
+    one, two = (Trajectory(task_id="t", task=name) for name in ("one", "two"))
+    old = Lesson(kind="note", text="old")
+    new = old.model_copy(update={"text": "new"})
+    both = Guidance(lessons=(old,), demonstrations=(one, two), text="- look") + Guidance(
+        lessons=(new,), demonstrations=(two, one), text="- look first"
+    )
+    assert both == Guidance(lessons=(new,), demonstrations=(one, two), text="- look\n\n- look first")
+    assert (both + Guidance(text="- look")).text == both.text
+
+
 def test_values_are_frozen_and_strict():
     lesson = Lesson(kind="note", text="x")
     with pytest.raises(ValidationError, match="frozen"):

@@ -189,3 +189,12 @@ class Guidance(_Frozen):
     lessons: tuple[Lesson, ...] = ()
     demonstrations: tuple[Trajectory, ...] = ()
     text: str = ""
+
+    def __add__(self, other: Guidance) -> Guidance:
+        """Both: each lesson and demonstration once, and the other's text below this one's, unless it stands there."""
+        repeats = f"\n\n{other.text}\n\n" in f"\n\n{self.text}\n\n"
+        return Guidance(
+            lessons=tuple({lesson.id: lesson for lesson in (*self.lessons, *other.lessons)}.values()),
+            demonstrations=tuple({shown.id: shown for shown in (*self.demonstrations, *other.demonstrations)}.values()),
+            text="\n\n".join(text for text in (self.text, "" if repeats else other.text) if text),
+        )

@@ -3,7 +3,7 @@ import pytest
 from seasoned.agents.react import NO_ACTION, THINKING_ONLY, React
 from seasoned.errors import InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.types import Guidance, Step, Task, Trajectory
+from seasoned.types import Guidance, Lesson, Step, Task, Trajectory
 
 
 class Corridor:
@@ -210,6 +210,22 @@ def test_demonstrations_that_fit_better_on_the_way_take_the_first_ones_place():
     assert made.demonstration_ids == ("tra-1",)
     # The conversation has the last ones in front of the task; the record says which were there before.
     assert made.meta["demonstrations"] == [{"from": 0, "ids": ["manual-1"]}, {"from": 1, "ids": ["tra-1"]}]
+
+
+def test_what_is_recalled_again_is_kept_once_and_shown_still():
+    one, two, three = (WORKED.model_copy(update={"id": f"tra-{n}", "task": f"Find cellar {n}."}) for n in (1, 2, 3))
+    lesson = Lesson(id="les-1", kind="guideline", text="Look first.")
+    answers = iter([(one, two), (two, three)])
+
+    def advise(progress):
+        return Guidance(lessons=(lesson,), demonstrations=next(answers), text="Look first.")
+
+    model, act = agent(["open 1", "open 2", "open 3"], style="act", asks=True)
+    made = act.run(TASK, Corridor(), Guidance(), advise)
+    assert made.demonstration_ids == ("tra-1", "tra-2", "tra-3")
+    assert (made.lesson_ids, made.guidance) == (("les-1",), "Look first.")
+    last = "\n".join(message["content"] for message in model.requests[2]["messages"])
+    assert [f"Find cellar {n}." in last for n in (1, 2, 3)] == [False, True, True]
 
 
 def test_demonstrations_that_stay_the_same_are_not_exchanged():

@@ -163,7 +163,7 @@ def test_asking_again_on_the_way(kept):
     attempt.step(action="b")
     assert attempt.advise().text == ""
     made = attempt.finish()
-    assert (made.guidance, made.lesson_ids) == ("be quick\nlook first", ("les-1", "les-2"))
+    assert (made.guidance, made.lesson_ids) == ("be quick\n\nlook first", ("les-1", "les-2"))
     assert asked == [["a"], ["a"], ["a", "b"]]
     with pytest.raises(ContractError, match="a question came for"):
         attempt.advise()
@@ -175,10 +175,13 @@ def test_what_is_in_force_keeps_to_the_cap_and_all_of_it_is_kept(kept):
     attempt = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: next(answers), cap=70)
     for n in range(20):
         attempt.advise()
-        assert attempt.guidance.text == f"be quick\nrule {n} {'x' * 50}"
+        assert attempt.guidance.text == f"be quick\n\nrule {n} {'x' * 50}"
     tight = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: Guidance(text="y" * 60), cap=65)
     tight.advise()
     assert tight.guidance.text == "y" * 60
+    silent = Attempt(TASK, Guidance(text="be quick"), kept, lambda progress: Guidance(), cap=5)
+    silent.advise()
+    assert silent.guidance.text == "be quick"
     told = attempt.finish().guidance
     assert all(f"rule {n} " in told for n in range(20))
 

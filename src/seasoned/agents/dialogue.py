@@ -91,7 +91,7 @@ class Dialogue:
 
     def _answer(self, recorder: Recorder, told: int, info: Mapping[str, Any]) -> None:
         """Answer, and note what was learned where that is judged; the case begins at the message `told`."""
-        notes = recorder.advised() if self.notes == "thought" else ""
+        notes = recorder.advised().text if self.notes == "thought" else ""
         recorder.say("user", self._then(notes, "ANSWER", info.get("choices", ())))
         answer = recorder.answer(
             self.llm, info.get("choices"), max_tokens=self.answer_tokens, temperature=self.temperature
@@ -149,7 +149,7 @@ class Dialogue:
                     return
             said = "\n".join(dict.fromkeys(o for o in observations if o)) or "OK."
             asked = asked or self.notes == "case"
-            recorder.say("user", said if asked else self._then(recorder.advised(), said))
+            recorder.say("user", said if asked else self._then(recorder.advised().text, said))
             asked = True
 
     def _case(self, question: str, notes: str) -> str:

@@ -138,15 +138,14 @@ class React:
     def _advised(self, recorder: Recorder, begun: int) -> int:
         """Put what is recalled now into the conversation; returns how many messages stand before the task."""
         before = recorder.guidance
-        text = recorder.advised()
-        fresh = recorder.guidance.demonstrations[len(before.demonstrations) :]
-        if text and text not in before.text:
-            recorder.say("user", text)
-        ids = tuple(example.id for example in fresh)
-        if not fresh or ids == recorder.shown[-1][1]:
+        recalled = recorder.advised()
+        if recalled.text and recalled.text not in before.text:
+            recorder.say("user", recalled.text)
+        ids = tuple(example.id for example in recalled.demonstrations)
+        if not ids or ids == recorder.shown[-1][1]:
             return begun
         recorder.shown.append((len(recorder.steps), ids))
-        preamble = self.preamble(fresh)
+        preamble = self.preamble(recalled.demonstrations)
         recorder.messages[:begun] = preamble
         return len(preamble)
 

@@ -141,17 +141,13 @@ class Recorder:
         self.steps.append(step)
         return observation
 
-    def advised(self) -> str:
-        """Ask for guidance on what was done so far; it counts as in force from here on. Returns its text."""
+    def advised(self) -> Guidance:
+        """Ask for guidance on what was done so far; it counts as in force from here on. Returns what was recalled."""
         if self.advise is None:
-            return ""
-        fresh = self.advise(self.trajectory(Outcome()))
-        self.guidance = Guidance(
-            lessons=tuple({lesson.id: lesson for lesson in (*self.guidance.lessons, *fresh.lessons)}.values()),
-            demonstrations=(*self.guidance.demonstrations, *fresh.demonstrations),
-            text="\n".join(text for text in (self.guidance.text, fresh.text) if text),
-        )
-        return fresh.text
+            return Guidance()
+        recalled = self.advise(self.trajectory(Outcome()))
+        self.guidance += recalled
+        return recalled
 
     def trajectory(self, outcome: Outcome) -> Trajectory:
         """The record so far, with this outcome."""

@@ -101,15 +101,12 @@ class Attempt:
         with self._lock:
             self._still_open("a question")
             fresh = self._ask(self._trajectory(Outcome())) if self._ask else Guidance()
-            was = self.guidance
+            first = self._told[0] if self._told else ""
+            both = self.guidance.model_copy(update={"text": first}) + fresh
+            fits = self._cap is None or len(both.text) <= self._cap
+            self.guidance = both if fits else both.model_copy(update={"text": fresh.text or first})
             if fresh.text and fresh.text not in self._told:
                 self._told.append(fresh.text)
-            both = "\n".join(dict.fromkeys(text for text in (*self._told[:1], fresh.text) if text))
-            self.guidance = Guidance(
-                lessons=tuple({lesson.id: lesson for lesson in (*was.lessons, *fresh.lessons)}.values()),
-                demonstrations=tuple({t.id: t for t in (*was.demonstrations, *fresh.demonstrations)}.values()),
-                text=both if self._cap is None or len(both) <= self._cap else fresh.text,
-            )
         return fresh
 
     def messages(self, messages: Iterable[object]) -> None:
@@ -174,7 +171,7 @@ class Attempt:
             agent=self._agent,
             steps=tuple(self._steps or self._read),
             outcome=outcome,
-            guidance="\n".join(self._told),
+            guidance="\n\n".join(self._told),
             lesson_ids=tuple(lesson.id for lesson in self.guidance.lessons),
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self._messages),

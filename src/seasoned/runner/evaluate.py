@@ -226,7 +226,7 @@ def _attempt(
         strategy = entrant.condition.retries
         named = shares if alike else key
         own = guided_by_failures(plan, block, session, task, trial, scope, named, aside, strategy)
-        return joined(recall(), own)
+        return recall() + own
 
     with closing(block.benchmark.make_env(False)) as env:
         return episode(
@@ -244,12 +244,3 @@ def _attempt(
             spent=spent,
             aside=aside,
         )
-
-
-def joined(first: Guidance, second: Guidance) -> Guidance:
-    """Both, the first one's text before the second's."""
-    return Guidance(
-        lessons=(*first.lessons, *second.lessons),
-        demonstrations=(*first.demonstrations, *second.demonstrations),
-        text="\n\n".join(text for text in (first.text, second.text) if text),
-    )

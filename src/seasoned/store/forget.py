@@ -190,7 +190,7 @@ def _blank(connection: Connection, trajectory_ids: Sequence[str], words: Sequenc
         for row in connection.execute(select(_t.id, _t.body).where(_t.id.in_(part))).all():
             stored = from_body(Trajectory, row.body, f"the trajectory {row.id}")
             # Guidance that was asked for again stands below the first, in a block of its own.
-            told = [stored.guidance, *re.split(r"(?<=>)\n(?=<)", stored.guidance)]
+            told = [stored.guidance, *re.split(r"(?<=>)\n+(?=<)", stored.guidance)]
             gone = [text for text in (*told, *words) if len(text) >= _OWN]
             values = stored.model_dump()
             fields = {name: _without(values[name], gone) for name in ("messages", "steps", "outcome", "meta")}
