@@ -22,6 +22,16 @@ def test_clean_keeps_scripts_and_emoji_and_drops_controls():
     assert clean("שלום  \x00 عالم\n👩‍👩‍👧") == "שלום عالم 👩‍👩‍👧"
 
 
+@pytest.mark.parametrize("char", "🫨🫩🪿\U0001fadc\u0378\U000308ff")
+def test_what_is_younger_than_this_python_stays(char):
+    assert clean(f"a {char} b") == f"a {char} b"
+
+
+@pytest.mark.parametrize("char", "\ufdd0\ufdef\ufffe\uffff\U0001fffe\U0010ffff\u2065\ufff0\U000e0080\U000e0fff\ue000")
+def test_what_will_never_be_seen_goes(char):
+    assert clean(f"a{char}b") == "ab"
+
+
 def test_long_text_is_cut_with_an_ellipsis():
     assert clean("x" * 5000).endswith("…")
     assert len(clean("x" * 5000)) == CAP

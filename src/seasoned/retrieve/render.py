@@ -16,6 +16,10 @@ import jinja2
 
 CAP = 600
 
+# Unassigned characters that stay so, or that Unicode keeps for what nobody sees; beside these, the last two of every
+# 65,536.
+_NEVER = ((0x2065, 0x2065), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
+
 
 @cache
 def _environment(package: str) -> jinja2.Environment:
@@ -41,11 +45,19 @@ def render_prompt(package: str, name: str, **values: Any) -> str:
 def clean(text: str, limit: int = CAP) -> str:
     """One line without control characters, cut at `limit` characters with an ellipsis.
 
-    Joiners and direction marks of real scripts and emoji stay (category Cf); other control characters go.
+    Joiners and direction marks of real scripts and emoji stay (category Cf), and characters that are younger than this
+    Python, such as new emoji; other control characters go.
     """
-    kept = (c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn"))
-    flat = " ".join("".join(kept).split())
+    flat = " ".join("".join(c for c in text if c.isspace() or _is_shown(c)).split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def _is_shown(char: str) -> bool:
+    category = unicodedata.category(char)
+    if category != "Cn":
+        return category not in ("Cc", "Cs", "Co")
+    number = ord(char)
+    return number & 0xFFFE != 0xFFFE and not any(first <= number <= last for first, last in _NEVER)
 
 
 def bullets(lines: Iterable[str], limit: int = CAP) -> str:
