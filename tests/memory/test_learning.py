@@ -2,6 +2,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -122,6 +123,23 @@ def test_a_batch_that_fails_is_tried_singly_and_the_others_are_not(opened, diary
     sizes = [len(batch) for batch in memory.method.given]
     fails = bad // BATCH
     assert sizes == [BATCH] * (fails + 1) + [1] * BATCH + [BATCH] * (2 - fails)
+
+
+def test_what_was_added_or_changed_is_named_as_it_ended_and_nothing_else(opened, diary):
+    class Changing(diary):
+        def learn(self, trajectories, pool):
+            pool.update(old.model_copy(update={"text": "newer"}))
+            fresh, gone = pool.add([Lesson(kind="insight", text=text) for text in ("fresh", "gone")])
+            pool.update(fresh.model_copy(update={"text": "fresher"}))
+            pool.store.remove_lesson(gone.id, who="model", purge=True)
+            with suppress(ParseError), pool.store.transaction():
+                pool.add(Lesson(kind="insight", text="never stored"))
+                raise ParseError("taken back")
+
+    memory = opened(Changing())
+    old, _ = memory.add(["old", "by hand"])
+    fill(memory, 1)
+    assert [lesson.text for lesson in memory.learn().lessons] == ["newer", "fresher"]
 
 
 def refusing(*tasks):

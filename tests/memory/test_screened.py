@@ -174,14 +174,6 @@ def test_the_guard_is_asked_in_the_transaction_and_may_refuse(sides):
             act()
     assert asked == [["b"], ["b"], []]
     assert usual.lessons() == [kept]
-    assert usual.written == [kept]
-
-
-def test_what_was_written_is_remembered(sides):
-    usual, _ = sides
-    [made] = usual.add(note("a"))
-    changed = usual.update(made.model_copy(update={"text": "b"}))
-    assert usual.written == [made, changed]
 
 
 def test_a_value_that_no_store_takes_is_refused_and_not_a_traceback(sides):

@@ -100,27 +100,24 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
     """
     store, scope = sides[0].store, sides[0].scope
     result = Learned()
-    before = [len(side.written) for side in sides]
-
-    def answers() -> bool:
-        """Whether the model has answered anything in this call."""
-        written = any(len(side.written) > count for side, count in zip(sides, before, strict=True))
-        return written or bool(result.failed)
-
+    written: dict[str, None] = {}
     with _alone(store, f"learn/{name}/{scope}") as keep:
         for side in sides:
             try:
-                _Turn(method, name, side, result, keep, answers).learn()
+                _Turn(method, name, side, keep, result, written).learn()
             finally:
                 side.guard = None
-    ids = dict.fromkeys(lesson.id for side in sides for lesson in side.written)
-    result.lessons = tuple(lesson for lesson in map(store.get_lesson, ids) if lesson is not None)
+    result.lessons = tuple(lesson for lesson in map(store.get_lesson, written) if lesson is not None)
     return result
+
+
+class _Gone(StoreError):  # noqa: N818 - caught here alone: the batch is learned from anew
+    """What a lesson came from was forgotten meanwhile."""
 
 
 @dataclass
 class _Turn:
-    """A method's turn at what is left on one side; what comes of it is written into `result`.
+    """A method's turn at what is left on one side; what comes of it goes into `result`, ids of lessons into `written`.
 
     `refused` are the attempts that were tried singly and whose requests the server refused: theirs to blame only once
     it has answered others.
@@ -129,9 +126,9 @@ class _Turn:
     method: Method
     name: str
     side: ScreenedPool
-    result: Learned
     keep: Callable[[], None]
-    answers: Callable[[], bool]
+    result: Learned
+    written: dict[str, None]
     refused: dict[str, LLMError] = field(default_factory=dict)
 
     def learn(self) -> None:
@@ -154,8 +151,31 @@ class _Turn:
         purges = store.changes(experience)[1]
         found = store.unlearned(experience, self.name, most + len(self.refused))
         batch = [trajectory for trajectory in found if trajectory.id not in self.refused][:most]
-        self.side.guard = _guard(self.side, batch, purges, self.keep)
+        self.side.guard = self._guard(batch, purges)
         return batch
+
+    def _guard(self, batch: Sequence[Trajectory], purges: int) -> Callable[[Sequence[Lesson]], None]:
+        """What is asked before lessons are written, in the same transaction.
+
+        Args:
+            batch: what is learned from.
+            purges: how often something was deleted for good by the time that the batch was read.
+        """
+        store = self.side.store
+
+        def guard(lessons: Sequence[Lesson]) -> None:
+            self.keep()
+            if store.changes(self.side.experience)[1] != purges:
+                sources = {trajectory.id for trajectory in batch}
+                for lesson in lessons:
+                    stored = store.get_lesson(lesson.id)
+                    sources |= set(lesson.sources).difference(stored.sources if stored else ())
+                there = {trajectory.id for trajectory in store.get_trajectories(list(sources))}
+                if sources - there:
+                    raise _Gone("an attempt was forgotten while it was learned from, so what came of it is not kept")
+            self.written.update(dict.fromkeys(lesson.id for lesson in lessons))
+
+        return guard
 
     def _learn_from(self, batch: Sequence[Trajectory]) -> bool:
         """Whether nothing of a batch has to be tried again, because of what one of its attempts holds."""
@@ -173,7 +193,8 @@ class _Turn:
                 self.refused[ids[0]] = error
             else:
                 self._fail({ids[0]: error})
-        if self.refused and self.answers():
+        answered = self.written or self.result.failed
+        if self.refused and answered:
             self._fail(self.refused)
             self.refused = {}
         return True
@@ -188,37 +209,6 @@ class _Turn:
 
     def _mark_begun(self) -> None:
         self.result.trajectories += self.side.store.mark_begun(self.side.experience, self.name)
-
-
-class _Gone(StoreError):  # noqa: N818 - caught here alone: the batch is learned from anew
-    """What a lesson came from was forgotten meanwhile."""
-
-
-def _guard(
-    side: ScreenedPool, batch: Sequence[Trajectory], purges: int, keep: Callable[[], None]
-) -> Callable[[Sequence[Lesson]], None]:
-    """What is asked before a lesson is written, in the same transaction.
-
-    Args:
-        side: the pool that it is written to.
-        batch: what is learned from.
-        purges: how often something was deleted for good by the time that the batch was read.
-        keep: raises where this program has lost its turn.
-    """
-
-    def guard(lessons: Sequence[Lesson]) -> None:
-        keep()
-        if side.store.changes(side.experience)[1] == purges:
-            return
-        sources = {trajectory.id for trajectory in batch}
-        for lesson in lessons:
-            stored = side.store.get_lesson(lesson.id)
-            sources |= set(lesson.sources).difference(stored.sources if stored else ())
-        there = {trajectory.id for trajectory in side.store.get_trajectories(list(sources))}
-        if sources - there:
-            raise _Gone("an attempt was forgotten while it was learned from, so what came of it is not kept")
-
-    return guard
 
 
 @contextmanager

@@ -53,7 +53,6 @@ class ScreenedPool(ExperiencePool):
         self.scopes = f"memory/{namespace}", f"flagged/{namespace}"
         super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
         self.quarantine = quarantine
-        self.written: list[Lesson] = []
         self.guard: Callable[[Sequence[Lesson]], None] | None = None  # asked before each write, in its transaction
         self._masking, self._method = masking, method
         self._waiting = LessonsSeen()
@@ -70,9 +69,7 @@ class ScreenedPool(ExperiencePool):
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         screened = [self._screened(lesson, who) for lesson in several]
         with self._writing(screened):
-            made = super().add(screened, why=self._masking(why), who=who)
-        self.written += made
-        return made
+            return super().add(screened, why=self._masking(why), who=who)
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
         """Change a lesson; what a person writes stays in the state the person gives it.
@@ -84,9 +81,7 @@ class ScreenedPool(ExperiencePool):
             stays = who == "person" or _says_the_same(self.store.get_lesson(lesson.id), screened)
             if stays and not self.quarantine:
                 screened = screened.model_copy(update={"status": lesson.status})
-            made = super().update(screened, why=self._masking(why), who=who)
-        self.written.append(made)
-        return made
+            return super().update(screened, why=self._masking(why), who=who)
 
     def remove(self, lesson_id: str, *, why: str = "", who: Who = "model", purge: bool = False) -> None:
         """See `ExperiencePool.remove`."""
