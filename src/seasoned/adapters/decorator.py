@@ -39,7 +39,7 @@ def remembering(
         agent: who tries, for the record; the function's name where it is empty.
 
     Raises:
-        ConfigError: when one of these is none, or the function is a generator.
+        ConfigError: when an argument has the wrong type or value, or the function is a generator.
     """
     checked(where, check)
 

@@ -40,7 +40,7 @@ def remembering(
         key: where in the state the messages are; they need LangGraph's reducer `add_messages`, as in `MessagesState`.
 
     Raises:
-        ConfigError: when one of these is none.
+        ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when LangGraph is not installed.
     """
     checked(where, check)

@@ -45,7 +45,7 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
         agent: who tries, for the record.
 
     Raises:
-        ConfigError: when one of these is none.
+        ConfigError: when an argument has the wrong type or value.
     """
     from openai import AsyncOpenAI, OpenAI
 

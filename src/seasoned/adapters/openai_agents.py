@@ -27,7 +27,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
         agent: who tries, for the record; the name of the first agent of a run where it is empty.
 
     Raises:
-        ConfigError: when one of these is none.
+        ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when the SDK is not installed.
     """
     checked(where, check)

@@ -26,7 +26,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
         agent: who tries, for the record; the agent's name where it is empty.
 
     Raises:
-        ConfigError: when one of these is none.
+        ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when PydanticAI is not installed.
     """
     checked(where, check)

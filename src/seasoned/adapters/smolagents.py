@@ -30,7 +30,7 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
         check: told the task and the final answer, says whether it was solved.
 
     Raises:
-        ConfigError: when one of these is none.
+        ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when smolagents is not installed.
     """
     checked(where, check)

@@ -75,7 +75,7 @@ class Memory:
             options: of the method, such as `k=3`.
 
         Raises:
-            ConfigError: when one of these is none.
+            ConfigError: when an argument has the wrong type or value.
             MissingExtraError: when a library of the embedder is not installed.
             StoreError: when the store cannot be opened.
         """

@@ -167,14 +167,14 @@ def counted(values: dict[str, int]) -> str:
 
 
 def telling(notes: Sequence[Lesson]) -> dict[str, float]:
-    """How much each value tells one key from the others: log((1 + keys) / keys that have it), weighted by counts.
+    """How much each value tells one key from the others: log((1 + notes) / keys that have it).
 
     A value noted under every key says nothing about any; this is the inverse document frequency of word search.
     """
-    held: dict[str, Counter[str]] = defaultdict(Counter)
+    held: dict[str, set[str]] = defaultdict(set)
     for note in notes:
-        for value, count in note.data.get("values", {}).items():
-            held[value][note.key] += count
+        for value in note.data.get("values", {}):
+            held[value].add(note.key)
     return {value: math.log((1 + len(notes)) / len(keys)) for value, keys in held.items()}
 
 
