@@ -23,6 +23,13 @@ def test_lessons_of_a_file_are_shown_for_every_task(tmp_path):
     assert guidance.lessons[0].data["from"] == ("tra-1",)
 
 
+def test_what_a_lesson_was_adapted_from_is_kept(tmp_path):
+    file = tmp_path / "lessons.jsonl"
+    file.write_text(Lesson(kind="insight", text="Look.", data={"from": ["les-1"]}).model_dump_json(), encoding="utf-8")
+    (lesson,) = read_lessons(file)
+    assert lesson.data == {"from": ["les-1"]}
+
+
 @pytest.mark.parametrize("line", ["no json", "[]", '{"text": 3}', '{"words": "x"}', '{"text": "x", "kind": "rule"}'])
 def test_a_line_that_is_no_lesson_is_named(tmp_path, line):
     file = tmp_path / "lessons.jsonl"

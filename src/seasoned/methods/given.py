@@ -64,5 +64,6 @@ def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
             except (ValueError, TypeError, ValidationError, RecursionError) as error:
                 reason = str(error).splitlines()[0]
                 raise DataError(f"line {number} of {path} is no lesson: {reason}") from error
-            found.append(lesson.model_copy(update={"sources": (), "data": {**lesson.data, "from": lesson.sources}}))
+            origin = {"from": lesson.sources} if lesson.sources else {}
+            found.append(lesson.model_copy(update={"sources": (), "data": {**lesson.data, **origin}}))
     return tuple(found)

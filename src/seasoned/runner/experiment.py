@@ -19,6 +19,7 @@ from seasoned.report import stats
 from seasoned.runner.episode import Session
 from seasoned.runner.evaluate import check_parts, enter, evaluate
 from seasoned.runner.gather import gather
+from seasoned.runner.given import check_given
 from seasoned.runner.models import open_llm
 from seasoned.runner.outputs import write_outputs
 from seasoned.runner.plan import Plan, make_plan
@@ -75,6 +76,7 @@ def run(
             stack.enter_context(hold(resume))
             check_resume(resume, recipe, store)
         check_parts(plan)
+        check_given(plan, store)
         # The model first: where it cannot be opened, no half-made directory is left.
         model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
         if learner is None and recipe.learner is not None:

@@ -23,6 +23,7 @@ from seasoned.report.html import write_report
 from seasoned.report.problems import LearnedPool, with_problems
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
+from seasoned.runner.given import GIVEN, check_given
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.redo import problems_of
 from seasoned.runner.rundir import write_json, write_jsonl
@@ -79,6 +80,9 @@ def write_outputs(
     learning = _learning(plan, store, run_id)
     summary = build(rows, run=run, baseline=plan.baseline, lessons=lessons, trajectories=kept, learning=learning)
     summary = with_problems(summary, _learned_pools(plan, store, run_id))
+    if unknown := check_given(plan, store):
+        told = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
+        summary["remarks"].append(f"{told}, so it is not checked that those were at other tasks.")
     chosen = set(choose_episodes(summary, rows))
     write_report(
         directory / "report.html",
