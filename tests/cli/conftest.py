@@ -109,15 +109,21 @@ def process():
 
 
 class Played:
-    """An OpenAI-compatible server on loopback, played by the apprentice; `pause` is in seconds a reply."""
+    """An OpenAI-compatible server on loopback, played by the apprentice; `pause` is in seconds a reply.
+
+    `slow` holds the requests that came while there was a pause.
+    """
 
     def __init__(self, apprentice):
         self.apprentice = apprentice
         self.status = 200
         self.pause = 0.0
+        self.slow = []
         self.url = ""
 
     def reply(self, body):
+        if self.pause:
+            self.slow.append(body)
         time.sleep(self.pause)
         if self.status != 200:
             return {"error": {"message": "no", "type": "x", "param": None, "code": None}}

@@ -119,6 +119,50 @@ def test_ctrl_c_ends_a_process_cleanly_and_it_goes_on(process, server, folder):
     assert [block["n"] for block in json.loads(out)["conditions"]] == [5, 5]
 
 
+def said(pipe, words):
+    """What a process has written until these words came."""
+    text = ""
+    while words not in text:
+        piece = pipe.readline()
+        assert piece, text
+        text += piece
+    return text
+
+
+def test_ctrl_c_waits_for_slow_replies_and_says_so_and_a_second_one_leaves_at_once(process, server, folder):
+    given = ("-c", f"llm.base_url={server.url}", "-c", "llm.model=played", "-c", "workers=2", "-q")
+    one = process("run", "small.toml", *given)
+    until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 6)
+    server.pause = 2.0
+    until(lambda: len(server.slow) >= 2)
+    one.send_signal(signal.SIGINT)
+    said(one.stderr, "Stopping: waiting for 2 replies (Ctrl-C again to leave now; nothing on disk is lost).")
+    out, err = one.communicate(timeout=30)
+    assert (one.returncode, out) == (130, "")
+    assert "Go on with: seasoned run --resume runs/" in err
+    assert len(server.slow) == 2
+    assert len(journal("seasoned.db")) == len(server.apprentice.answered)
+
+    server.pause = 60.0
+    two = process("run", "--resume", "last", "-q")
+    until(lambda: len(server.slow) >= 4)
+    two.send_signal(signal.SIGINT)
+    said(two.stderr, "Stopping: waiting for 2 replies")
+    pressed = time.monotonic()
+    two.send_signal(signal.SIGINT)
+    out, err = two.communicate(timeout=30)
+    assert time.monotonic() - pressed < 5
+    assert (two.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert "Go on with: seasoned run --resume runs/" in err
+
+    server.pause = 0.0
+    three = process("run", "--resume", "last", "--json", "-q")
+    out, err = three.communicate(timeout=60)
+    assert three.returncode == 0, err
+    assert [block["n"] for block in json.loads(out)["conditions"]] == [5, 5]
+
+
 @pytest.mark.model
 def test_a_killed_run_of_the_real_model_goes_on_and_no_answered_call_is_made_twice(process, folder):
     modelfile.pull("smol")

@@ -5,7 +5,10 @@ import time
 
 import pytest
 
-from seasoned.runner.executors import run_jobs
+from seasoned.llm.budget import Metered
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.runner import executors
+from seasoned.runner.executors import heed_ctrl_c, jobs_at_work, run_jobs
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2, 8])
@@ -39,3 +42,36 @@ def test_after_an_error_no_new_job_starts_and_those_at_work_end(workers, error):
         run_jobs(work, range(50), workers)
     assert len(begun) <= 1 + 2 * workers
     assert sorted(ended) == sorted(n for n in begun if n != 1)
+
+
+def test_after_ctrl_c_those_at_work_get_their_reply_and_ask_no_more(monkeypatch, capsys):
+    under_way, pressed, ended = threading.Barrier(3, timeout=5), threading.Event(), []
+
+    def press(futures, return_when):
+        under_way.wait()
+        raise KeyboardInterrupt
+
+    def say(messages):
+        if not pressed.is_set():
+            under_way.wait()
+            assert pressed.wait(5)
+        return "a reply"
+
+    model = ScriptedModel(say)
+    metered = Metered(model, scope="run", before=heed_ctrl_c)
+
+    def work(n):
+        ended.append(metered.chat([]).text)
+        ended.append(metered.chat([]).text)
+
+    real = executors._tell
+    monkeypatch.setattr(executors, "wait", press)
+    monkeypatch.setattr(executors, "_tell", lambda n: (real(n), pressed.set()))
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(work, range(9), 2)
+    assert ended == ["a reply"] * 2
+    assert len(model.requests) == 2
+    assert metered.usage.calls == 2
+    assert "Stopping: waiting for 2 replies (Ctrl-C again" in capsys.readouterr().err
+    assert not jobs_at_work()
+    heed_ctrl_c()  # this thread is at no job

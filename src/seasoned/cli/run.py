@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -193,6 +195,8 @@ def _count(recipe: Recipe, as_json: bool) -> None:
 
 def _stopped(error: BaseException, store: str) -> int:
     """Print why a run stopped and, where anything was done, how to go on; returns the exit code."""
+    from seasoned.runner.executors import jobs_at_work
+
     if isinstance(error, KeyboardInterrupt):
         typer.echo("\nStopped.", err=True)
     else:
@@ -200,4 +204,9 @@ def _stopped(error: BaseException, store: str) -> int:
     for note in getattr(error, "__notes__", ()):
         # An address may hold a password, so it is not repeated.
         typer.echo(note if store == STORE or "://" in store else f"{note} --store {store}", err=True)
+    if isinstance(error, KeyboardInterrupt) and jobs_at_work():
+        # Python would wait for the threads' replies before it ends; what has come is on disk.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)
     return 130 if isinstance(error, KeyboardInterrupt) else 1

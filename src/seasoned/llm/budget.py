@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -54,6 +54,7 @@ class Metered:
         scope: whose limits these are, for the message and for `BudgetExceeded.scope`.
         parent: another meter (that of the run, say) that counts these calls too and whose limits hold as well.
         used: what was used before, so that a resumed run stops where the first would have.
+        before: called before each call is counted; what it raises comes out of `chat`, and nothing is sent.
 
     `cost_known` turns False with the first reply whose cost is unknown; `usage.cost` is None from then on, and a limit
     on cost sees only the part that is known.
@@ -67,6 +68,7 @@ class Metered:
         scope: Literal["episode", "run"] = "episode",
         parent: Metered | None = None,
         used: Usage | None = None,
+        before: Callable[[], None] | None = None,
     ) -> None:
         self.name = llm.name
         self.scope = scope
@@ -75,6 +77,7 @@ class Metered:
         self._known_cost = self._usage.cost or 0.0
         self.cost_known = self._usage.cost is not None
         self._llm = llm
+        self._before = before
         self._meters: tuple[Metered, ...] = (*(parent._meters if parent else ()), self)
         self._lock = threading.Lock()
         self._began = time.monotonic()
@@ -118,6 +121,8 @@ class Metered:
                 meter._settle(usage)
 
     def _start(self) -> None:
+        if self._before is not None:
+            self._before()
         with self._lock:
             used = {
                 "tokens": self._usage.tokens,

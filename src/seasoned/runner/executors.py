@@ -1,17 +1,23 @@
 """Runs jobs on threads, keeps their order, and stops cleanly.
 
 Always holds: results come back in the order of the jobs; after an error or Ctrl-C no new job starts, those at work are
-waited for, and what they finished is kept by their own doing.
+waited for, and what they finished is kept by their own doing; after Ctrl-C those at work ask no model again. A second
+Ctrl-C waits for nothing, so a program that gets it should end without its threads.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+_THREADS = "seasoned-job"
+_of_this_thread = threading.local()
 
 
 def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -> list[Result]:
@@ -22,10 +28,15 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -
     """
     if workers <= 1:
         return [work(job) for job in jobs]
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="seasoned") as pool:
+    stopping = threading.Event()
+    with ThreadPoolExecutor(workers, _THREADS, setattr, (_of_this_thread, "stopping", stopping)) as pool:
         futures = [pool.submit(work, job) for job in jobs]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
+        except KeyboardInterrupt:
+            stopping.set()
+            _tell(sum(future.running() for future in futures))
+            raise
         finally:
             for future in futures:
                 future.cancel()
@@ -33,3 +44,26 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -
             if not future.cancelled() and (error := future.exception()) is not None:
                 raise error
         return [future.result() for future in futures]
+
+
+def heed_ctrl_c() -> None:
+    """What a job does before it asks a model.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed since the job began.
+    """
+    stopping: threading.Event | None = getattr(_of_this_thread, "stopping", None)
+    if stopping is not None and stopping.is_set():
+        raise KeyboardInterrupt
+
+
+def jobs_at_work() -> bool:
+    """Whether jobs were left behind: only after a second Ctrl-C."""
+    return any(thread.name.startswith(_THREADS) for thread in threading.enumerate())
+
+
+def _tell(at_work: int) -> None:
+    replies = "1 reply" if at_work == 1 else f"{at_work} replies"
+    leave = "Ctrl-C again to leave now; nothing on disk is lost"
+    if at_work:
+        print(f"\nStopping: waiting for {replies} ({leave}).", file=sys.stderr, flush=True)

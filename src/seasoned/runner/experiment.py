@@ -18,6 +18,7 @@ from seasoned.protocols import LLM
 from seasoned.report import stats
 from seasoned.runner.episode import Session
 from seasoned.runner.evaluate import check_parts, enter, evaluate
+from seasoned.runner.executors import heed_ctrl_c
 from seasoned.runner.gather import gather
 from seasoned.runner.given import check_given
 from seasoned.runner.models import open_llm
@@ -140,4 +141,5 @@ def _metered(recipe: Recipe, store: Store, run_id: str, model: LLM) -> Metered:
     """The model under the limits of the run; what earlier parts of a resumed run used counts."""
     limits = recipe.run_limits.model_dump()
     limited = any(limit is not None for limit in limits.values())
-    return Metered(model, Budget(**limits), scope="run", used=store.journal_usage(f"{run_id}/") if limited else None)
+    used = store.journal_usage(f"{run_id}/") if limited else None
+    return Metered(model, Budget(**limits), scope="run", used=used, before=heed_ctrl_c)
