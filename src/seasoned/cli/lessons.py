@@ -10,6 +10,7 @@ import typer
 
 from seasoned.cli import changes, upkeep, versions
 from seasoned.cli.changes import IdArgument
+from seasoned.cli.listing import show_lessons
 from seasoned.cli.shared import (
     MEMORY,
     STORE,
@@ -50,7 +51,7 @@ def list_lessons(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """List lessons."""
+    """List lessons, the oldest first; insights alone by their votes."""
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, None, scope)
         _print(opened, opened.lessons(pool, kind=kind, status=status, limit=limit + 1), limit, as_json)
@@ -230,37 +231,13 @@ def _print(store: Store, found: list[Lesson], limit: int, as_json: bool) -> None
     shown = found[:limit]
     if len(found) > limit:
         typer.echo(f"These are the first {limit:,}, the oldest; --limit gives more.", err=True)
-    scopes = {lesson.id: store.scope_of(lesson.id) for lesson in shown}
+    if all(lesson.kind == "insight" for lesson in shown):
+        shown.sort(key=lambda lesson: -lesson.importance)
+    scopes = {lesson.id: store.scope_of(lesson.id) or "" for lesson in shown}
     if as_json:
         print_json([{**lesson.model_dump(mode="json"), "scope": scopes[lesson.id]} for lesson in shown])
-        return
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    from seasoned.report.text import one_line
-
-    pools = {lesson_id: one_line(scope, 60) for lesson_id, scope in scopes.items()}
-    several = len(set(pools.values())) > 1
-    insights = all(lesson.kind == "insight" for lesson in shown)
-    told = ("votes", "from") if insights else ("noted",)
-    names = ("kind", "key", "lesson", *told, "status", *(["pool"] if several else []))
-    folded = (Column(name, overflow="fold") for name in names)
-    table = Table(Column("id", no_wrap=True), *folded, box=None, pad_edge=False)
-    for lesson in shown:
-        cells = [one_line(lesson.id, 40), lesson.kind, one_line(lesson.key, 60), one_line(lesson.text, 100)]
-        cells += [f"{lesson.importance:g}", *([_from(lesson)] if insights else [])]
-        cells += [lesson.status + (" pinned" if lesson.pinned else "")]
-        table.add_row(*map(Text, [*cells, *([pools[lesson.id]] if several else [])]))
-    Console().print(table if shown else "no lessons")
-
-
-def _from(lesson: Lesson) -> str:
-    """The first attempts it came from, and how many more."""
-    from seasoned.report.text import one_line
-
-    more = f" +{len(lesson.sources) - 2}" if len(lesson.sources) > 2 else ""
-    return " ".join(one_line(source, 40) for source in lesson.sources[:2]) + more
+    else:
+        show_lessons(shown, scopes)
 
 
 app.command("add")(changes.add)
