@@ -29,21 +29,21 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -
     if workers <= 1:
         return [work(job) for job in jobs]
     stopping = threading.Event()
-    with ThreadPoolExecutor(workers, _THREADS, setattr, (_of_this_thread, "stopping", stopping)) as pool:
-        futures = [pool.submit(work, job) for job in jobs]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        except KeyboardInterrupt:
-            stopping.set()
-            _tell(sum(future.running() for future in futures))
-            raise
-        finally:
-            for future in futures:
-                future.cancel()
-        for future in futures:
-            if not future.cancelled() and (error := future.exception()) is not None:
-                raise error
-        return [future.result() for future in futures]
+    pool = ThreadPoolExecutor(workers, _THREADS, setattr, (_of_this_thread, "stopping", stopping))
+    futures = [pool.submit(work, job) for job in jobs]
+    try:
+        wait(futures, return_when=FIRST_EXCEPTION)
+        pool.shutdown(cancel_futures=True)
+    except KeyboardInterrupt:
+        # No `with` and no `finally`: they would wait again, whenever a second Ctrl-C comes.
+        stopping.set()
+        _tell(sum(future.running() for future in futures))
+        pool.shutdown(cancel_futures=True)
+        raise
+    for future in futures:
+        if not future.cancelled() and (error := future.exception()) is not None:
+            raise error
+    return [future.result() for future in futures]
 
 
 def heed_ctrl_c() -> None:
