@@ -3,10 +3,11 @@
 import sys
 
 import pytest
+from sqlalchemy import event
 
 from seasoned.errors import MissingExtraError, StoreError
 from seasoned.store.sql import Store
-from seasoned.types import Lesson
+from seasoned.types import Lesson, Reply
 
 
 def note(text):
@@ -35,6 +36,22 @@ def test_settings_that_keep_what_is_promised(path):
         store.add_lessons("s", [note("a")], who="person")
         with store._write() as connection:
             assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 3000
+
+
+def test_a_journalled_reply_outlives_a_power_cut_and_other_writes_are_quick(path):
+    at_commit = []
+
+    def ask(connection):
+        at_commit.append(connection.exec_driver_sql("PRAGMA synchronous").scalar())
+
+    with Store(path) as store:
+        event.listen(store._engine, "commit", ask)
+        store.journal_put("s", "k", Reply(text="paid for"))
+        store.add_lessons("s", [note("a")], who="person")  # on the same connection
+        with store.transaction():
+            store.journal_put("s", "l", Reply(text="a mark"))
+        store.journal_put("s", "m", Reply(text="paid for"))
+    assert at_commit == [2, 1, 1, 2]  # FULL or NORMAL
 
 
 @pytest.mark.parametrize(

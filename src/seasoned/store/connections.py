@@ -109,6 +109,8 @@ def _begin_sqlite(connection: Connection) -> None:
     # SQLite's own waiting asks ever more seldom, up to once in 100 ms, so that among busy writers the one that has
     # waited longest waits longest still. Asking at random and often is fair enough for dozens of processes.
     deadline = time.monotonic() + wait
+    durable = connection.get_execution_options().get("seasoned_durable", False)
+    dbapi.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     dbapi.execute("PRAGMA busy_timeout=0")
     try:
         while True:

@@ -1,8 +1,9 @@
 """One database under a store, and its transactions.
 
 Always holds: what a returned call has written is there after `kill -9` of the process (write-ahead log with
-synchronous=NORMAL: only a power cut may lose the last writes, and never the store); every database error comes out as a
-`StoreError`.
+synchronous=NORMAL: only a power cut may lose the last writes, and never the store), and after a power cut where the
+write was to be durable (synchronous=FULL: some milliseconds, little beside the model's call that it keeps); every
+database error comes out as a `StoreError`.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Database:
         self._turn = threading.RLock()  # the writers of this process queue here, more fairly than in SQLite
         self._engine = connections(url, timeout)
         self._writer = self._engine.execution_options(seasoned_wait=timeout)
+        self._durable_writer = self._engine.execution_options(seasoned_wait=timeout, seasoned_durable=True)
         self._release = weakref.finalize(self, self._engine.dispose)
         try:
             with self._faults():
@@ -81,7 +83,7 @@ class Database:
         return self._held() is not None
 
     @contextmanager
-    def transaction(self, *scopes: str) -> Iterator[None]:
+    def transaction(self, *scopes: str, durable: bool = False) -> Iterator[None]:
         """All writes of this thread inside the block, as one: all of them are kept, or none.
 
         Other writers wait meanwhile, so no model is called in here.
@@ -89,6 +91,7 @@ class Database:
         Args:
             scopes: those that no other writer may touch from the beginning on. SQLite keeps all of them, Postgres only
                 these, in one order, so that two such blocks never wait for one another.
+            durable: whether even a power cut may not lose them; a block within another is as durable as that one.
 
         Raises:
             StoreLockedError: when another writer does not finish within the timeout.
@@ -105,7 +108,7 @@ class Database:
             )
         try:
             with self._faults():
-                connection = self._connect(self._writer)
+                connection = self._connect(self._durable_writer if durable else self._writer)
             with connection:
                 with self._faults():
                     connection.begin()
@@ -126,10 +129,10 @@ class Database:
             self._turn.release()
 
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
+    def _write(self, *, durable: bool = False) -> Iterator[Connection]:
         held = self._held()
         if held is None:
-            with self.transaction(), self._faults():
+            with self.transaction(durable=durable), self._faults():
                 yield self._local.connection
             return
         with self._faults():

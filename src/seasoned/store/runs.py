@@ -1,7 +1,7 @@
 """Runs and the journal of model replies in the store.
 
-Always holds: a reply that `journal_put` has taken survives the end of the process, however it ends, and is never
-replaced by another: what was concluded from it stays true.
+Always holds: a reply that `journal_put` has taken survives the end of the process, however it ends, and a power cut; it
+is never replaced by another: what was concluded from it stays true.
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ class Journal(Database):
         return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
 
     def journal_put(self, scope: str, key: str, reply: Reply) -> None:
-        """Store a reply; it is safe from the end of the process when this returns. The first under a key stays."""
+        """Store a reply; it is safe from a power cut when this returns. The first under a key stays."""
         row = {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
-        with self._write() as connection:
+        with self._write(durable=True) as connection:
             connection.execute(self._keep, row)
 
     @cached_property
