@@ -14,8 +14,13 @@ from seasoned.retrieve.transcript import tokens, transcript
 from seasoned.runner import experiment
 from seasoned.runner.acting import actor, heuristics
 from seasoned.runner.conditions import CONDITIONS
+from seasoned.runner.episode import Session
+from seasoned.runner.evaluate import enter
+from seasoned.runner.gather import learning
+from seasoned.runner.plan import make_plan
 from seasoned.runner.recipe import Recipe, load_recipe
 from seasoned.runner.rundir import recipe_of
+from seasoned.runner.settings import Limits
 from seasoned.types import Trajectory
 
 INSIGHT = "Read the page of the second name before you answer."
@@ -404,6 +409,31 @@ def test_a_trial_draws_anew_where_anything_is_drawn(played, reader, temperature,
     gathering = {"retries": 2, "reflect": "none"}
     played(conditions=["expel"], gather=gathering, llm={"temperature": temperature}, model=Seen(reader, name="seen"))
     assert seeds == set(map(drawn, (1, 1001, 2001) if temperature else (0,)))
+
+
+@pytest.mark.parametrize(("temperature", "times"), [(0.0, 1), (0.7, 2)])
+def test_trying_again_untold_asks_nothing_anew_where_nothing_is_drawn(played, reader, temperature, times):
+    changes = {"conditions": ["retry"], "baseline": "retry", "train": 0, "llm": {"temperature": temperature}}
+    _, found = blocks(played(**changes))
+    assert [trial["attempts"] for trial in found["retry"]["trials"]] == [3, 3]
+    assert set(reader.asked.values()) == {times}
+    reader.asked.clear()
+    changes |= {"conditions": ["expel-retrieve"], "baseline": "expel-retrieve", "train": 4}
+    played(**changes, gather={"retries": 1, "reflect": "none"})
+    assert max(reader.asked.values()) == times
+
+
+def test_what_methods_draw_differs_from_seed_to_seed(recipe, store):
+    names = ["expel-random", "erl-random", "few-shot-trajectories"]
+    wanted = recipe(
+        benchmark={"name": "hotpotqa"}, conditions=names, baseline="react", seeds=[3, 5], train=0, embedder="hashing"
+    )
+    plan = make_plan(wanted)
+    session = Session(store, "run", ScriptedModel([]), Limits(), {})
+    drawn = [[entrant.method.seed for entrant in enter(plan, block, [], session)] for block in plan.blocks]
+    assert drawn == [[3] * 3, [5] * 3]
+    learners = [learning(plan, block, plan.conditions[0], session, "pool") for block in plan.blocks]
+    assert [learner.seed for learner in learners] == [3, 5]  # the order in which successes are looked at
 
 
 def test_a_server_error_while_reflecting_loses_no_reflection(played, go, reader):

@@ -153,7 +153,7 @@ def _parts(plan: Plan, block: Block, condition: Condition, llm: LLM) -> tuple[Ag
 def _enter(
     plan: Plan, block: Block, condition: Condition, trained_on: int, training: Sequence[Trajectory], session: Session
 ) -> Entrant:
-    recipe, benchmark = plan.recipe, block.benchmark
+    recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
     label = plan.label(condition, block, trained_on)
     agent, method = _parts(plan, block, condition, session.llm)
     first = {task.id for task in block.train[:trained_on]}
@@ -239,8 +239,9 @@ def _attempt(
             guided,
             meta(block, entrant.condition.name, "test", entrant.trained_on, trial, turn),
             advise=recall,
-            # The same request at temperature 0 has the same answer: asked for one condition, it is known for all.
-            shares=trial_key(shares, trial) if alike else None,
+            # The same request at temperature 0 has the same answer: asked once, it is known for all conditions and
+            # trials, so that trying again without being told anything costs nothing.
+            shares=shares if alike else None,
             spent=spent,
             aside=aside,
         )

@@ -81,7 +81,7 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
     """One attempt at each task, guided by the heuristics that the batches before it taught (ERL, algorithm 1)."""
     settings, erl = plan.recipe.gather, CONDITIONS["erl"]
     assert erl.method is not None
-    method = erl.method(plan.recipe, block.benchmark, session.llm)
+    method = erl.method(plan.recipe.for_seed(block.seed), block.benchmark, session.llm)
     name = plan.pool(erl, block, len(block.train))
     learner = learning(plan, block, erl, session, name)
     pool = ExperiencePool(
@@ -114,7 +114,8 @@ def without_errors(attempts: Sequence[Trajectory]) -> list[Trajectory]:
 def learning(plan: Plan, block: Block, condition: Condition, session: Session, pool: str) -> Method:
     """A condition's method as it learns for a pool: with the model that learns, its replies kept with the pool."""
     assert condition.method is not None
-    return condition.method(plan.recipe.for_learning, block.benchmark, session.learning(f"{pool}/learn"))
+    recipe = plan.recipe.for_learning.for_seed(block.seed)
+    return condition.method(recipe, block.benchmark, session.learning(f"{pool}/learn"))
 
 
 def is_open(trials: Sequence[Trajectory], retries: int) -> bool:
@@ -209,6 +210,8 @@ def _attempt(
             task,
             guide,
             meta(block, TRAINING, "train", 0, trial),
+            # As in an evaluation: at temperature 0 the same request has the same answer in every trial.
+            shares=key if recipe.llm.temperature == 0 else None,
             spent=spent,
             aside=aside,
         )

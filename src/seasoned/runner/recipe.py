@@ -86,6 +86,10 @@ class Recipe(Section):
             return self
         return self.model_copy(update={"llm": LLMSettings(**self.learner.model_dump())})
 
+    def for_seed(self, seed: int) -> Recipe:
+        """The recipe with one seed alone: what methods draw by it then differs from seed to seed."""
+        return self.model_copy(update={"seeds": (seed,)})
+
     @property
     def digest(self) -> str:
         """A short hash of what decides the results (12 hex digits): workers, the run's limits and patience do not."""
