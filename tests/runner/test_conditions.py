@@ -76,6 +76,17 @@ def test_settings_come_before_the_benchmarks_own(recipe, benchmark):
         assert CONDITIONS[variant].method(recipe(), benchmark, LLM).variant == variant
 
 
+@pytest.mark.parametrize(
+    ("begins", "retrieve", "ks"), [("erl-embedding-k", "embedding", 20), ("erl-random-k", "random", 60)]
+)
+def test_the_papers_numbers_for_each_retrieval(recipe, benchmark, begins, retrieve, ks):
+    wanted = recipe(erl={"k": 7, "retrieve": "llm"})
+    made = {name: c.method(wanted, benchmark, LLM) for name, c in CONDITIONS.items() if name.startswith(begins)}
+    assert all((name, method.retrieve) == (f"{begins}{method.k}", retrieve) for name, method in made.items())
+    assert [method.k for method in made.values()] == [k for k in (1, 3, 5, 10, 20, 40, 60) if k <= ks]
+    assert {CONDITIONS[name].pool for name in made} == {"erl"}
+
+
 def test_heuristics_beside_the_question_or_after_the_thought(recipe, benchmark):
     for name, stands, asks in (("erl", "case", "task"), ("erl-thought", "thought", "thought")):
         assert CONDITIONS[name].agent(recipe(), benchmark, LLM, ()).notes == stands

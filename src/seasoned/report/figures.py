@@ -54,7 +54,7 @@ FIGURES = (
     Figure(
         "By number of heuristics",
         plots.heuristics_curve,
-        "The band is the 95% Wilson interval; k is how many heuristics are shown.",
+        "Bands and whiskers are 95% Wilson intervals; a star is a retrieval that was run with one number of them.",
     ),
     Figure(
         "Heuristics from successes and failures",

@@ -26,6 +26,7 @@ from seasoned.report.problems import place
 from seasoned.report.reader import every_episode, readable
 from seasoned.report.rows import Row
 from seasoned.report.summary import condition_of, pair_of
+from seasoned.report.sweep import sweep_table
 from seasoned.report.tables import lessons_table, main_table
 from seasoned.report.text import clean, cost, count, cut, duration, label, one_line, percent, signed
 from seasoned.report.trial_tables import (
@@ -127,6 +128,7 @@ def render(
         figures_missing=missing,
         trials=trials_table(summary),
         repeats=repeats_table(summary),
+        sweep=sweep_table(summary),
         phases=phases_table(summary),
         origins=origins_table(summary),
         guidance=guidance_table(summary),

@@ -6,7 +6,6 @@ colour (lightness, hatching and figures say the same); where there is nothing to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from seasoned.report.drawing import (
     svg,
 )
 from seasoned.report.reference import reference_for
+from seasoned.report.sweep import by_k
 from seasoned.report.text import count, label, one_line, percent
 
 if TYPE_CHECKING:
@@ -89,26 +89,23 @@ def learning_curve(summary: Mapping[str, Any]) -> str:
 
 
 def heuristics_curve(summary: Mapping[str, Any]) -> str:
-    """Accuracy by how many heuristics are shown: of the conditions `erl-k1`, `erl-k3` and so on (ERL, figure 4).
-
-    It is over all runs of the test, with tasks as trials of the interval.
+    """Accuracy by how many heuristics are shown, a line for each retrieval and a star where it was run once (figure 4).
 
     Returns:
-        SVG text; "" where fewer than two of them were run.
+        SVG text; "" where none was run with two numbers of them; see `seasoned.report.sweep`.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    points = [
-        {"k": int(block["name"].removeprefix("erl-k")), "accuracy": once["pass@k"], "interval": once["pass@k_interval"]}
-        for block in summary["conditions"]
-        if re.fullmatch(r"erl-k\d+", block["name"])
-        for once in block["reliability"]["figures"][:1]
-    ]
-    points.sort(key=lambda point: point["k"])
-    spoken = ", ".join(f"{percent(point['accuracy'], 0)} with {point['k']}" for point in points)
+    curves = by_k(summary)
+    told = {
+        name: ", ".join(f"{percent(point['accuracy'], 0)} with {point['k']}" for point in points)
+        for name, points in curves.items()
+    }
+    spoken = "; ".join(f"{label(name)} {rates}" for name, rates in told.items())
     words = f"Accuracy by number of heuristics: {spoken}."
-    return _curves("heuristics", words, {"erl": points}, "k", "heuristics shown") if len(points) > 1 else ""
+    several = any(len(points) > 1 for points in curves.values())
+    return _curves("heuristics", words, curves, "k", "heuristics shown") if several else ""
 
 
 def origins_bars(summary: Mapping[str, Any]) -> str:
@@ -209,7 +206,7 @@ def guidance_points(summary: Mapping[str, Any]) -> str:
 
 
 def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, Any]]], along: str, what: str) -> str:
-    """Accuracy with its Wilson band along a figure of each point, one line a name."""
+    """Accuracy with its Wilson band along a figure of each point, one line a name; of one point alone a star."""
 
     def draw(axes: Axes) -> None:
         colours = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY]
@@ -218,14 +215,22 @@ def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, An
             sizes = [point[along] for point in points]
             rates = [100 * point["accuracy"] for point in points]
             low, high = ([100 * point["interval"][end] for point in points] for end in (0, 1))
+            look: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)]}
+            if len(points) == 1:
+                look = {"marker": "*", "markersize": 14, "linestyle": "none"}
+                axes.vlines(sizes, low, high, color=colour, linewidth=1.4)
             axes.fill_between(sizes, low, high, color=colour, alpha=0.16, linewidth=0)
-            (line,) = axes.plot(sizes, rates, color=colour, marker=MARKERS[i % len(MARKERS)], linewidth=2)
+            (line,) = axes.plot(sizes, rates, color=colour, linewidth=2, **look)
             if len(curves) > 1:
                 line.set_label(short(condition))
             if len(curves) == 1:
                 for size, rate in zip(sizes, rates, strict=True):
                     axes.annotate(f"{rate:.0f}", (size, rate), (0, 8), textcoords="offset points", ha="center")
-        axes.set_xticks(sorted({point[along] for points in curves.values() for point in points}))
+        ticks = sorted({point[along] for points in curves.values() for point in points})
+        if along == "k":  # 1, 3 and 5 would stand in one another's way beside 60
+            axes.set_xscale("log")
+            axes.minorticks_off()
+        axes.set_xticks(ticks, list(map(str, ticks)))
         axes.set_xlabel(what)
         axes.set_ylabel("solved, % of test episodes")
         rates_axis(axes, horizontal=False)

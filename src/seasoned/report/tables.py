@@ -22,6 +22,7 @@ from seasoned.report.phases import phases_table
 from seasoned.report.reference import Reference, references
 from seasoned.report.rows import Row, TaskKey, final, first_runs, outcomes
 from seasoned.report.summary import pair_of
+from seasoned.report.sweep import sweep_table
 from seasoned.report.text import (
     ELLIPSIS,
     UNKNOWN,
@@ -265,7 +266,7 @@ def _run_name(run: Mapping[str, Any]) -> str:
 
 
 def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> None:
-    """Print the headline, the main table; pairs, trials, repeats and parts where there are some; lessons most recalled.
+    """Print the headline, the main table, whichever of the others say something, and the lessons most recalled.
 
     More than `FEW` pairs are left to the report.
     """
@@ -275,7 +276,7 @@ def show(summary: Mapping[str, Any], console: Console, *, lessons: int = 8) -> N
     console.print(to_rich(main_table(summary), console.width))
     pairs = pairs_table(summary)
     few = pairs if pairs and len(pairs.lines) <= FEW else None
-    for table in (few, trials_table(summary), repeats_table(summary), phases_table(summary)):
+    for table in (few, trials_table(summary), repeats_table(summary), sweep_table(summary), phases_table(summary)):
         if table:
             console.print(to_rich(table, console.width))
     if summary["lessons"] and lessons:

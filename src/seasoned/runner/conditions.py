@@ -32,7 +32,9 @@ PAPER_K = 5
 """Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
 
 ERL_KS = (1, 3, 5, 10, 20)
-"""How many heuristics the paper shows (ERL, table 3 and figure 4)."""
+"""How many heuristics the paper shows (ERL, table 3)."""
+RANDOM_KS = (*ERL_KS, 40, 60)
+"""How many it draws at random (figure 4)."""
 
 _NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episodes, and of scopes
 
@@ -182,6 +184,11 @@ CONDITIONS = {
         _heuristics("erl-success", "heuristics from successes alone", outcomes="success"),
         _heuristics("erl-failure", "heuristics from failures alone", outcomes="failure"),
         *(_heuristics(f"erl-k{k}", f"the {k} heuristics that a model ranks highest", k=k) for k in ERL_KS),
+        *(
+            _heuristics(f"erl-embedding-k{k}", f"the heuristics of the {k} most similar tasks", "embedding", k=k)
+            for k in ERL_KS
+        ),
+        *(_heuristics(f"erl-random-k{k}", f"{k} heuristics drawn at random", "random", k=k) for k in RANDOM_KS),
         Condition(
             "few-shot-trajectories",
             "own successes at the most similar tasks, as many as `erl.trajectories` says",
