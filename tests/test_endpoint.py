@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.endpoint import OPENAI_URL, Endpoint, said_in
-from seasoned.errors import AuthError, ConfigError, InfrastructureError, RefusedError, RequestError
+from seasoned.errors import AuthError, ConfigError, InfrastructureError, NotFoundError, RefusedError, RequestError
 
 REQUEST = httpx.Request("POST", "http://127.0.0.1:9/v1/chat/completions")
 
@@ -68,7 +68,8 @@ def test_one_client_until_it_is_closed():
     [
         (401, AuthError, "check OPENAI_API_KEY"),
         (403, AuthError, "check OPENAI_API_KEY"),
-        (404, RequestError, "check the model's name 'm'"),
+        (402, RequestError, "add credit to the account"),
+        (404, NotFoundError, "check the model's name 'm'"),
         (400, RefusedError, "status 400: no *** here"),
         (422, RefusedError, "status 422"),
         (409, InfrastructureError, "Try again later"),

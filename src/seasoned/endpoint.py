@@ -13,7 +13,15 @@ import weakref
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from seasoned.errors import AuthError, ConfigError, InfrastructureError, LLMError, RefusedError, RequestError
+from seasoned.errors import (
+    AuthError,
+    ConfigError,
+    InfrastructureError,
+    LLMError,
+    NotFoundError,
+    RefusedError,
+    RequestError,
+)
 
 if TYPE_CHECKING:
     import openai
@@ -22,6 +30,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "no-key"
 _CONNECT_TIMEOUT = 10.0  # seconds
 _MOST_SAID = 500  # characters of a server's words
+_REFUSALS: dict[int, type[RequestError]] = {400: RefusedError, 404: NotFoundError, 422: RefusedError}
 
 
 class Endpoint:
@@ -101,7 +110,10 @@ class Endpoint:
         return line if len(line) <= _MOST_SAID else f"{line[:_MOST_SAID]}... ({len(line):,} characters)"
 
     def translated(self, error: openai.OpenAIError, model: str) -> LLMError:
-        """The error of our tree for one that the SDK raised after its retries; `model` was asked."""
+        """The error of our tree for one that the SDK raised after its retries.
+
+        `model` was asked; "" where it was asked for its models.
+        """
         import openai
 
         tries = _tries(error)
@@ -125,9 +137,8 @@ class Endpoint:
                 f"{self.where} failed with status {status} ({tries}): {said}. Try again later, or with fewer requests "
                 "at a time."
             )
-        hint = f": check the model's name {model!r} and the address" if status == 404 else ""
-        kind = RefusedError if status in (400, 422) else RequestError
-        return kind(f"{self.where} refused the request with status {status}: {said}{hint}")
+        refused = f"{self.where} refused the request with status {status}: {said}"
+        return _REFUSALS.get(status, RequestError)(f"{refused}{_advice(status, model)}")
 
 
 def said_in(error: openai.APIStatusError) -> str:
@@ -139,6 +150,14 @@ def said_in(error: openai.APIStatusError) -> str:
                 return str(body[place])
         return json.dumps(body, default=str)
     return body if isinstance(body, str) and body else error.message
+
+
+def _advice(status: int, model: str) -> str:
+    if status == 402:
+        return ": add credit to the account of the key, or take another key (OPENAI_API_KEY)"
+    if status == 404 and not model:
+        return ": it lists no models, so name one (of an experiment: -c llm.model=NAME), and check the address"
+    return f": check the model's name {model!r} and the address" if status == 404 else ""
 
 
 def _tries(error: openai.OpenAIError) -> str:

@@ -19,7 +19,8 @@ from `SeasonedError`, and nothing outside this tree is raised for a user's mista
         ├── InfrastructureError  the server failed: never a failure of the task
         │   └── ModelFileError   a local model's file is missing, broken or does not fit
         ├── AuthError            no key, or a wrong one
-        ├── RequestError         the server refused the request (402, 404, ...)
+        ├── RequestError         the server refused the request (402, ...)
+        │   ├── NotFoundError        it has no such model, or there is no such address (404)
         │   └── RefusedError         what it refused may be this prompt alone (400, 422)
         ├── ContextLengthError   the prompt is longer than the model's context
         └── ParseError           the reply does not have the form that was asked for
@@ -108,6 +109,10 @@ class AuthError(LLMError):
 
 class RequestError(LLMError):
     """The server refused the request itself."""
+
+
+class NotFoundError(RequestError):
+    """The server has no such model, or the address is not that of such a server."""
 
 
 class RefusedError(RequestError):

@@ -87,6 +87,12 @@ def test_a_wrong_key_is_a_sentence_without_the_key(cli, server, monkeypatch):
     assert "sk-secret" not in done.err
 
 
+def test_a_wrong_name_of_a_model_can_only_be_begun_anew(cli, server):
+    server.status = 404
+    done = cli("run", "small.toml", "-c", f"llm.base_url={server.url}", "-c", "llm.model=gpt-55", "-q")
+    sentence(done, "check the model's name 'gpt-55'", "begin anew with the right ones (-c llm.model=NAME)", "--resume")
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_unreachable_server(cli, folder, named):
     given = ["-c", "llm.base_url=http://127.0.0.1:9/v1", "-c", "llm.max_retries=0", "-c", "workers=1", "-q"]

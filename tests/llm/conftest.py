@@ -29,6 +29,9 @@ class _Handler(BaseHTTPRequestHandler):
         turn(self)
 
     def do_GET(self) -> None:
+        if "elsewhere" in self.path:
+            self.send(404, b'{"error": {"message": "no such path"}}')
+            return
         models = json.dumps({"object": "list", "data": [{"id": name} for name in self.play.models]})
         self.send(200, models.encode())
 

@@ -4,7 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from seasoned.errors import AuthError, ConfigError, InfrastructureError, LLMError, ParseError, RequestError
+from seasoned.errors import (
+    AuthError,
+    ConfigError,
+    InfrastructureError,
+    LLMError,
+    NotFoundError,
+    ParseError,
+    RequestError,
+)
 from seasoned.llm.openai import OpenAIChat, first_model
 
 ASK = [{"role": "user", "content": "hello"}]
@@ -266,7 +274,10 @@ def test_a_second_wrong_reply_is_a_parse_error_that_knows_what_was_paid(server, 
 def test_first_model(server):
     assert first_model(server.url) == "served-model"
     server.models.clear()
-    with pytest.raises(InfrastructureError, match="names no model"):
+    with pytest.raises(InfrastructureError, match=r"names no model.*-c llm\.model=NAME"):
         first_model(server.url)
+    with pytest.raises(NotFoundError, match=r"lists no models.*-c llm\.model=NAME") as caught:
+        first_model(f"{server.url}/elsewhere")
+    assert "''" not in str(caught.value)
     with pytest.raises(LLMError, match="cannot be reached"):
         first_model("http://127.0.0.1:9/v1", timeout=1)

@@ -209,5 +209,7 @@ def first_model(base_url: str, *, api_key: str | None = None, timeout: float = 1
         endpoint.close()
     name = at(read_body(raw.content), "data", 0, "id")
     if not isinstance(name, str) or not name:
-        raise InfrastructureError(f"{endpoint.where} names no model: name one yourself.")
+        raise InfrastructureError(
+            f"{endpoint.where} names no model: name one yourself (of an experiment: -c llm.model=NAME)."
+        )
     return name

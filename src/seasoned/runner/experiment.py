@@ -12,7 +12,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
-from seasoned.errors import BudgetExceeded, InfrastructureError, StoreError
+from seasoned.errors import BudgetExceeded, InfrastructureError, NotFoundError, StoreError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.protocols import LLM
 from seasoned.report import stats
@@ -88,9 +88,18 @@ def run(
         try:
             _run_in(directory, plan, store, model, learner or model, redo, quiet, until)
         except BaseException as error:
-            error.add_note(f"What was done is kept. Go on with: seasoned run --resume {directory}")
+            error.add_note(_how_to_go_on(error, directory))
             raise
     return directory
+
+
+def _how_to_go_on(error: BaseException, directory: Path) -> str:
+    if isinstance(error, NotFoundError):
+        return (
+            "What was done is kept. A run keeps its model and its server: if they are the wrong ones, begin anew with "
+            f"the right ones (-c llm.model=NAME); else go on with: seasoned run --resume {directory}"
+        )
+    return f"What was done is kept. Go on with: seasoned run --resume {directory}"
 
 
 def _run_in(
