@@ -78,6 +78,7 @@ def model(apprentice, monkeypatch):
 
     for module in (experiment, models):
         monkeypatch.setattr(module, "open_llm", opened)
+        monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
     return made
 
 

@@ -79,6 +79,45 @@ def test_no_key(cli, folder):
     assert not (folder / "seasoned.db").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["llm.base_url=localhost:11434"], "base_url must be an address"),
+        (["embedder=statik", 'conditions=["disabled","erl"]'], "there is no embedder 'statik'"),
+        (['conditions=["disabled","teachme"]'], "-c method.facts=FILE"),
+        (["llm.path=none.gguf"], "none.gguf cannot be read"),
+        (
+            [
+                "llm.base_url=http://127.0.0.1:9",
+                "llm.model=m",
+                "learner.base_url=box:11434",
+                'conditions=["disabled","erl"]',
+            ],
+            "base_url must be an address",
+        ),
+        (["benchmark.data=none.jsonl"], "none.jsonl"),
+    ],
+)
+def test_what_a_run_refuses_a_dry_run_refuses_and_neither_leaves_a_store(cli, folder, given, says):
+    words = ["run", "small.toml", "-c", "embedder=hashing", *(word for one in given for word in ("-c", one))]
+    sentence(cli(*words, "--dry-run"), says)
+    sentence(cli(*words), says)
+    assert sorted(path.name for path in folder.iterdir()) == ["small.toml"]
+
+
+def test_a_dry_run_needs_no_key_no_server_and_no_model_file(cli, monkeypatch, folder):
+    monkeypatch.setenv("SEASONED_CACHE", str(folder / "cache"))
+    away = "llm.base_url=http://127.0.0.1:9/v1"
+    for given in ([], ["-c", "llm.model=gpt-5-mini"], ["-c", away], ["-c", "embedder=openai:mine"]):
+        done = cli(
+            "run", "small.toml", "-c", 'conditions=["disabled","erl"]', "-c", "embedder=hashing", *given, "--dry-run"
+        )
+        assert done.code == 0, done.err
+    done = cli("run", "small.toml")
+    sentence(done, "seasoned model pull qwen")
+    assert sorted(path.name for path in folder.iterdir()) == ["small.toml"]
+
+
 def test_a_wrong_key_is_a_sentence_without_the_key(cli, server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-mine")
     server.status = 401

@@ -74,6 +74,7 @@ def model(monkeypatch, player):
         yield made
 
     monkeypatch.setattr(experiment, "open_llm", opened)
+    monkeypatch.setattr(experiment, "check_llm", lambda settings, dry=False: None)
     monkeypatch.setattr(models, "open_llm", opened)
     return made
 

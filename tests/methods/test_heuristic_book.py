@@ -126,7 +126,7 @@ def test_what_a_ranker_sees_of_a_heuristic():
         "When it is dark: light a lamp (from a failure: Find the book.)"
     )
     assert "(from a task: Find" in as_item(heuristic("it is dark", "light a lamp", None, "Find the book."))
-    assert len(as_item(heuristic("x" * 300, "y", True, "z" * 500))) < 450
+    assert len(as_item(heuristic("x" * 300, "y", True, "z" * 500))) < 350
 
 
 class Unset(HashingEmbedder):

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from seasoned.errors import AuthError, InfrastructureError, SeasonedError
-from seasoned.runner.models import open_llm
+from seasoned.runner.models import check_llm, open_llm
 from seasoned.runner.settings import LLMSettings
 
 
@@ -57,3 +57,17 @@ def test_a_file_of_the_users_that_is_no_model(tmp_path):
     file.write_bytes(b"text")
     with pytest.raises(SeasonedError, match=r"own\.gguf"), open_llm(LLMSettings(path=str(file))):
         pass
+
+
+def test_a_model_is_looked_at_without_being_opened(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEASONED_CACHE", str(tmp_path))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    later = [LLMSettings(), LLMSettings(model="gpt-5-mini"), LLMSettings(base_url="http://127.0.0.1:9/v1")]
+    for settings in later:
+        check_llm(settings, dry=True)
+        with pytest.raises(SeasonedError):
+            check_llm(settings)
+    for wrong in (LLMSettings(path="none.gguf"), LLMSettings(base_url="localhost:11434")):
+        with pytest.raises(SeasonedError):
+            check_llm(wrong, dry=True)
+    check_llm(LLMSettings(base_url=server))

@@ -90,15 +90,17 @@ def execute(
 ) -> None:
     """Run, up to a stage, and print the result; say how to go on when it is stopped."""
     from seasoned.report.stats import require
-    from seasoned.runner.experiment import run as run_experiment
+    from seasoned.runner.experiment import check_start, run_plan
+    from seasoned.runner.plan import make_plan
 
     require()
+    plan = make_plan(recipe)
     if "://" not in store and not Path(store).exists():
-        _ask_for_key(recipe)
+        check_start(plan)
     with open_store(store) as opened:
         try:
-            directory = run_experiment(
-                recipe,
+            directory = run_plan(
+                plan,
                 store=opened,
                 runs_dir=runs,
                 resume=directory,
@@ -114,20 +116,6 @@ def execute(
         print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
     else:
         typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory.name}")
-
-
-def _ask_for_key(recipe: Recipe) -> None:
-    """See that a server's model can be asked, before a store is made for what it will say.
-
-    Raises:
-        AuthError, InfrastructureError: as `open_llm` raises them.
-    """
-    from seasoned.runner.models import open_llm
-
-    for chosen in (recipe.llm, recipe.learner):
-        if chosen is not None and not chosen.bundled:
-            with open_llm(chosen):
-                pass
 
 
 def show_run(directory: Path, as_json: bool) -> None:
@@ -176,9 +164,11 @@ def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None
 
 
 def _count(recipe: Recipe, as_json: bool) -> None:
+    from seasoned.runner.experiment import check_start
     from seasoned.runner.plan import make_plan
 
     plan = make_plan(recipe)
+    check_start(plan, dry=True)
     counts = {
         "benchmark": recipe.benchmark.name,
         "source": plan.blocks[0].benchmark.source,

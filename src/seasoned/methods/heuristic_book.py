@@ -149,7 +149,7 @@ def came_from(lesson: Lesson) -> str:
 def as_item(lesson: Lesson) -> str:
     """A heuristic as a ranking model sees it: its text, and the task that it comes from."""
     task = str(lesson.data.get("task") or "")
-    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 200)})" if task else ""
+    origin = f" (from a {came_from(lesson) or 'task'}: {clean(task, 100)})" if task else ""
     return f"{clean(lesson.text, 220)}{origin}"
 
 

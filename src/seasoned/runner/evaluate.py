@@ -107,8 +107,10 @@ def _trial_by_trial(plan: Plan, block: Block, entrant: Entrant, session: Session
     trial_by_trial(again, block.test, made, settings.trials, settings.patience, plan.workers)
 
 
-def check_parts(plan: Plan) -> None:
+def check_parts(plan: Plan, *, dry: bool = False) -> None:
     """Make each agent, method and embedder once: what a setting gets wrong is told before anything is spent.
+
+    With `dry`, no embedder is made that would ask a server.
 
     Raises:
         ConfigError: there is a learner, and no condition for it; else as methods and embedders raise it.
@@ -117,7 +119,7 @@ def check_parts(plan: Plan) -> None:
     for condition in plan.conditions:
         _, method = _parts(plan, plan.blocks[0], condition, model)
         asked = asked or (condition.writes and hasattr(method, "llm"))
-        if _searches(condition):
+        if _searches(condition) and not (dry and plan.recipe.embedder.startswith("openai:")):
             shared_embedder(plan.recipe.embedder)
     if plan.recipe.learner is not None and not asked:
         raise ConfigError(
@@ -132,7 +134,7 @@ def _parts(plan: Plan, block: Block, condition: Condition, llm: LLM) -> tuple[Ag
     Raises:
         ConfigError: they cannot be made, are something else, or have a model that cannot be exchanged.
     """
-    recipe, benchmark = plan.recipe, block.benchmark
+    recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
     try:
         agent = condition.agent(recipe, benchmark, llm, block.train)
         method = condition.method(recipe, benchmark, llm) if condition.method else None

@@ -21,7 +21,7 @@ from seasoned.runner.evaluate import check_parts, enter, evaluate
 from seasoned.runner.executors import heed_ctrl_c
 from seasoned.runner.gather import gather
 from seasoned.runner.given import check_given
-from seasoned.runner.models import open_llm
+from seasoned.runner.models import check_llm, open_llm
 from seasoned.runner.outputs import write_outputs
 from seasoned.runner.plan import Plan, make_plan
 from seasoned.runner.progress import Watch
@@ -67,11 +67,53 @@ def run(
         MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
         SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
     """
-    if until == "evaluate":
-        stats.require()
     if limit is not None:
         recipe = recipe.model_copy(update={"limit": limit})
-    plan = make_plan(recipe)
+    return run_plan(
+        make_plan(recipe),
+        store=store,
+        runs_dir=runs_dir,
+        resume=resume,
+        redo=redo,
+        quiet=quiet,
+        llm=llm,
+        until=until,
+        learner=learner,
+    )
+
+
+def check_start(plan: Plan, *, dry: bool = False) -> None:
+    """See that a run can begin, before a store is made for it: its methods, embedder and models.
+
+    Args:
+        plan: what is to be run.
+        dry: nothing is to be run now: no server is asked, and a key or the bundled model may still be got.
+
+    Raises:
+        SeasonedError: as `check_parts` and `check_llm` raise it.
+    """
+    check_parts(plan, dry=dry)
+    for settings in (plan.recipe.llm, plan.recipe.learner):
+        if settings is not None:
+            check_llm(settings, dry=dry)
+
+
+def run_plan(
+    plan: Plan,
+    *,
+    store: Store,
+    runs_dir: str | Path = "runs",
+    resume: Path | None = None,
+    redo: Sequence[str] = (),
+    quiet: bool = False,
+    llm: LLM | None = None,
+    until: Stage = "evaluate",
+    learner: LLM | None = None,
+) -> Path:
+    """`run` for a recipe whose plan is made already."""
+    recipe = plan.recipe
+    if until == "evaluate":
+        stats.require()
     with ExitStack() as stack:
         if resume is not None:
             stack.enter_context(hold(resume))

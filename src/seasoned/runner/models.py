@@ -54,6 +54,31 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
         chat.close()
 
 
+def check_llm(settings: ModelSettings, *, dry: bool = False) -> None:
+    """See that a model can be opened: the file is there, or a server takes the key and the address.
+
+    Args:
+        settings: of the model.
+        dry: no server is asked, and a key or the bundled model may still be got.
+
+    Raises:
+        ModelFileError, AuthError, InfrastructureError: as `open_llm` raises them.
+        ConfigError: if the address is none.
+    """
+    if settings.bundled:
+        from seasoned.llm.modelfile import resolve
+
+        if settings.path or not dry:
+            resolve(settings.path or ("qwen" if settings.model == "local" else settings.model))
+    elif dry:
+        from seasoned.llm.openai import OpenAIChat
+
+        OpenAIChat(settings.model, base_url=settings.base_url)
+    else:
+        with open_llm(settings):
+            pass
+
+
 @cache
 def shared_embedder(name: str) -> Embedder:
     """The embedder of this name, made once for all pools.
