@@ -2,14 +2,18 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from seasoned.benchmarks import alfworld, load_benchmark
 from seasoned.benchmarks.install import interpreter
 from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.runner.conditions import CONDITIONS
+from seasoned.runner.acting import make_actor
+from seasoned.runner.conditions import CONDITIONS, conditions
+from seasoned.runner.plan import make_plan
 from seasoned.runner.recipe import load_recipe
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +29,7 @@ def parrot(messages):
     if "You choose lessons" in asked:
         return "7"
     if '"trigger", "action"' in asked:
-        return json.dumps(HEURISTIC)
+        return json.dumps({**HEURISTIC, **({"succeeded": False} if '"succeeded"' in asked else {})})
     return "Thought: hm.\nAction: look[around]"
 
 
@@ -33,6 +37,48 @@ def parrot(messages):
 def test_a_recipe_runs(name, go):
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml", SMALL)
     check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if "alfworld" not in name and name != "mets"])
+def test_there_are_as_many_tasks_as_a_recipe_asks_for(name):
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
+    blocks = make_plan(recipe).blocks
+    total = sum(len(block.test) for block in blocks)
+    assert total == ((recipe.train + recipe.test) if recipe.folds else recipe.test) * len(recipe.seeds)
+
+
+COMMENTED = re.compile(r"""-c (?:'([^']+)'|"([^"]+)"|([^\s'"]\S*[\w\]]))""")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_settings_that_a_recipe_speaks_of_exist(name):
+    file = ROOT / "experiments" / f"{name}.toml"
+    told = [
+        next(filter(None, found.groups()))
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.startswith("#")
+        for found in COMMENTED.finditer(line)
+    ]
+    for setting in told:
+        if ",..]" not in setting:
+            recipe = load_recipe(file, [setting])
+            conditions([*recipe.conditions, *({recipe.baseline} - {*recipe.conditions})])
+
+
+def test_reflexions_own_settings_on_alfworld():
+    told = ("benchmark.max_steps=49", "agent.max_actions=30", "agent.repeats=2", "method.trials=11")
+    file = ROOT / "experiments" / "reflexion_alfworld.toml"
+    assert all(f"-c {setting}" in file.read_text(encoding="utf-8") for setting in told)
+    recipe = load_recipe(file, told)
+    assert "max_steps" in alfworld.OPTIONS
+    agent = make_actor(recipe, load_benchmark("hotpotqa", {"max_steps": 49}, seed=0), ScriptedModel([]), "react")
+    assert (agent.max_steps, agent.max_actions, agent.repeats, agent.same_observation) == (49, 30, 2, True)
+
+
+def test_erl_learns_from_first_attempts_where_training_tasks_are_tried_again():
+    for name in ("erl_alfworld", "erl_webshop"):
+        recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
+        assert (recipe.gather.retries, recipe.erl.first) == (3, True)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +107,8 @@ def test_a_recipe_of_alfworld_runs(name, go, games):
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("erl_")])
 def test_the_headline_of_a_recipe_of_erl_is_about_erl(name):
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
-    assert next(c for c in recipe.conditions if c != recipe.baseline and CONDITIONS[c].learns) == "erl"
+    first = next(c for c in recipe.conditions if c != recipe.baseline and CONDITIONS[c].learns)
+    assert first == ("erl-k20" if name == "erl_k" else "erl")
 
 
 def test_expel_on_webshop_keeps_eight_insights():
