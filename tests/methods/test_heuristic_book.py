@@ -144,4 +144,4 @@ def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
             assert [lessons.index(each) for each in found] == order
         unset = ExperiencePool(store, "test", embedder=Unset())
         with pytest.raises(ConfigError, match="export REGION"):
-            open_book(lessons).nearest_or_newest(unset, "Buy the shoes", lessons)
+            open_book(lessons).nearest_or_newest(unset, {"text": "Buy the shoes"}, lessons)

@@ -18,6 +18,7 @@ from seasoned.runner.episode import Session
 from seasoned.runner.evaluate import enter
 from seasoned.runner.gather import learning
 from seasoned.runner.plan import make_plan
+from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import Recipe, load_recipe
 from seasoned.runner.rundir import recipe_of
 from seasoned.runner.settings import Limits
@@ -430,7 +431,10 @@ def test_what_methods_draw_differs_from_seed_to_seed(recipe, store):
     )
     plan = make_plan(wanted)
     session = Session(store, "run", ScriptedModel([]), Limits(), {})
-    drawn = [[entrant.method.seed for entrant in enter(plan, block, [], session)] for block in plan.blocks]
+    drawn = [
+        [entrant.method.seed for entrant in enter(plan, block, [], session, Watch(0, quiet=True))]
+        for block in plan.blocks
+    ]
     assert drawn == [[3] * 3, [5] * 3]
     learners = [learning(plan, block, plan.conditions[0], session, "pool") for block in plan.blocks]
     assert [learner.seed for learner in learners] == [3, 5]  # the order in which successes are looked at

@@ -33,7 +33,7 @@ from seasoned.runner.gather import (
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
-from seasoned.runner.redo import drop_outdated, left_out, mark_learned, shared_key, turn_label, unlearn
+from seasoned.runner.redo import drop_outdated, is_learned, left_out, mark_learned, shared_key, turn_label, unlearn
 from seasoned.types import Guidance, Task, Trajectory
 
 
@@ -165,7 +165,8 @@ def _enter(
     made = shared_embedder(recipe.embedder) if _searches(condition) else None
     every = benchmark.trajectories if condition.worked else own
     shown = without_errors(every)
-    if method is not None and condition.writes and left_out(session.store, scope, shown):
+    learned = is_learned(session.store, scope) and not left_out(session.store, scope, shown)
+    if method is not None and condition.writes and not learned:
         unlearn(session.store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
         learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on))

@@ -109,11 +109,16 @@ def drop_outdated(
 
 def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
     """Those of these attempts that a pool was not learned from: all of them until it was learned to the end."""
-    if store.journal_get(f"{scope}/learned", "done") is None:
+    if not is_learned(store, scope):
         return list(attempts)
     known = _mark(store, scope).get("from")
     # Without ids, an earlier version marked it, and nobody knows.
     return [] if known is None else [t for t in attempts if t.id not in known]
+
+
+def is_learned(store: Store, scope: str) -> bool:
+    """Whether a pool was learned to the end."""
+    return store.journal_get(f"{scope}/learned", "done") is not None
 
 
 def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory], problems: Sequence[str] = ()) -> None:
