@@ -68,6 +68,25 @@ from seasoned.retrieve.render import clean
         ("go to desk 1\nResult: you are there", "", "go to desk 1"),
         ("go to desk 1\nYou are there.\n> take pen 1", "", "go to desk 1"),
         ("go to desk 1\nUser: you are there", "", "go to desk 1"),
+        # a bare command below a sentence
+        ("Thought: I will look.\ngo to drawer 1", "I will look.", "go to drawer 1"),
+        ("Thought: I look. Where?\nIn it!\n  open drawer 1", "I look. Where? In it!", "open drawer 1"),
+        ("Thought: I look.\ngo to bed 1\nObservation: You see it.\nAction: look", "I look.", "go to bed 1"),
+        ("I'll look in the drawer.\ngo to drawer 1", "I'll look in the drawer.", "go to drawer 1"),
+        ('He said "there."\n\ngo to drawer 1', 'He said "there."', "go to drawer 1"),
+        ("Thought: the pen may be\nin the drawer", "the pen may be in the drawer", ""),
+        ("Thought: I will look.\nin the drawer.", "I will look. in the drawer.", ""),
+        ("Thought: I will look.\nthink: where", "I will look. where", ""),
+        ("Go to desk 1\nyou are there", "", "Go to desk 1"),
+        ("I look.\ngo to desk 1\nYou see a pen.", "", "I look."),
+        # brackets and dashes
+        ("Action: [go to desk 1]", "", "go to desk 1"),
+        ("[go to desk 1]", "", "go to desk 1"),
+        ("Action: [Search[x]]", "", "Search[x]"),
+        ("Action: [a] and [b]", "", "[a] and [b]"),
+        ("Action 1 - go to desk 1", "", "go to desk 1"),
+        ("Thought 1 – look.\nAction 1 — go to desk 1", "look.", "go to desk 1"),
+        ("Action - go to desk 1", "", "Action - go to desk 1"),
     ],
 )
 def test_what_models_really_send(text, thought, action):
@@ -84,7 +103,7 @@ def test_any_text_gives_a_turn_made_of_its_pieces(given):
 
 FORMS = """
 Action: action. Thought: Result: Action_Input: <think> </think> <action> </action> ### **Action** {"action": "go" }
-Search[x] > 1. #3 Final ```
+Search[x] > 1. #3 Final ``` [ ] - look.
 """
 
 

@@ -1,9 +1,9 @@
 """Reads one turn of an acting agent: what it thought, and the one action it takes.
 
 Always holds: any text gives a turn, no text raises, and thought and action are made of pieces of the reply. What
-today's models really send is accepted: thought and action in one reply or on one line, markdown, quotes, "Action 3:",
-"> go to x", `think: ..`, tags, headings, JSON, "Action Input:", and several actions, of which the first counts.
-What a model considers in `<think>` is neither.
+today's models really send is accepted: thought and action in one reply or on one line, markdown, quotes, brackets,
+"Action 3:", "Action 3 - go to x", "> go to x", a bare "go to x" below a sentence, `think: ..`, tags, headings, JSON,
+"Action Input:", and several actions, of which the first counts. What a model considers in `<think>` is neither.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ _ACTION = r"(?:(?:(?:final|next|my|chosen)[ _])?action|act|command)"
 _OBSERVATION = r"(?:observation|obs|user|environment)"
 _NUMBER = r"[ \t]{0,3}#?\d{0,4}"
 _COLON = r"[*_`]{0,3}[ \t]{0,3}[:：][*_`]{0,3}[ \t]{0,3}"
+_DASH = r"[ \t]{0,3}#?\d{1,4}[ \t]{1,3}[-–—][ \t]{1,3}"  # "Action 1 - go to desk 1"
 _LABEL = re.compile(
     rf"^{_MARK}(?:\d{{1,3}}[.)][ \t]{{1,4}}{_MARK})?"
-    rf"(?:(?P<thought>{_THOUGHT})|(?P<action>{_ACTION})|(?P<other>{_OBSERVATION})){_NUMBER}{_COLON}",
+    rf"(?:(?P<thought>{_THOUGHT})|(?P<action>{_ACTION})|(?P<other>{_OBSERVATION}))"
+    rf"(?:{_NUMBER}{_COLON}|{_DASH})",
     re.IGNORECASE | re.MULTILINE,
 )
 # "Thought: I should look. Action: go to desk 1": in capitals and after a sentence, or else it is part of the thought.
@@ -45,6 +47,8 @@ _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL |
 _BRACKETED = re.compile(r"^(?:think|thought)\[(?P<text>.*?)\]?$", re.IGNORECASE | re.DOTALL)
 _LEAD = re.compile(r"^[ \t>*_`#~•-]{1,12}|^\d{1,3}[.)][ \t]{1,4}")
 _WRAPS = (("`", "`"), ('"', '"'), ("'", "'"), ("**", "**"), ("“", "”"), ("<", ">"))
+_BRACKETS = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])+)\]")
+_SENTENCE = re.compile(r"[.!?…。][\"')\]”*_]{0,3}$")
 _CALL = re.compile(r"[A-Za-z]{2,20}\[.{1,2000}\]")
 _FENCE = re.compile(r"^[ \t]{0,8}`{3,}[\w-]{0,20}[ \t]*$", re.MULTILINE)
 _OBJECT = re.compile(r"^[ \t]{0,8}\{", re.MULTILINE)
@@ -65,8 +69,8 @@ def read_turn(text: str) -> Turn:
     """Find the thought and the first action of a reply.
 
     Of a reply without any label, the line that is marked as a command (`> go to desk 1`, `Search[x]`) is the action, or
-    else the first line; the first line, too, where it is no sentence. What a model makes up after its action
-    (observations, further steps) is left out.
+    else the last line where it is no sentence and the one before is, or else the first; the first line, too, where it
+    is no sentence. What a model makes up after its action (observations, further steps) is left out.
 
     Args:
         text: what the model wrote; untrusted.
@@ -98,7 +102,7 @@ def read_turn(text: str) -> Turn:
         return Turn("", bare(begun))
     # A thought that ends in a line of its own that is a command: "Thought: ...\n> go to desk 1", or "\nSearch[x]".
     *before, last = _joined_lines(thoughts)
-    if before and _is_command(last):
+    if before and (_is_command(last) or _is_left_to_do(_joined_lines(thoughts[-1:]))):
         return Turn(_joined(before), bare(last))
     return Turn(_joined(thoughts))
 
@@ -113,13 +117,15 @@ def bare_thought(text: str) -> str | None:
 
 
 def bare(action: str) -> str:
-    """An action without the marks, quotes and numbers that models put around it."""
+    """An action without the marks, quotes, brackets and numbers that models put around it."""
     action = clean(action, 1000)
     while True:
         shorter = action
         for opener, closer in _WRAPS:
             if len(shorter) > len(opener + closer) and shorter.startswith(opener) and shorter.endswith(closer):
                 shorter = shorter[len(opener) : -len(closer)].strip()
+        if whole := _BRACKETS.fullmatch(shorter):
+            shorter = whole[1].strip()
         shorter = _LEAD.sub("", shorter, count=1).strip()
         if shorter == action:
             return action
@@ -169,6 +175,11 @@ def _is_bare_command(line: str) -> bool:
     return line[0].islower() and line[-1] not in ".!?:…" and bare_thought(line) is None
 
 
+def _is_left_to_do(lines: list[str]) -> bool:
+    """Whether the last line is a bare command below a sentence: "I will look in the drawer.\\ngo to drawer 1"."""
+    return len(lines) > 1 and bool(_SENTENCE.search(lines[-2].strip())) and _is_bare_command(lines[-1].strip())
+
+
 def _unlabelled(text: str) -> Turn:
     found = _object(text)
     if found:
@@ -185,6 +196,8 @@ def _unlabelled(text: str) -> Turn:
     marked = next((line for line in lines if _is_command(line)), None)
     if marked is not None:
         return Turn(_joined(lines[: lines.index(marked)]), bare(marked))
+    if _is_left_to_do(lines):
+        return Turn(_joined(lines[:-1]), bare(lines[-1]))
     return Turn("", bare(lines[0]))
 
 
