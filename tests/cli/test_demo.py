@@ -1,5 +1,7 @@
 """`seasoned demo` with the apprentice in the place of the local model, and fewer cases."""
 
+import shutil
+
 import pytest
 
 from seasoned.cli import model as model_commands
@@ -41,3 +43,20 @@ def test_a_demo_that_was_stopped_goes_on(cli, apprentice):
     assert done.code == 0
     assert len(set(apprentice.answered)) == len(apprentice.answered)
     assert len(cli("runs", "list", "--json").json) == 1
+
+
+def test_a_demo_whose_store_is_gone_says_how_to_begin_anew(cli, apprentice, folder):
+    def stop(call):
+        if call == 20:
+            raise KeyboardInterrupt
+
+    apprentice.stop = stop
+    assert cli("demo").code == 130
+    (folder / "seasoned.db").unlink()
+    done = cli("demo")
+    assert (done.code, done.out) == (1, "")
+    (place,) = (folder / "runs").iterdir()
+    assert f"or delete the folder runs/{place.name} to begin anew" in done.err
+    assert not (folder / "seasoned.db").exists()
+    shutil.rmtree(place)
+    assert cli("demo", "--json").code == 0

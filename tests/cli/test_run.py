@@ -100,6 +100,20 @@ def test_a_stop_names_the_store_where_it_is_another(cli, model, apprentice, fold
     assert len(set(apprentice.answered)) == len(apprentice.answered)
 
 
+@pytest.mark.parametrize("verb", [("run", "--resume"), ("learn",), ("evaluate",)])
+def test_a_run_goes_on_with_its_own_store_or_not_at_all(cli, model, apprentice, folder, monkeypatch, verb):
+    place = Path(cli("run", "small.toml", "-q", "--json").json["path"])
+    calls = apprentice.calls
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    done = cli(*verb, place.name, "--runs", folder / "runs")
+    assert (done.code, done.out) == (1, "")
+    assert f"it was begun with {folder / 'seasoned.db'}, so name that with --store" in done.err
+    assert list((folder / "elsewhere").iterdir()) == []
+    assert cli(*verb, place.name, "--runs", folder / "runs", "--store", folder / "seasoned.db", "-q").code == 0
+    assert apprentice.calls == calls
+
+
 def test_ctrl_c_ends_a_process_cleanly_and_it_goes_on(process, server, folder):
     server.pause = 0.03
     given = ("-c", f"llm.base_url={server.url}", "-c", "llm.model=played", "-c", "workers=2")

@@ -8,7 +8,7 @@ import pytest
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.plan import make_plan
-from seasoned.runner.redo import finished, forget, left_out, mark_learned, shared_key
+from seasoned.runner.redo import finished, forget, left_out, mark_learned, not_held, shared_key
 from seasoned.store.sql import Store
 from seasoned.types import Outcome, Reply, Trajectory
 
@@ -205,3 +205,21 @@ def test_a_pool_that_an_earlier_version_learned_is_left_as_it_is(store):
     assert left_out(store, "r/p", [attempt]) == []
     mark_learned(store, "r/p", [attempt])
     assert left_out(store, "r/p", [attempt, new := Trajectory(task_id="b", task="t")]) == [new]
+
+
+def test_a_store_that_does_not_hold_the_run_names_the_one_that_does(tmp_path):
+    directory = tmp_path / "r"
+    directory.mkdir()
+    for content, says in (
+        (
+            '{"store": "/a/b.db"}',
+            "/x.db does not hold the run r: it was begun with /a/b.db, so name that with --store, and",
+        ),
+        ('{"store": "/x.db"}', "/x.db does not hold the run r, which was begun with it: bring back the file"),
+        ("{", "name the store it was begun with (--store)"),
+        ("[]", "name the store it was begun with (--store)"),
+        ('{"store": 3}', "name the store it was begun with (--store)"),
+    ):
+        (directory / "manifest.json").write_text(content, encoding="utf-8")
+        assert says in str(not_held(directory, "/x.db"))
+        assert f"or delete the folder {directory} to begin anew" in str(not_held(directory, "/x.db"))

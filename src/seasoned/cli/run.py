@@ -94,6 +94,8 @@ def execute(
     from seasoned.runner.plan import make_plan
 
     require()
+    if directory is not None:
+        check_store(directory, store)
     plan = make_plan(recipe)
     if "://" not in store and not Path(store).exists():
         check_start(plan)
@@ -116,6 +118,19 @@ def execute(
         print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
     else:
         typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory.name}")
+
+
+def check_store(directory: Path, store: str) -> None:
+    """See that there is a store to go on with, before one is made that holds nothing of the run.
+
+    Raises:
+        ConfigError: there is none; the one the run was begun with is named.
+    """
+    from seasoned.runner.redo import not_held
+    from seasoned.runner.rundir import MANIFEST
+
+    if (directory / MANIFEST).is_file() and "://" not in store and not Path(store).exists():
+        raise not_held(directory, str(Path(store).expanduser().absolute()))
 
 
 def show_run(directory: Path, as_json: bool) -> None:

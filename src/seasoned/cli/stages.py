@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.run import RecipeArgument, SettingOption, chosen_recipe, execute
+from seasoned.cli.run import RecipeArgument, SettingOption, check_store, chosen_recipe, execute
 from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, many, open_store
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def evaluate(
     What was judged before is not judged again; where a person has changed lessons since, that is said.
     """
     directory = find_run(run, runs)
+    check_store(directory, store)
     changed = _changed_since_judged(directory, store)
     _go_on(run, "evaluate", quiet, store, runs, as_json)
     if changed:

@@ -27,7 +27,7 @@ from seasoned.runner.plan import Plan, make_plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import Recipe
 from seasoned.runner.redo import check_resume, finished, forget
-from seasoned.runner.rundir import hold, make_run_dir, manifest, write_json
+from seasoned.runner.rundir import MANIFEST, hold, make_run_dir, manifest, write_json
 from seasoned.store.sql import Store
 from seasoned.types import now
 
@@ -159,8 +159,10 @@ def _run_in(
             source = plan.blocks[0].benchmark.source
             tasks = (f"{b.name} {t.id} {t.text}" for b in plan.blocks for t in (*b.train, *b.test))
             write_json(
-                directory / "manifest.json",
-                manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks) | names,
+                directory / MANIFEST,
+                manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks)
+                | names
+                | {"store": store.where},
             )
             metered = _metered(recipe, store, run_id, model)
             session = Session(

@@ -18,7 +18,7 @@ from seasoned.pool import JUDGED
 from seasoned.runner.condition import Condition
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.recipe import Recipe
-from seasoned.runner.rundir import check_resumable
+from seasoned.runner.rundir import MANIFEST, check_resumable, store_of
 from seasoned.store.sql import Store
 from seasoned.types import Reply, Trajectory
 
@@ -30,11 +30,26 @@ def check_resume(directory: Path, recipe: Recipe, store: Store) -> None:
         ConfigError: if not.
     """
     check_resumable(directory, recipe)
-    if (directory / "manifest.json").is_file() and store.get_run(directory.name) is None:
-        raise ConfigError(
-            f"the store {store.where} does not hold the run {directory.name}: name the store it was begun with "
-            "(--store), and keep the name of its folder"
-        )
+    if (directory / MANIFEST).is_file() and store.get_run(directory.name) is None:
+        raise not_held(directory, store.where)
+
+
+def not_held(directory: Path, where: str) -> ConfigError:
+    """The error for a run that goes on with a store that does not hold it.
+
+    Args:
+        directory: of the run.
+        where: the store, as `Store.where` has it.
+    """
+    begun = store_of(directory)
+    said = f"the store {where} does not hold the run {directory.name}"
+    if begun == where:
+        said += ", which was begun with it: bring back the file as it was"
+    elif begun:
+        said += f": it was begun with {begun}, so name that with --store"
+    else:
+        said += ": name the store it was begun with (--store)"
+    return ConfigError(f"{said}, and keep the name of its folder; or delete the folder {directory} to begin anew")
 
 
 def finished(store: Store, run_id: str) -> dict[str, Trajectory]:

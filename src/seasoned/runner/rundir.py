@@ -28,6 +28,7 @@ from seasoned.runner.recipe import Recipe, load_recipe
 from seasoned.types import SCHEMA_VERSION
 
 _LIBRARIES = ("seasoned", "openai", "pydantic", "sqlalchemy", "numpy", "scipy", "xllamacpp", "wordllama")
+MANIFEST = "manifest.json"
 _PROMPT_HOMES = ("seasoned.agents", "seasoned.methods", "seasoned.benchmarks")
 
 
@@ -65,6 +66,15 @@ def check_resumable(path: Path, recipe: Recipe) -> None:
             f"the run {path.name} keeps its settings: only workers, run_limits, and timeout and max_retries of llm and "
             "learner can be changed when it is resumed; start a new run for anything else"
         )
+
+
+def store_of(path: Path) -> str:
+    """The store that a run was begun with, as its manifest has it; "" where that does not say."""
+    try:
+        said = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["store"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return said if isinstance(said, str) else ""
 
 
 def write_text(path: Path, text: str) -> None:
