@@ -71,6 +71,12 @@ def test_where_some_episodes_failed_the_claim_is_about_the_common_ones(make_row)
     assert found["remarks"][0] == (
         "Errors of the server and outcomes that nobody knows, left out of every rate: disabled 1."
     )
+    assert found["remarks"][1].startswith("seasoned run --resume RUN makes the episodes again")
+    assert "--resume 2026-a makes" in build(rows, run={"id": "2026-a"})["remarks"][1]
+    rows[0] = rows[0].model_copy(update={"reason": "answered"})
+    found = build(rows, run={})
+    assert "nobody knows" in found["remarks"][0]
+    assert "--resume" not in " ".join(found["remarks"]), "an outcome that nobody knows is not made again"
 
 
 def test_nothing_to_compare_with(make_row):
