@@ -100,6 +100,19 @@ def test_resuming_a_complete_run_makes_no_call(recipe, go, apprentice):
     assert summary(directory)["conditions"] == before["conditions"]
 
 
+@pytest.mark.parametrize("until", ["gather", "learn"])
+def test_a_stage_of_a_complete_run_leaves_it_complete(recipe, go, store, until):
+    wanted = recipe()
+    directory = go(wanted, until=until)
+    assert store.get_run(directory.name).status == "stopped"
+    go(wanted, resume=directory)
+    before = store.get_run(directory.name)
+    go(wanted, resume=directory, until=until)
+    after = store.get_run(directory.name)
+    assert (after.status, after.summary) == ("complete", before.summary)
+    assert after.summary["conditions"] == summary(directory)["conditions"]
+
+
 def test_redo_really_makes_the_calls_of_one_condition_again(recipe, go, apprentice):
     wanted = recipe(train=30, conditions=["disabled", "zero-shot", "expnote"])
     directory = go(wanted)

@@ -150,6 +150,7 @@ def _run_in(
     """Run what is left of a plan, in a directory that is held."""
     recipe, run_id, started = plan.recipe, directory.name, now()
     forget(store, plan, run_id, redo)
+    before = store.get_run(run_id)
     store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
     try:
         with Watch(plan.episodes, quiet=quiet) as watch:
@@ -179,7 +180,10 @@ def _run_in(
                 if until == "evaluate":
                     evaluate(plan, block, entrants, session, watch)
             if until != "evaluate":
-                store.finish_run(run_id, "stopped")
+                if before is not None and before.status == "complete" and not redo:
+                    store.finish_run(run_id, before.status, before.summary)
+                else:
+                    store.finish_run(run_id, "stopped")
                 return
             summary = write_outputs(directory, plan, store, **names, started=started)
     except BaseException as error:
