@@ -65,6 +65,14 @@ def test_dry_run_counts_what_is_then_done(cli, model, apprentice, folder):
     assert "nothing was run" in cli(*given, "--dry-run").out
 
 
+@pytest.mark.parametrize("mode", ["--dry-run", "--json"])
+def test_what_of_the_recipe_does_nothing_is_said(cli, model, mode):
+    done = cli("run", "small.toml", "-c", "curve=[1,99]", "-c", "folds=1", mode)
+    assert done.code == 0
+    assert "curve leaves out 99: there are 6 training cases to stop at\n" in done.err
+    assert "folds=1 is the same as none" in done.err
+
+
 def test_limit_and_resume_and_redo(cli, model, apprentice):
     first = cli("run", "small.toml", "--limit", 2, "--json", "-q").json
     assert [block["n"] for block in first["conditions"]] == [2, 2]

@@ -50,6 +50,24 @@ def test_points_and_labels_of_a_curve(recipe):
 
 
 @pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({}, []),
+        ({"curve": [1, 6]}, []),
+        ({"curve": [1, 99, 0]}, ["curve leaves out 99, 0: there are 6 training cases to stop at"]),
+        ({"curve": [3], "limit": 2}, ["curve leaves out 3: there are 2 training cases to stop at"]),
+        ({"curve": [3], "conditions": ["disabled", "nearest"]}, ["curve does nothing: none of the conditions learns"]),
+        ({"folds": 1}, ["folds=1 is the same as none"]),
+        ({"folds": 2, "curve": [6]}, []),
+    ],
+)
+def test_what_does_nothing_is_said(recipe, changes, says):
+    found = make_plan(recipe(**changes)).idle
+    assert len(found) == len(says)
+    assert all(one.startswith(said) for one, said in zip(found, says, strict=True))
+
+
+@pytest.mark.parametrize(
     ("changes", "episodes", "calls"),
     [
         ({"conditions": ["zero-shot"], "baseline": "zero-shot"}, 5, 5),

@@ -184,6 +184,8 @@ def _count(recipe: Recipe, as_json: bool) -> None:
 
     plan = make_plan(recipe)
     check_start(plan, dry=True)
+    for said in plan.idle:
+        tell(said, err=True)
     counts = {
         "benchmark": recipe.benchmark.name,
         "source": plan.blocks[0].benchmark.source,

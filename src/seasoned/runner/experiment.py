@@ -157,6 +157,8 @@ def _run_in(
             names = {"model": model.name, "learner": learner.name}
             with_ = " and ".join(dict.fromkeys(names.values()))
             watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
+            for said in plan.idle:
+                watch.say(said)
             source = plan.blocks[0].benchmark.source
             tasks = (f"{b.name} {t.id} {t.text}" for b in plan.blocks for t in (*b.train, *b.test))
             write_json(

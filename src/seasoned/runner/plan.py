@@ -74,9 +74,28 @@ class Plan:
         """
         if not condition.learns:
             return [0]
-        first = next((c for c in self.conditions if c.learns and c.own_pool), None)
-        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition is first else []
+        earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition is self._curved else []
         return [*sorted(set(earlier)), len(block.train)]
+
+    @property
+    def _curved(self) -> Condition | None:
+        """The condition that is evaluated at the recipe's `curve`."""
+        return next((c for c in self.conditions if c.learns and c.own_pool), None)
+
+    @property
+    def idle(self) -> list[str]:
+        """What of the recipe does nothing here, in sentences."""
+        recipe, most = self.recipe, max(len(block.train) for block in self.blocks)
+        found = []
+        outside = [n for n in recipe.curve if not 0 < n <= most]
+        if recipe.curve and self._curved is None:
+            found.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
+        elif outside:
+            named = ", ".join(map(str, outside))
+            found.append(f"curve leaves out {named}: there are {most} training cases to stop at")
+        if recipe.folds == 1:
+            found.append("folds=1 is the same as none: 2 or more cut the cases into parts")
+        return found
 
     def label(self, condition: Condition, block: Block, trained_on: int) -> str:
         """The name of a condition at a point of its curve: `expnote`, or `expnote@20` before the end."""
