@@ -63,6 +63,11 @@ def inert(text: str) -> str:
     return text.translate(_INERT)
 
 
+def recall_words(action: str) -> str:
+    """What a step `RECALL[words]` looks up; "" for any other step."""
+    return action.removeprefix("RECALL[").removesuffix("]").strip() if action.startswith("RECALL[") else ""
+
+
 def told_answer(said: str) -> str:
     """The right answer that was told of a wrong one, in the words of `WRONG`; "" where none was."""
     before, after = WRONG.split("{answer}")

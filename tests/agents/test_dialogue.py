@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seasoned.agents.dialogue import Dialogue
+from seasoned.agents.dialogue import NO_NOTES, Dialogue
 from seasoned.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.commands import parse
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
@@ -112,6 +112,25 @@ def test_free_replies_with_mixed_nested_and_unclosed_commands(lets, reply):
     task = lets.test[0]
     model = ScriptedModel([reply.format(answer=task.data["answer"])])
     made = agent(model, lets, style="free").run(task, lets.make_env(False), Guidance())
+    assert made.outcome.success is True
+
+
+def test_free_style_looks_up_what_it_recalls(lets):
+    task = lets.test[0]
+    model = ScriptedModel(["RECALL[two words]", "RECALL[others]", f"ANSWER[{task.data['answer']}]"])
+    wanted = []
+
+    def advise(progress):
+        wanted.append(progress.steps[-1].action)
+        return Guidance(text="Notes:\n- words: two") if "two" in wanted[-1] else Guidance()
+
+    made = agent(model, lets, style="free").run(task, lets.make_env(False), Guidance(), advise)
+    assert [action for action in wanted if action.startswith("RECALL")] == ["RECALL[two words]", "RECALL[others]"]
+    said = [request["messages"][-1]["content"] for request in model.requests]
+    assert "- words: two" in said[1]
+    assert NO_NOTES in said[2]
+    assert "- words: two" not in said[2]
+    assert "- words: two" in made.guidance
     assert made.outcome.success is True
 
 

@@ -86,7 +86,8 @@ def test_a_second_answer_counts_for_nothing() -> None:
     ("action", "observation"),
     [
         ("THINK[a]", OK),
-        ("RECALL[a]", COMMANDS),
+        ("RECALL[a]", OK),
+        ("RECALL[]", COMMANDS),
         ("NOTE[a]: b", OK),
         ("NOTE[a]", NOTE_FORM),
         ("END", COMMANDS),

@@ -171,6 +171,15 @@ def test_case_shows_question_own_answer_and_right_answer(pool):
     assert "worry" not in text
 
 
+def test_words_that_the_agent_wants_recalled_stand_for_the_task(pool):
+    method = ExpNote()
+    method.learn([attempt(1, [("m7", "worry"), ("k4", "calm")])], pool)
+    task = Task(id="x", text="Where are they?\nm7")
+    for action, keys in (("RECALL[what is K4?]", ["k4"]), ("RECALL[nothing of it]", []), ("THINK[k4]", ["m7"])):
+        progress = attempt(2, []).model_copy(update={"steps": (Step(action=action),)})
+        assert [note.key for note in method.recall(task, pool, progress).lessons] == keys
+
+
 def test_disabled_recalls_nothing(pool):
     ExpNote().learn([attempt(1, [("m7", "worry")])], pool)
     assert ExpNote(variant="disabled").recall(Task(id="x", text="m7"), pool).text == ""

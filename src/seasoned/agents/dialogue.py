@@ -1,9 +1,10 @@
 """The command dialogue of ExpNote: THINK and ANSWER, then, where the answer is judged, NOTE.
 
-Two styles. `free`: the model writes the commands itself, as in the paper (section 3.2). `guided`: each turn asks for
-one command and the model writes its argument alone, which costs fewer tokens and suits small models. Always holds: both
-leave the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`), a command within a thought is none, and the
-worked cases are the same conversation in front of every case, so that a server's prefix cache serves them.
+Two styles. `free`: the model writes the commands itself, as in the paper (section 3.2), and may look up notes with
+RECALL. `guided`: each turn asks for one command and the model writes its argument alone, which costs fewer tokens and
+suits small models. Always holds: both leave the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`), a command
+within a thought is none, and the worked cases are the same conversation in front of every case, so that a server's
+prefix cache serves them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt
-from seasoned.commands import RIGHT, WRONG, inert, parse
+from seasoned.commands import RIGHT, WRONG, inert, parse, recall_words
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
@@ -136,7 +137,7 @@ class Dialogue:
     def _free(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
         del info
         recorder.say("user", question)
-        asked = False
+        asked = self.notes == "case"
         for _ in range(self.max_turns):
             limit = max(self.think_tokens, self.answer_tokens, self.note_tokens)
             reply = recorder.ask(self.llm, max_tokens=limit, temperature=self.temperature).text
@@ -144,13 +145,17 @@ class Dialogue:
             actions = [_spell(c.name, c.key, c.text) for c in commands] or [reply]
             observations = []
             for action in actions:
-                observations.append(recorder.act(action))
+                observed = recorder.act(action)
                 if recorder.over:
                     return
+                wanted = recall_words(action)
+                observations.append((recorder.advised().text or NO_NOTES) if wanted else observed)
             said = "\n".join(dict.fromkeys(o for o in observations if o)) or "OK."
-            asked = asked or self.notes == "case"
-            recorder.say("user", said if asked else self._then(recorder.advised().text, said))
-            asked = True
+            if asked or any(map(recall_words, actions)):
+                recorder.say("user", said)
+            else:
+                recorder.say("user", self._then(recorder.advised().text, said))
+                asked = True
 
     def _case(self, question: str, notes: str) -> str:
         """A case as the model reads it first: the question, and what is recalled for it unless that comes later."""

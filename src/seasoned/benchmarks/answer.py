@@ -1,8 +1,8 @@
-"""Benchmarks that take one answer, and their environment: THINK, NOTE and ANSWER in, a few words back.
+"""Benchmarks that take one answer, and their environment: THINK, NOTE, RECALL and ANSWER in, a few words back.
 
 Always holds: a task is scored at most once, by its first ANSWER; the right answer is named only after that, and only
-while training; RECALL is no command here, as what is recalled is shown unasked; whatever an action holds, a step gives
-Gymnasium's five values and raises nothing.
+while training; what RECALL finds is the agent's affair, as an environment has no notes; whatever an action holds, a
+step gives Gymnasium's five values and raises nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seasoned.types import Example, Task
 
 OK = "OK."
 UNKNOWN = "Nobody knows whether this is right."
-COMMANDS = "That is no command. There are THINK[thought], NOTE[key]: text and ANSWER[answer]."
+COMMANDS = "That is no command. There are THINK[thought], NOTE[key]: text, RECALL[words] and ANSWER[answer]."
 NOTE_FORM = "Nothing was noted. A note has a key and a text: NOTE[key]: text"
 ANSWERED = "You have answered already. Write NOTE[key]: text, or END."
 
@@ -182,6 +182,6 @@ def answering(
 
 def _observe(commands: Sequence[Command]) -> str:
     """`OK` when at least one command could be done; otherwise what to write instead."""
-    if any(c.name == "THINK" or (c.name == "NOTE" and c.key and c.text) for c in commands):
+    if any(c.name == "THINK" or (c.text and (c.name == "RECALL" or (c.name == "NOTE" and c.key))) for c in commands):
         return OK
     return NOTE_FORM if any(c.name == "NOTE" for c in commands) else COMMANDS

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from seasoned.commands import parse
+from seasoned.commands import parse, recall_words
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.words import KeyIndex, fold, index_keys
@@ -72,12 +72,14 @@ class ExpNote:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).
 
-        With `on="thought"` there is nothing before the first thought in `progress`.
+        With `on="thought"` there is nothing before the first thought in `progress`. Where the last step of that is a
+        RECALL of the agent's, the keys are sought in its words instead.
         """
         if self.variant == "disabled" or (self.on == "thought" and progress is None):
             return Guidance()
         book = pool.derived(_open_book, "note")
-        found = book.index.match(task.text, k=len(book.index.notes), share=self.share)
+        wanted = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
+        found = book.index.match(wanted or task.text, k=len(book.index.notes), share=self.share)
         thought = thoughts(progress) if self.on == "thought" and progress is not None else []
         if thought:
             fits = relevance(found, thought, book.mentions)
