@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from seasoned.benchmarks import load_benchmark
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.extraction import corrected
 from seasoned.runner.answering import worked_attempt, worked_rule
+from seasoned.runner.outputs import read_rows, read_summary
 
 
 @pytest.mark.parametrize("name", ["emoji", "lets", "clutrr"])
@@ -55,3 +57,32 @@ def test_an_analysis_is_whole_sentences(reflection, analysis):
     assert worked_attempt(replace(data, reflections=((attempt, reflection),)))[1] == analysis
     endless = "look " * 100
     assert len(worked_attempt(replace(data, reflections=((attempt, endless),)))[1]) <= 200
+
+
+HINT = "Next time I take the other code."
+
+
+def test_an_answer_is_tried_again_after_a_reflection(go, recipe):
+    data = load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+    gold = {task.text.split("\n")[0]: task.data["answer"] for task in data.test}
+
+    def reader(messages):
+        last = messages[-1]["content"]
+        if last.endswith("Plan:"):
+            return HINT
+        if last.endswith("THINK"):
+            return "hm"
+        whole = "\n".join(m["content"] for m in messages)
+        right = next(code for text, code in gold.items() if text in whole)
+        offered = last.split("\n")[0].split()
+        return right if HINT in whole else next(code for code in offered if code != right)
+
+    directory = go(
+        recipe(conditions=["disabled", "reflexion", "retry"], train=0, method={"trials": 1}),
+        llm=ScriptedModel(reader, name="reader"),
+    )
+    found = {block["name"]: block for block in read_summary(directory)["conditions"]}
+    assert [found[name]["successes"] for name in ("disabled", "reflexion", "retry")] == [0, 5, 0]
+    assert [trial["solved"] for trial in found["reflexion"]["trials"]] == [0, 5]
+    again = [row for row in read_rows(directory) if row.condition == "reflexion" and row.trial == 1]
+    assert len(again) == 5
