@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, InfrastructureError, ParseError, RequestError
-from seasoned.llm.structured import ask, check_schema, clean, cut, descend, ladder, problems, read, shorten
+from seasoned.llm.schema import check_schema, problems, shorten
+from seasoned.llm.structured import ask, clean, cut, descend, ladder, read
 from seasoned.types import Reply, Usage
 
 WORD = {"type": "string", "enum": ["qx", "zz"]}

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.llm.schema import check_schema
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.llm.structured import check_schema
 from seasoned.methods.heuristics import (
     BAD,
     GOOD,

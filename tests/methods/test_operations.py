@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.llm.structured import check_schema, problems
+from seasoned.llm.schema import check_schema, problems
 from seasoned.methods.operations import LONGEST, Applied, Item, Operation, apply, operations_schema, same_words
 
 LIST = (Item("Look first.", 3), Item("Ask twice.", 2), Item("Go slowly.", 1))

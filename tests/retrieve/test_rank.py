@@ -5,8 +5,8 @@ import re
 import pytest
 
 from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.llm.schema import check_schema
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.llm.structured import check_schema
 from seasoned.retrieve.rank import parts, rank, ranking_schema
 from seasoned.retrieve.transcript import tokens
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seasoned.errors import ParseError
-from seasoned.llm.structured import UNPARSED, clean, shorten
+from seasoned.llm.schema import shorten
+from seasoned.llm.structured import UNPARSED, clean
 from seasoned.types import Message, Reply
 
 FORM = "grammar"

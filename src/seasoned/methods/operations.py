@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from seasoned.llm.structured import shorten
+from seasoned.llm.schema import shorten
 from seasoned.retrieve.render import clean
 from seasoned.retrieve.words import fold
 

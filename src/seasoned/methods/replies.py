@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
-from seasoned.llm.structured import read, shorten
+from seasoned.llm.schema import shorten
+from seasoned.llm.structured import read
 from seasoned.methods.operations import LONGEST, MOST, ORDER, Item, Kind, Operation, same_words, split
 from seasoned.retrieve.render import clean
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.structured import shorten
+from seasoned.llm.schema import shorten
 from seasoned.protocols import LLM
 from seasoned.retrieve.ranking import Ranking, Scored
 from seasoned.retrieve.render import clean, render_prompt

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.structured import shorten
+from seasoned.llm.schema import shorten
 from seasoned.protocols import LLM
 from seasoned.retrieve.ranking import Ranking, Scored, read_ranking
 from seasoned.retrieve.render import clean, render_prompt

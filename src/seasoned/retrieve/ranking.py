@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.llm.structured import read, shorten
+from seasoned.llm.schema import shorten
+from seasoned.llm.structured import read
 from seasoned.retrieve.render import clean
 
 UNREAD = 50
