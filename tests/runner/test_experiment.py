@@ -231,6 +231,13 @@ def test_five_server_errors_in_a_row_stop_the_run(recipe, go, apprentice, store,
     assert by_name(directory)["expnote"]["errors"] == 0
 
 
+def test_a_plan_runs_as_its_recipe_does(recipe, go):
+    plan = make_plan(recipe(limit=2))
+    assert results(go(plan)) == results(go(recipe(), limit=2))
+    with pytest.raises(ConfigError, match="a limit belongs to the recipe"):
+        go(plan, limit=1)
+
+
 def test_one_prompt_that_is_refused_is_an_error_and_the_run_goes_on(recipe, go, apprentice):
     # More conditions than errors in a row are allowed, one after the other at the same task.
     wanted = recipe(conditions=["disabled", "expnote", "expnote-last", "case", "positive", "negative"], workers=1)

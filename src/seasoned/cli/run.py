@@ -90,7 +90,8 @@ def execute(
 ) -> None:
     """Run, up to a stage, and print the result; say how to go on when it is stopped."""
     from seasoned.report.stats import require
-    from seasoned.runner.experiment import check_start, run_plan
+    from seasoned.runner.experiment import check_start
+    from seasoned.runner.experiment import run as run_experiment
     from seasoned.runner.plan import make_plan
 
     require()
@@ -101,7 +102,7 @@ def execute(
         check_start(plan)
     with open_store(store) as opened:
         try:
-            directory = run_plan(
+            directory = run_experiment(
                 plan,
                 store=opened,
                 runs_dir=runs,

@@ -12,7 +12,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
-from seasoned.errors import BudgetExceeded, InfrastructureError, NotFoundError, StoreError
+from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, NotFoundError, StoreError
 from seasoned.llm.budget import Budget, Metered
 from seasoned.protocols import LLM
 from seasoned.report import stats
@@ -35,7 +35,7 @@ Stage = Literal["gather", "learn", "evaluate"]
 
 
 def run(
-    recipe: Recipe,
+    recipe: Recipe | Plan,
     *,
     store: Store,
     runs_dir: str | Path = "runs",
@@ -50,11 +50,11 @@ def run(
     """Run an experiment, or go on with one, and return its directory, complete with summary and report.
 
     Args:
-        recipe: the experiment; when resuming, the one of the run's directory.
+        recipe: the experiment, or its plan where that is made already; when resuming, the one of the run's directory.
         store: holds trajectories, lessons and the journal.
         runs_dir: where a new run's directory is made.
         resume: the directory of the run to go on with.
-        limit: at most this many training and test cases a block, kept in the run's recipe.
+        limit: at most this many training and test cases a block, kept in the run's recipe; a plan has its own.
         redo: conditions (or "training") whose episodes are made again.
         quiet: show no progress.
         llm: a model to use instead of the recipe's.
@@ -63,54 +63,11 @@ def run(
 
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
-        ConfigError: if the run cannot be resumed with this recipe and store.
+        ConfigError: if the run cannot be resumed with this recipe and store, or `limit` comes with a plan.
         MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
         SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
     """
-    if limit is not None:
-        recipe = recipe.model_copy(update={"limit": limit})
-    return run_plan(
-        make_plan(recipe),
-        store=store,
-        runs_dir=runs_dir,
-        resume=resume,
-        redo=redo,
-        quiet=quiet,
-        llm=llm,
-        until=until,
-        learner=learner,
-    )
-
-
-def check_start(plan: Plan, *, dry: bool = False) -> None:
-    """See that a run can begin, before a store is made for it: its methods, embedder and models.
-
-    Args:
-        plan: what is to be run.
-        dry: nothing is to be run now: no server is asked, and a key or the bundled model may still be got.
-
-    Raises:
-        SeasonedError: as `check_parts` and `check_llm` raise it.
-    """
-    check_parts(plan, dry=dry)
-    for settings in (plan.recipe.llm, plan.recipe.learner):
-        if settings is not None:
-            check_llm(settings, dry=dry)
-
-
-def run_plan(
-    plan: Plan,
-    *,
-    store: Store,
-    runs_dir: str | Path = "runs",
-    resume: Path | None = None,
-    redo: Sequence[str] = (),
-    quiet: bool = False,
-    llm: LLM | None = None,
-    until: Stage = "evaluate",
-    learner: LLM | None = None,
-) -> Path:
-    """`run` for a recipe whose plan is made already."""
+    plan = _planned(recipe, limit)
     recipe = plan.recipe
     if until == "evaluate":
         stats.require()
@@ -133,6 +90,30 @@ def run_plan(
             error.add_note(_how_to_go_on(error, directory))
             raise
     return directory
+
+
+def _planned(recipe: Recipe | Plan, limit: int | None) -> Plan:
+    if isinstance(recipe, Plan):
+        if limit is not None:
+            raise ConfigError("a limit belongs to the recipe that the plan is made of: expected none with a plan")
+        return recipe
+    return make_plan(recipe if limit is None else recipe.model_copy(update={"limit": limit}))
+
+
+def check_start(plan: Plan, *, dry: bool = False) -> None:
+    """See that a run can begin, before a store is made for it: its methods, embedder and models.
+
+    Args:
+        plan: what is to be run.
+        dry: nothing is to be run now: no server is asked, and a key or the bundled model may still be got.
+
+    Raises:
+        SeasonedError: as `check_parts` and `check_llm` raise it.
+    """
+    check_parts(plan, dry=dry)
+    for settings in (plan.recipe.llm, plan.recipe.learner):
+        if settings is not None:
+            check_llm(settings, dry=dry)
 
 
 def _how_to_go_on(error: BaseException, directory: Path) -> str:
