@@ -63,6 +63,26 @@ def test_notes_stand_with_the_case_or_after_the_thought(lets):
     assert made.guidance == notes.text
 
 
+@pytest.mark.parametrize("style", ["guided", "free"])
+def test_notes_of_the_case_may_stand_in_the_system_prompt(lets, style):
+    task, notes = lets.test[0], Guidance(text="Notes from earlier cases:\n- a: b")
+    model = ScriptedModel(lambda messages: "ANSWER[x]")
+    made = agent(model, lets, style, notes="case", system=True).run(task, lets.make_env(False), notes)
+    system, *others = made.messages
+    assert system["content"].endswith(f"\n\n{notes.text}")
+    case = next(message["content"] for message in others if message["content"].startswith(task.text))
+    assert NO_NOTES not in case
+    assert notes.text not in case
+
+
+def test_notes_in_the_system_prompt_are_not_there_when_a_note_is_asked_for(emoji):
+    task, notes = emoji.train[0], Guidance(text="Notes from earlier cases:\n- k1: sullen")
+    model = ScriptedModel(["glad", task.data["answer"], ["k1: glad"]])
+    made = agent(model, emoji, notes="case", system=True).run(task, emoji.make_env(True), notes)
+    assert ["sullen" in str(request["messages"]) for request in model.requests] == [True, True, False]
+    assert "sullen" in made.messages[0]["content"]
+
+
 @pytest.mark.parametrize("where", ["case", "thought"])
 def test_what_was_recalled_is_not_there_when_a_note_is_asked_for(emoji, where):
     task, notes = emoji.train[0], Guidance(text="Notes from earlier cases:\n- k1: sullen")

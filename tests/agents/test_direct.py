@@ -20,6 +20,17 @@ def test_zero_shot_shows_no_examples_and_few_shot_shows_them(lets):
         assert made.agent == style
 
 
+def test_guidance_stands_below_the_case_or_in_the_system_prompt(lets):
+    task, told = lets.test[0], Guidance(text="Notes from earlier cases:\n- a: b")
+    for system, place in ((False, -1), (True, 0)):
+        model = ScriptedModel(["x"])
+        made = Direct(model, lets.instruction, system=system).run(task, lets.make_env(False), told)
+        said = [message["content"] for message in model.requests[0]["messages"]]
+        assert said.pop(place).endswith(f"\n{told.text}")
+        assert told.text not in str(said)
+        assert made.guidance == told.text
+
+
 def test_chain_of_thought_keeps_its_reasoning(lets):
     task = lets.test[0]
     model = ScriptedModel([f"First one letter, then another.\nAnswer: {task.data['answer']}"])

@@ -67,6 +67,22 @@ def test_the_worked_example_comes_first_and_the_task_last():
     assert "Stairs!" not in "".join(said)
 
 
+def test_guidance_may_stand_in_the_system_prompt_and_stays_there():
+    own = WORKED.model_copy(update={"id": "tra-1", "task": "Find the cellar."})
+    told = Guidance(text="Lessons: doors are numbered.")
+    model, act = agent(["open 1", "open 3"], style="act", system=True, asks=True)
+    made = act.run(TASK, Corridor(), told, lambda progress: Guidance(demonstrations=(own,), text=told.text))
+    _, second = (request["messages"] for request in model.requests)
+    assert [message["role"] for message in second].count("system") == 1
+    assert second[0]["content"].endswith("on one line.\n\nLessons: doors are numbered.")
+    assert second[1]["content"] == "New task.\n\nFind the cellar."
+    assert second[-3]["content"] == "New task.\n\nFind the door that leads out."
+    assert made.guidance == told.text
+    model, act = agent(["open 3"], style="act", system=True)
+    act.run(TASK, Corridor(), Guidance())
+    assert model.requests[0]["messages"][0] == act.preamble(())[0]
+
+
 @pytest.mark.parametrize("reply", ["Thought: the last.\nAction: open 3", "```\nopen 3\n```", "### Action\nopen 3"])
 def test_an_act_that_comes_after_a_line_break_is_read(reply):
     model, act = agent([reply], style="act")

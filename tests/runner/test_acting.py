@@ -500,9 +500,10 @@ def test_heuristics_of_as_many_tokens_as_the_trajectories(played):
 )
 def test_who_chooses_by_steps_asks_at_each_turn(recipe, expel, asks):
     data = load_benchmark("hotpotqa", {}, seed=0)
-    wanted = recipe(benchmark={"name": "hotpotqa"}, expel=expel, agent={"max_actions": 5, "same_observation": False})
+    agent = {"max_actions": 5, "same_observation": False, "guidance": "system"}
+    wanted = recipe(benchmark={"name": "hotpotqa"}, expel=expel, agent=agent)
     made = actor(wanted, data, ScriptedModel([]), ())
-    assert (made.asks, made.max_actions, made.same_observation) == (asks, 5, False)
+    assert (made.asks, made.max_actions, made.same_observation, made.system) == (asks, 5, False, True)
 
 
 def test_a_curve_shows_successes_at_its_own_tasks_alone(played, store):

@@ -1,5 +1,6 @@
 """The agents of benchmarks that are answered at once, and the worked case that a method of learning is shown."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -86,3 +87,14 @@ def test_an_answer_is_tried_again_after_a_reflection(go, recipe):
     assert [trial["solved"] for trial in found["reflexion"]["trials"]] == [0, 5]
     again = [row for row in read_rows(directory) if row.condition == "reflexion" and row.trial == 1]
     assert len(again) == 5
+
+
+def test_notes_of_a_run_stand_in_the_system_prompt_where_its_recipe_says_so(go, recipe):
+    wanted = recipe(conditions=["disabled", "expnote"], agent={"guidance": "system"}, method={"on": "question"})
+    rows = (go(wanted) / "trajectories.jsonl").read_text(encoding="utf-8").split("\n")
+    made = [row for row in map(json.loads, filter(None, rows)) if row["guidance"]]
+    assert made
+    for row in made:
+        system, *others = row["messages"]
+        assert system["content"].endswith(row["guidance"])
+        assert row["guidance"] not in str(others)

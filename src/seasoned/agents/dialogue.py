@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seasoned.agents.recorder import Recorder, attempt
+from seasoned.agents.recorder import Recorder, attempt, in_system
 from seasoned.commands import RIGHT, WRONG, inert, parse, recall_words
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
@@ -35,7 +35,8 @@ NOTES = {
 class Dialogue:
     """An agent that thinks, answers and, once told whether it was right, notes what it learned.
 
-    `notes` says where notes stand: with the case, or after the first thought, when `advise` is asked for them.
+    `notes` says where notes stand: with the case, or after the first thought, when `advise` is asked for them. With
+    `system`, those of the case stand at the end of the system prompt instead (ERL, section 2).
     `max_turns` counts model replies in the free style; `think_tokens`, `answer_tokens` and `note_tokens` cap replies.
     """
 
@@ -51,6 +52,7 @@ class Dialogue:
     answer_tokens: int = 24
     note_tokens: int = 120
     temperature: float = 0.0
+    system: bool = False
 
     @property
     def name(self) -> str:
@@ -62,9 +64,10 @@ class Dialogue:
         talk = self._guided if self.style == "guided" else self._free
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:
-            recorder.messages.extend(self.preamble())
+            above, beside = (guidance.text, "") if self.system else ("", guidance.text)
+            recorder.messages.extend(in_system(self.preamble(), above))
             question = observation if self.style == "guided" else offered(observation, info.get("choices", ()))
-            talk(recorder, self._case(question, guidance.text), info)
+            talk(recorder, question if above else self._case(question, beside), info)
 
         return attempt(self.name, task, env, guidance, body, advise)
 
@@ -83,7 +86,7 @@ class Dialogue:
         return _joined(messages)
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
-        told = len(recorder.messages)
+        told = 0 if self.system else len(recorder.messages)
         recorder.say("user", f"{question}\nTHINK")
         thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
         recorder.act(_spell("THINK", "", clean(thought)), thought)
@@ -91,7 +94,7 @@ class Dialogue:
             self._answer(recorder, told, info)
 
     def _answer(self, recorder: Recorder, told: int, info: Mapping[str, Any]) -> None:
-        """Answer, and note what was learned where that is judged; the case begins at the message `told`."""
+        """Answer, and note what was learned where that is judged; notes stand at the message `told` or below."""
         notes = recorder.advised().text if self.notes == "thought" else ""
         recorder.say("user", self._then(notes, "ANSWER", info.get("choices", ())))
         answer = recorder.answer(
@@ -119,11 +122,11 @@ class Dialogue:
         """
         kept = list(messages)
         for place in range(told, len(kept)):
-            if kept[place]["role"] == "user":
+            if kept[place]["role"] != "assistant":
                 text = kept[place]["content"]
                 for notes in filter(None, recalled):
                     text = text.replace(notes, NO_NOTES)
-                kept[place] = {"role": "user", "content": text}
+                kept[place] = {**kept[place], "content": text}
         return kept
 
     def _notes(self, recorder: Recorder) -> list[str]:

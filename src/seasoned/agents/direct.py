@@ -1,6 +1,7 @@
 """Agents that answer at once: zero-shot, few-shot and chain of thought (ExpNote, table 1).
 
-Always holds: one model call an attempt, examples in front of the case and constant, guidance (if any) below the case.
+Always holds: one model call an attempt, examples in front of the case and constant, guidance (if any) below the case
+or at the end of the system prompt.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.dialogue import offered
-from seasoned.agents.recorder import Recorder, attempt
+from seasoned.agents.recorder import Recorder, attempt, in_system
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
@@ -26,7 +27,10 @@ _ANSWERS = (
 
 @dataclass(frozen=True)
 class Direct:
-    """One answer a case: `zero-shot`; `few-shot` with examples; `cot` with examples that show their reasoning."""
+    """One answer a case: `zero-shot`; `few-shot` with examples; `cot` with examples that show their reasoning.
+
+    With `system`, guidance stands at the end of the system prompt.
+    """
 
     llm: LLM
     instruction: str
@@ -35,6 +39,7 @@ class Direct:
     max_tokens: int = 24
     reasoning_tokens: int = 160
     temperature: float = 0.0
+    system: bool = False
 
     @property
     def name(self) -> str:
@@ -46,9 +51,10 @@ class Direct:
         del advise
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:
-            recorder.messages.extend(self.preamble())
+            above, below = (guidance.text, "") if self.system else ("", guidance.text)
+            recorder.messages.extend(in_system(self.preamble(), above))
             question = offered(observation, info.get("choices", ()))
-            recorder.say("user", f"{question}\n{guidance.text}" if guidance.text else question)
+            recorder.say("user", f"{question}\n{below}" if below else question)
             thought, answer = self._answer(recorder, info)
             recorder.act(f"ANSWER[{answer}]", thought)
 

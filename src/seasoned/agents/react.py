@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from seasoned.agents.halting import ends_early
 from seasoned.agents.reading import read_turn
-from seasoned.agents.recorder import Recorder, attempt
+from seasoned.agents.recorder import Recorder, attempt, in_system
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import render_prompt
 from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory
@@ -43,6 +43,7 @@ class React:
         think_tokens: longest thought.
         action_tokens: longest action.
         temperature: for every call.
+        system: whether the text of guidance stands at the end of the system prompt (ERL, section 2), not with the task.
         asks: whether it asks for guidance again at each turn, for methods that choose by what happened so far. Other
             demonstrations then take the place of those at the beginning; other text follows the observation.
     """
@@ -60,6 +61,7 @@ class React:
     think_tokens: int = 80
     action_tokens: int = 32
     temperature: float = 0.0
+    system: bool = False
     asks: bool = False
 
     @property
@@ -73,10 +75,11 @@ class React:
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or self._manual(task)
             recorder.prompt_limit = self.prompt_tokens
-            recorder.messages.extend(self.preamble(shown))
+            above, beside = (guidance.text, "") if self.system else ("", guidance.text)
+            recorder.messages.extend(in_system(self.preamble(shown), above))
             recorder.shown.append((0, tuple(example.id for example in shown)))
             begun = len(recorder.messages)
-            recorder.say("user", "\n\n".join(part for part in ("New task.", guidance.text, observation) if part))
+            recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
             return self._play(recorder, info, begun)
 
         return attempt(f"{self.style}", task, env, guidance, body, advise if self.asks else None)
@@ -145,9 +148,9 @@ class React:
         if not ids or ids == recorder.shown[-1][1]:
             return begun
         recorder.shown.append((len(recorder.steps), ids))
-        preamble = self.preamble(recalled.demonstrations)
-        recorder.messages[:begun] = preamble
-        return len(preamble)
+        _, *examples = self.preamble(recalled.demonstrations)
+        recorder.messages[1:begun] = examples
+        return 1 + len(examples)
 
     def _turn(self, recorder: Recorder, info: Mapping[str, Any]) -> tuple[str, str]:
         """One reply: thought and action, each "" where there is none."""

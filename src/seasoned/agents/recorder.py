@@ -226,6 +226,12 @@ def attempt(
     return recorder.trajectory(outcome)
 
 
+def in_system(beginning: Sequence[Message], told: str) -> list[Message]:
+    """The beginning of a conversation, its system prompt first, with `told` at the end of that prompt."""
+    system, *rest = beginning
+    return [{**system, "content": f"{system['content'].rstrip()}\n\n{told}"} if told else system, *rest]
+
+
 def _check(observation: object, info: object, reward: object = 0.0) -> None:
     """See that agents can read what an environment says.
 

@@ -59,6 +59,7 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
         think_tokens=recipe.caps.think,
         action_tokens=recipe.caps.action,
         temperature=recipe.llm.temperature,
+        system=recipe.agent.guidance == "system",
         asks=asks,
     )
 

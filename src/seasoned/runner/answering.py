@@ -54,6 +54,7 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
         answer_tokens=recipe.caps.answer,
         note_tokens=recipe.caps.note,
         temperature=recipe.llm.temperature,
+        system=recipe.agent.guidance == "system",
     )
 
 
@@ -109,6 +110,7 @@ def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
             max_tokens=recipe.caps.answer,
             reasoning_tokens=2 * recipe.caps.think,
             temperature=recipe.llm.temperature,
+            system=recipe.agent.guidance == "system",
         )
 
     return make

@@ -82,7 +82,8 @@ class AgentSettings(Section):
     how, `examples` the worked trajectories it is shown, `repeats` the identical actions in a row that end an attempt
     (0: never; with `same_observation`, only where the observation was the same, too), and `max_actions` how many
     actions end one, beside the benchmark's own limit. A prompt of more than `prompt_tokens` ends one, too (0 or None:
-    as many as the model takes).
+    as many as the model takes). `guidance` is where what is recalled for a task stands: with the `task`, where the
+    prefix cache still serves all before it, or at the end of the `system` prompt (ERL, section 2).
     """
 
     style: Literal["guided", "free"] = "guided"
@@ -97,6 +98,7 @@ class AgentSettings(Section):
     answer_tokens: int | None = Field(default=None, ge=1)
     note_tokens: int | None = Field(default=None, ge=1)
     shots: int = Field(default=7, ge=0)
+    guidance: Literal["task", "system"] = "task"
 
 
 class Caps(Section):
