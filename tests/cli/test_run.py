@@ -122,12 +122,13 @@ def test_a_run_goes_on_with_its_own_store_or_not_at_all(cli, model, apprentice, 
     assert apprentice.calls == calls
 
 
-def test_ctrl_c_ends_a_process_cleanly_and_it_goes_on(process, server, folder):
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_a_process_cleanly_and_it_goes_on(process, server, folder, told):
     server.pause = 0.03
     given = ("-c", f"llm.base_url={server.url}", "-c", "llm.model=played", "-c", "workers=2")
     one = process("run", "small.toml", *given)
     until(lambda: len(journal("seasoned.db") if Path("seasoned.db").exists() else []) >= 6)
-    one.send_signal(signal.SIGINT)
+    one.send_signal(told)
     out, err = one.communicate(timeout=30)
     assert (one.returncode, out) == (130, "")
     assert "Traceback" not in err

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,15 +106,16 @@ def execute(
         check_start(plan)
     with open_store(store) as opened:
         try:
-            directory = run_experiment(
-                plan,
-                store=opened,
-                runs_dir=runs,
-                resume=directory,
-                redo=redo or [],
-                quiet=quiet,
-                until=until,
-            )
+            with _stops_when_told():
+                directory = run_experiment(
+                    plan,
+                    store=opened,
+                    runs_dir=runs,
+                    resume=directory,
+                    redo=redo or [],
+                    quiet=quiet,
+                    until=until,
+                )
         except (SeasonedError, KeyboardInterrupt) as error:
             raise typer.Exit(_stopped(error, store)) from None
     if until == "evaluate":
@@ -199,6 +204,19 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     else:
         counted = f"{many(plan.episodes, 'episode')}, about {many(plan.calls, 'model call')}"
         typer.echo(f"{counted}; nothing was run.")
+
+
+@contextmanager
+def _stops_when_told() -> Iterator[None]:
+    """Makes SIGTERM, which schedulers and containers send before they kill, the same as Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _stopped(error: BaseException, store: str) -> int:
