@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seasoned.agents.recorder import Recorder, attempt, in_system
+from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.commands import RIGHT, WRONG, inert, parse, recall_words
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
@@ -64,10 +64,10 @@ class Dialogue:
         talk = self._guided if self.style == "guided" else self._free
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:
-            above, beside = (guidance.text, "") if self.system else ("", guidance.text)
-            recorder.messages.extend(in_system(self.preamble(), above))
+            opening, beside = placed(self.preamble(), guidance.text, self.system)
+            recorder.messages.extend(opening)
             question = observation if self.style == "guided" else offered(observation, info.get("choices", ()))
-            talk(recorder, question if above else self._case(question, beside), info)
+            talk(recorder, question if guidance.text and not beside else self._case(question, beside), info)
 
         return attempt(self.name, task, env, guidance, body, advise)
 

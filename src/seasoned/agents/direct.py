@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.dialogue import offered
-from seasoned.agents.recorder import Recorder, attempt, in_system
+from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
@@ -51,8 +51,8 @@ class Direct:
         del advise
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:
-            above, below = (guidance.text, "") if self.system else ("", guidance.text)
-            recorder.messages.extend(in_system(self.preamble(), above))
+            opening, below = placed(self.preamble(), guidance.text, self.system)
+            recorder.messages.extend(opening)
             question = offered(observation, info.get("choices", ()))
             recorder.say("user", f"{question}\n{below}" if below else question)
             thought, answer = self._answer(recorder, info)

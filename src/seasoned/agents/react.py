@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from seasoned.agents.halting import ends_early
 from seasoned.agents.reading import read_turn
-from seasoned.agents.recorder import Recorder, attempt, in_system
+from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import render_prompt
 from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory
@@ -75,8 +75,8 @@ class React:
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or self._manual(task)
             recorder.prompt_limit = self.prompt_tokens
-            above, beside = (guidance.text, "") if self.system else ("", guidance.text)
-            recorder.messages.extend(in_system(self.preamble(shown), above))
+            opening, beside = placed(self.preamble(shown), guidance.text, self.system)
+            recorder.messages.extend(opening)
             recorder.shown.append((0, tuple(example.id for example in shown)))
             begun = len(recorder.messages)
             recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))

@@ -226,10 +226,12 @@ def attempt(
     return recorder.trajectory(outcome)
 
 
-def in_system(beginning: Sequence[Message], told: str) -> list[Message]:
-    """The beginning of a conversation, its system prompt first, with `told` at the end of that prompt."""
-    system, *rest = beginning
-    return [{**system, "content": f"{system['content'].rstrip()}\n\n{told}"} if told else system, *rest]
+def placed(beginning: Sequence[Message], told: str, system: bool) -> tuple[list[Message], str]:
+    """The beginning of a conversation, and what is told beside the task: nothing, if it ends the `system` prompt."""
+    first, *rest = beginning
+    if not (told and system):
+        return [first, *rest], told
+    return [{**first, "content": f"{first['content'].rstrip()}\n\n{told}"}, *rest], ""
 
 
 def _check(observation: object, info: object, reward: object = 0.0) -> None:
