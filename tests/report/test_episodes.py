@@ -24,13 +24,21 @@ def test_without_a_baseline_successes_and_failures_are_shown(make_row):
     assert choose_episodes(build(rows, run={}), rows) == ["tra0", "tra1", "tra2", "tra3"]
 
 
-def test_the_repeats_of_a_test_are_not_chosen_from(make_row):
+def test_a_task_of_several_runs_is_shown_once_of_each_kind(make_row):
+    solved = {"disabled": "001", "expnote": "111"}
     rows = [
-        make_row(name, success=turn == 1, repeat=turn, trial=0, trained_on=of, trajectory_id=f"{name}{turn}")
+        make_row(name, success=solved[name][turn] == "1", repeat=turn, trained_on=of, trajectory_id=f"{name}{turn}")
         for name, of in (("disabled", 0), ("expnote", 1))
-        for turn in (0, 1)
+        for turn in range(3)
     ]
     assert choose_episodes(build(rows, run={}), rows) == ["expnote0", "disabled0"]
+    (shown,) = views(
+        build(rows, run={}),
+        rows,
+        [Trajectory(id=one, task_id="t0", task="x", agent="x") for one in ("expnote0", "disabled0")],
+        [],
+    )
+    assert [one["condition"] for one in shown["attempts"]] == ["disabled", "ExpNote"]
 
 
 def test_nothing_to_choose_from(make_row):

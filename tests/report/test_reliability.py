@@ -15,7 +15,6 @@ from seasoned.report.reliability import (
     judgements,
     over_runs,
     reliability,
-    repeated,
     runs_by_task,
 )
 from seasoned.report.stats import wilson
@@ -86,17 +85,16 @@ def test_over_several_runs(make_row):
         for turn, success in enumerate(runs)
     ]
     rows.append(make_row(task_id="c", condition="erl", reason="error", repeat=2))
-    figures = over_runs(repeated(rows), "erl")
+    figures = over_runs(rows)
     assert figures["rates"] == pytest.approx([2 / 3, 1 / 3])
-    assert (figures["mean"], figures["episodes"]) == (pytest.approx(0.5), 6)
+    assert figures["mean"] == pytest.approx(0.5)
     assert figures["error"] == pytest.approx(1 / 6)
     assert [(one["pass@k"], one["pass^k"]) for one in figures["figures"]] == [
         (pytest.approx(0.5), pytest.approx(0.5)),
         (pytest.approx(2 / 3), pytest.approx(1 / 3)),
     ]
-    assert (figures["points"], figures["p"]) == (None, None)
-    none = dict.fromkeys(("mean", "error", "reward", "reward_error", "points", "p"))
-    assert over_runs(rows, "react") == {**none, "rates": [], "episodes": 0, "figures": []}
+    none = dict.fromkeys(("mean", "error", "reward", "reward_error"))
+    assert over_runs([]) == {**none, "rates": [], "figures": []}
 
 
 def test_the_score_over_several_runs(make_row):
@@ -106,53 +104,27 @@ def test_the_score_over_several_runs(make_row):
         for turn, both in enumerate(rewards)
         for i, reward in enumerate(both)
     ]
-    found = over_runs(repeated(rows), "disabled")
+    found = over_runs(rows)
     assert found["reward"] == pytest.approx((0.75 + 0.25 + 0.0) / 3)
     assert found["reward_error"] == pytest.approx(0.38188 / 3**0.5, abs=1e-5)
     assert found["mean"] == pytest.approx(1 / 6)
 
 
-def test_the_runs_of_a_task_are_one_observation(make_row):
-    solved = {
-        "erl": {"a": "111", "b": "110", "c": "010", "d": "11"},
-        "react": {"a": "000", "b": "100", "c": "000", "e": "1"},
-    }
-    rows = [
-        make_row(task_id=task, condition=condition, success=run == "1", repeat=turn)
-        for condition, tasks in solved.items()
-        for task, runs in tasks.items()
-        for turn, run in enumerate(runs)
-    ]
-    found = over_runs(repeated(rows), "erl", "react")
-    assert found["points"] == pytest.approx(100 * (1 + 1 / 3 + 1 / 3) / 3)  # d and e were tried by one alone
-    assert found["p"] == 0.25
-    assert over_runs(repeated(rows), "react", "react")["p"] is None
-
-
-def test_so_they_are_under_several_seeds(make_row):
-    def told(seeds):
-        rows = [
-            make_row(name, str(i), success=i < n, repeat=turn, seed=seed)
-            for name, n in (("react", 1), ("erl", 5))
+def test_a_task_is_one_trial_of_an_interval_under_however_many_seeds(make_row):
+    one, three = (
+        [
+            make_row("erl", str(i), success=i < 5, repeat=turn, seed=seed)
             for turn in (0, 1)
             for seed in seeds
             for i in range(8)
         ]
-        return rows, over_runs(repeated(rows), "erl", "react")
-
-    (_, one), (rows, three) = told([0]), told([0, 1, 2])
-    assert (one["p"], three["p"]) == (0.125, 0.125)
-    for alone, both in zip(one["figures"], three["figures"], strict=True):
+        for seeds in ([0], [0, 1, 2])
+    )
+    for alone, both in zip(over_runs(one)["figures"], over_runs(three)["figures"], strict=True):
         assert (alone["n"], both["n"]) == (8, 24)
         assert {key: alone[key] for key in alone if key != "n"} == {key: both[key] for key in both if key != "n"}
-    (every,) = by_origin([heuristic("", True)], repeated(rows))
+    (every,) = by_origin([heuristic("", True)], three)
     assert tuple(every["conditions"]["erl"]["interval"]) == interval(5 / 8, 8)
-
-
-def test_a_task_that_is_tried_again_counts_once_a_run(make_row):
-    tried = [(0, 0, False), (0, 1, True), (1, 0, False), (1, 1, False)]
-    rows = [make_row(success=success, repeat=turn, trial=trial) for turn, trial, success in tried]
-    assert [(row.repeat, row.solved) for row in repeated(rows)] == [(0, True), (1, False)]
 
 
 def test_runs_of_a_task_without_those_that_ended_in_an_error(make_row):
@@ -198,7 +170,7 @@ def test_by_origin_counts_every_run_and_takes_tasks_as_trials(make_row):
         for (name, turn), count in solved.items()
         for n in range(4)
     ]
-    (every,) = by_origin([heuristic("", True)], repeated(rows))
+    (every,) = by_origin([heuristic("", True)], rows)
     erl, react = every["conditions"]["erl"], every["conditions"]["react"]
     assert (erl["n"], erl["successes"], erl["accuracy"], erl["points"]) == (8, 4, 0.5, 37.5)
     assert tuple(erl["interval"]) == interval(0.5, 4)
@@ -212,7 +184,7 @@ def test_by_guidance_counts_every_run_and_takes_tasks_as_observations(make_row):
         for (name, turn), count in solved.items()
         for n in range(8)
     ]
-    shown, erl = by_guidance(repeated(rows), [{"condition": "erl", "guidance_tokens": 30.0}])
+    shown, erl = by_guidance(rows, [{"condition": "erl", "guidance_tokens": 30.0}])
     assert (shown["condition"], shown["guidance_tokens"], shown["points"], shown["p"]) == (
         ("few-shot-trajectories", None, None, None)
     )
@@ -220,7 +192,7 @@ def test_by_guidance_counts_every_run_and_takes_tasks_as_observations(make_row):
     assert (shown["n"], shown["successes"]) == (16, 2)
     assert tuple(erl["interval"]) == interval(14 / 16, 8)
     assert (erl["points"], erl["p"]) == (75.0, 2 / 2**8)
-    assert by_guidance([row for row in repeated(rows) if row.condition == "erl"], []) == []
+    assert by_guidance([row for row in rows if row.condition == "erl"], []) == []
 
 
 def test_a_judges_verdicts(make_row):

@@ -50,9 +50,15 @@ def test_final_keeps_the_most_training_cases_of_each_seed_and_fold(make_row):
     assert final([early, late, smaller_fold, training]) == [late, smaller_fold]
 
 
+def test_a_task_that_is_tried_again_counts_once_a_run(make_row):
+    tried = [(0, 0, False), (0, 1, True), (1, 0, False), (1, 1, False)]
+    rows = [make_row(success=success, repeat=turn, trial=trial) for turn, trial, success in tried]
+    assert [(row.repeat, row.solved) for row in final(rows)] == [(0, True), (1, False)]
+
+
 def test_outcomes_leave_errors_out(make_row):
     rows = [make_row(success=True), make_row(task_id="t1", reason="error"), make_row(task_id="t2", reason="budget")]
-    assert outcomes(rows) == {(0, 0, "t0"): True, (0, 0, "t2"): False}
+    assert outcomes(rows) == {(0, 0, 0, "t0"): True, (0, 0, 0, "t2"): False}
 
 
 def test_a_row_of_an_older_run_was_a_first_attempt(make_row):

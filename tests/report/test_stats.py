@@ -103,7 +103,7 @@ def test_mcnemar_properties(cells):
 def test_the_same_outcomes_under_more_seeds_are_no_new_evidence(told, seeds):
     one, more = (
         stats.paired(
-            *({(seed, 0, str(task)): each[side] for task, each in told.items() for seed in of} for side in (0, 1))
+            *({(seed, 0, 0, str(task)): each[side] for task, each in told.items() for seed in of} for side in (0, 1))
         )
         for of in ([7], range(seeds))
     )
@@ -114,13 +114,16 @@ def test_the_same_outcomes_under_more_seeds_are_no_new_evidence(told, seeds):
     assert more.points == one.points
 
 
-def test_a_task_is_the_mean_of_its_seeds_and_folds():
-    before = {(seed, 0, task): False for seed in range(3) for task in "abc"}
-    after = {**before, (0, 0, "a"): True, (1, 0, "a"): True, (2, 0, "b"): True, (9, 0, "d"): True}
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["seeds", "folds", "runs"])
+def test_a_task_is_the_mean_of_its_seeds_folds_and_runs(which):
+    def key(turn, task):
+        return (*(turn if place == which else 0 for place in range(3)), task)
+
+    before = {key(turn, task): False for turn in range(3) for task in "abc"}
+    after = {**before, key(0, "a"): True, key(1, "a"): True, key(2, "b"): True, key(9, "d"): True}
     found = stats.paired(before, after)
     assert (found.n, found.tasks, found.only_b, found.test) == (9, 3, 3, "sign-flip")
     assert found.p == 0.5  # of 2/3 and 1/3: two of four signs give a sum of 1 or more
-    assert stats.by_task([((0, 0, "a"), Fraction(1)), ((0, 1, "a"), Fraction(0))]) == [Fraction(1, 2)]
 
 
 @given(st.tuples(*[st.integers(0, 9)] * 4))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seasoned.report.reliability import interval
 from seasoned.report.rows import Row
 from seasoned.report.stats import wilson
 from seasoned.report.summary import build, condition_of, pair_of
@@ -80,13 +81,35 @@ def test_training_rows_never_enter_an_accuracy(make_row):
     assert (found["training"]["n"], found["training"]["successes"]) == (1, 1)
 
 
-def test_what_heuristics_come_from_is_over_all_runs_and_the_rest_over_the_first(guided):
+def test_every_figure_is_of_all_runs(guided):
     rows, lessons, _ = guided
     again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows if row.split == "test"]
-    found = build([*rows, *again], run={}, baseline="react", lessons=lessons)
+    found = build([*rows, *again], run={"method": "erl"}, baseline="react", lessons=lessons)
     every = found["origins"][-1]["conditions"]
     assert [(every[name]["n"], every[name]["successes"]) for name in ("react", "erl")] == [(16, 2), (16, 6)]
-    assert (condition_of(found, "erl")["n"], condition_of(found, "erl")["successes"]) == (8, 6)
+    erl = condition_of(found, "erl")
+    assert (erl["n"], erl["successes"], erl["tasks"], erl["interval"]) == (16, 6, 8, list(interval(6 / 16, 8)))
+    assert found["headline"] == (
+        "No difference was found: ERL solved 6 of 16, ReAct 2 (exact test of chance signs over 8 tasks, p = 0.12)."
+    )
+    assert any("pooled over 2 runs; pairs are the same task, seed, fold and run." in one for one in found["remarks"])
+    assert sum(one["n"] for one in found["transitions"] if one["condition"] == "erl") == 16
+
+
+def test_the_runs_of_a_task_are_one_observation(make_row):
+    solved = {
+        "erl": {"a": "111", "b": "110", "c": "010", "d": "11"},
+        "react": {"a": "000", "b": "100", "c": "000", "e": "1"},
+    }
+    rows = [
+        make_row(condition, task, success=run == "1", repeat=turn)
+        for condition, tasks in solved.items()
+        for task, runs in tasks.items()
+        for turn, run in enumerate(runs)
+    ]
+    pair = pair_of(build(rows, run={}, baseline="react"), "react", "erl")
+    assert (pair["n"], pair["tasks"], pair["p"]) == (9, 3, 0.25)  # d and e were tried by one alone
+    assert pair["points"] == pytest.approx(100 * (1 + 1 / 3 + 1 / 3) / 3)
 
 
 def test_a_repeated_episode_counts_once_but_its_training_tokens_twice(make_row):

@@ -169,7 +169,7 @@ def test_a_task_under_several_seeds_is_one_pair_of_two_runs(make_row):
     assert (once.lines[1].values["p"], once.lines[1].values["test"], len(once.notes)) == (2 / 2**5, "mcnemar", 1)
 
 
-def test_runs_are_compared_by_the_first_run_of_their_tests(make_row):
+def test_runs_are_compared_over_all_runs_of_their_tests(make_row):
     told = []
     for name, solved in (("one", "00"), ("two", "01")):
         rows = [
@@ -177,7 +177,7 @@ def test_runs_are_compared_by_the_first_run_of_their_tests(make_row):
         ]
         told.append((build(rows, run={"id": name}), rows))
     (line,) = tables.comparison_table([one for one, _ in told], [rows for _, rows in told]).lines[1:]
-    assert (line.cells[3], line.values["points"], line.values["p"]) == ("0/6", 0.0, 1.0)
+    assert (line.cells[3], line.values["points"], line.values["p"]) == ("6/12", 50.0, 2 / 2**6)
 
 
 def test_runs_are_called_by_what_tells_them_apart(make_row):

@@ -360,7 +360,7 @@ def test_repeats_are_runs_of_their_own(played):
         curve=[],
     )
     _, found = blocks(directory)
-    assert (found["react"]["n"], found["react"]["reliability"]["episodes"]) == (3, 9)
+    assert (found["react"]["n"], found["react"]["tasks"]) == (9, 3)
     figures = {one["k"]: one for one in found["reflexion"]["reliability"]["figures"]}
     assert (figures[3]["n"], figures[3]["pass@k"], figures[3]["pass^k"]) == (3, 1.0, 1.0)
     rows = lines(directory, "results.jsonl")

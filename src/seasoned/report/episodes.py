@@ -1,8 +1,8 @@
 """Which episodes a report shows, and how a conversation is laid out for reading.
 
-Always holds: an episode and the baseline's at the same task, seed and fold stand together; a message, however long, is
-shown cut to a readable length and says how much is missing; of demonstrations that were exchanged on the way, those
-that no longer stand in the conversation are named.
+Always holds: an episode and the baseline's at the same task, seed, fold and run stand together; a message, however
+long, is shown cut to a readable length and says how much is missing; of demonstrations that were exchanged on the way,
+those that no longer stand in the conversation are named.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from seasoned.report.rows import Row, TaskKey, final, first_runs
+from seasoned.report.rows import EpisodeKey, Row, final
 from seasoned.report.text import count, cut, label, one_line
 from seasoned.types import Lesson, Trajectory
 
@@ -31,7 +31,7 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
     """Ids of the trajectories worth reading: the method's episodes and the baseline's at the same tasks.
 
     Three tasks that the method solved and the baseline did not, two the other way round, one that neither solved;
-    short ones first, and those with lessons before those without.
+    short ones first, and those with lessons before those without; each task once of its kind.
 
     Args:
         summary: What `seasoned.report.summary.build` returns.
@@ -41,7 +41,7 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
     Returns:
         Trajectory ids, for `write_report`; empty when there is no method.
     """
-    tested = [row for row in final(first_runs(rows)) if row.counted]
+    tested = [row for row in final(rows) if row.counted]
     before = {row.key: row for row in tested if row.condition == summary["baseline"]}
     after = [row for row in tested if row.condition == summary["method"]]
     if not before:
@@ -50,8 +50,11 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
     after.sort(key=lambda row: (not row.lesson_ids, row.turns, len(row.task), row.key))
     chosen: list[str] = []
     for move, places in (((False, True), 3), ((True, False), 2), ((False, False), 1)):
-        alike = [row for row in after if row.key in before and (before[row.key].solved, row.solved) == move]
-        for row in alike[:places]:
+        alike: dict[str, Row] = {}
+        for row in after:
+            if row.key in before and (before[row.key].solved, row.solved) == move:
+                alike.setdefault(row.task_id, row)
+        for row in list(alike.values())[:places]:
             chosen += [row.trajectory_id, before[row.key].trajectory_id]
     return list(dict.fromkeys(one for one in chosen if one))[:limit]
 
@@ -59,10 +62,10 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
 def views(
     summary: Mapping[str, Any], rows: Sequence[Row], trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
 ) -> list[dict[str, Any]]:
-    """Episodes of one task together, the baseline's first; each with what it had recalled."""
+    """Episodes of one task and run together, the baseline's first; each with what it had recalled."""
     known = {row.trajectory_id: row for row in rows if row.trajectory_id}
     texts = {lesson.id: lesson for lesson in lessons}
-    groups: dict[TaskKey | str, list[tuple[Row | None, Trajectory]]] = {}
+    groups: dict[EpisodeKey | str, list[tuple[Row | None, Trajectory]]] = {}
     for trajectory in trajectories:
         row = known.get(trajectory.id)
         groups.setdefault(row.key if row else trajectory.id, []).append((row, trajectory))

@@ -107,7 +107,8 @@ def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
     numbers = {
         which: len({part[which] for block in blocks for part in block["per_seed"]}) for which in ("seed", "fold")
     }
-    over = " and ".join(f"{n} {which}s" for which, n in numbers.items() if n > 1)
+    numbers["run"] = max((len(block["reliability"]["rates"]) for block in blocks), default=0)
+    over = ", ".join(f"{n} {which}s" for which, n in numbers.items() if n > 1)
     if not over:
         return []
     means = [
@@ -116,7 +117,7 @@ def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
         if block["error"] is not None
     ]
     spread = f" Mean and standard error over them, in percent: {', '.join(means)}." if means else ""
-    return [f"Figures are pooled over {over}; pairs are the same task, seed and fold.{_once(blocks)}{spread}"]
+    return [f"Figures are pooled over {over}; pairs are the same task, seed, fold and run.{_once(blocks)}{spread}"]
 
 
 def _once(blocks: Sequence[Mapping[str, Any]]) -> str:

@@ -14,14 +14,13 @@ A task under several seeds or folds is estimated under each, and is one trial of
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from math import sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
 
 from seasoned.errors import DataError
 from seasoned.report import stats
-from seasoned.report.rows import Row, TaskKey, final
+from seasoned.report.rows import Row, outcomes
 from seasoned.report.text import share
 from seasoned.types import Lesson
 
@@ -31,20 +30,12 @@ TRAJECTORIES = "few-shot-trajectories"
 """The condition that heuristics are compared with at equal tokens."""
 
 
-def repeated(rows: Iterable[Row]) -> list[Row]:
-    """The final test rows of every run over the test tasks, each task once a run."""
-    by_run: dict[int, list[Row]] = {}
-    for row in rows:
-        by_run.setdefault(row.repeat, []).append(row)
-    return [row for turn in sorted(by_run) for row in final(by_run[turn])]
-
-
-def runs_by_task(rows: Iterable[Row]) -> dict[TaskKey, list[bool]]:
+def runs_by_task(rows: Iterable[Row]) -> dict[tuple[int, int, str], list[bool]]:
     """Solved or not, run by run, for each task of one condition: rows of one seed, fold and task are runs of it."""
-    runs: dict[TaskKey, list[bool]] = {}
+    runs: dict[tuple[int, int, str], list[bool]] = {}
     for row in rows:
         if row.counted:
-            runs.setdefault(row.key, []).append(row.solved)
+            runs.setdefault((row.seed, row.fold, row.task_id), []).append(row.solved)
     return runs
 
 
@@ -82,56 +73,35 @@ def reliability(
     return figures
 
 
-def over_runs(rows: Sequence[Row], condition: str, baseline: str = "") -> dict[str, Any]:
+def over_runs(rows: Iterable[Row]) -> dict[str, Any]:
     """What a condition did over several runs of the test, as ERL's tables have it.
 
     Args:
-        rows: what `repeated` gives.
-        condition: which one.
-        baseline: what it is compared with.
+        rows: its final test rows, each task once a run.
 
     Returns:
         `rates` (of each run), their `mean` and its standard `error` (null for a single run), `reward` and
-        `reward_error` (the same of the runs' mean rewards; null where none are known), `episodes` (those that
-        count), `points` and `p` against the baseline, and `figures`: pass@k and pass^k, see `reliability`; rates are
-        0..1. A task's runs are one observation, under whatever seeds and folds: points are the mean over the tasks that
-        both tried of the differences of its rates, in percentage points, and p is that of chance signs
-        (`stats.sign_flip`); null for the baseline.
+        `reward_error` (the same of the runs' mean rewards; null where none are known), and `figures`: pass@k and
+        pass^k, see `reliability`; rates are 0..1.
     """
-    own = [row for row in rows if row.condition == condition and row.counted]
+    own = [row for row in rows if row.counted]
     by_run = [[row for row in own if row.repeat == turn] for turn in sorted({row.repeat for row in own})]
     rates = [sum(row.solved for row in run) / len(run) for run in by_run]
     rewards = [[row.reward for row in run if row.reward is not None] for run in by_run]
     mean, error = _mean_and_error(rates)
     reward, reward_error = _mean_and_error([sum(run) / len(run) for run in rewards if run])
-    runs, others = runs_by_task(own), runs_by_task(row for row in rows if row.condition == baseline != condition)
     return {
         "rates": rates,
         "mean": mean,
         "error": error,
         "reward": reward,
         "reward_error": reward_error,
-        "episodes": len(own),
-        **_compared(runs, others),
-        "figures": reliability(runs, task_of=lambda key: key[2]),
+        "figures": reliability(runs_by_task(own), task_of=lambda key: key[-1]),
     }
 
 
 def _mean_and_error(figures: Sequence[float]) -> tuple[float | None, float | None]:
     return stats.mean_and_error(figures) if figures else (None, None)
-
-
-def _compared(runs: Mapping[TaskKey, Sequence[bool]], others: Mapping[TaskKey, Sequence[bool]]) -> dict[str, Any]:
-    """`points` and `p` of the tasks that both tried, each the mean of its runs."""
-    apart = stats.by_task((key, _rate(runs[key]) - _rate(others[key])) for key in runs if key in others)
-    return {
-        "points": float(100 * sum(apart) / len(apart)) if apart else None,
-        "p": stats.sign_flip(apart) if apart else None,
-    }
-
-
-def _rate(runs: Sequence[bool]) -> Fraction:
-    return Fraction(sum(runs), len(runs))
 
 
 def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -157,7 +127,7 @@ def by_origin(
 
     Args:
         lessons: heuristics, with `data["success"]`.
-        rows: what `repeated` gives: final test rows, each task once per condition and run.
+        rows: final test rows, each task once per condition and run.
         conditions: which ones, such as erl, erl-success and erl-failure; by default all of the rows.
         baseline: the condition that points are counted from.
 
@@ -187,13 +157,13 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Mapping[str, Any]]) -> list
     """What trajectories are worth, and heuristics made of them, by how much of them is shown (ERL, figure 5).
 
     Args:
-        rows: what `repeated` gives.
+        rows: final test rows, each task once per condition and run.
         steps: `guidance_tokens` by `condition`, as `seasoned.report.steps.step_statistics` gives them.
 
     Returns:
         For few-shot-trajectories, erl-matched and erl: `condition`, `guidance_tokens` (null if unknown), `n`,
-        `successes`, `accuracy` and `interval` as in `by_origin`, and `points` and `p` against few-shot-trajectories as
-        in `over_runs`; nothing where that, or both others, were not run.
+        `successes`, `accuracy` and `interval` as in `by_origin`, and `points` and `p` against few-shot-trajectories,
+        null for itself (see `stats.paired`); nothing where that, or both others, were not run.
     """
     tokens = {one["condition"]: one.get("guidance_tokens") for one in steps}
     own: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl")}
@@ -203,14 +173,15 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Mapping[str, Any]]) -> list
     names = [name for name, found in own.items() if found]
     if TRAJECTORIES not in names or len(names) < 2:
         return []
-    runs = {name: runs_by_task(own[name]) for name in names}
-    against = {name: runs[TRAJECTORIES] if name != TRAJECTORIES else {} for name in names}
+    solved = {name: outcomes(own[name]) for name in names}
+    pairs = {name: stats.paired(solved[TRAJECTORIES], solved[name]) for name in names if name != TRAJECTORIES}
+    against = {name: {"points": pair.points, "p": pair.p} for name, pair in pairs.items() if pair.n}
     return [
         {
             "condition": name,
             "guidance_tokens": tokens.get(name),
             **_score(own[name]),
-            **_compared(runs[name], against[name]),
+            **against.get(name, {"points": None, "p": None}),
         }
         for name in names
     ]

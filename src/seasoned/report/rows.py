@@ -14,8 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seasoned.types import Usage
 
-TaskKey = tuple[int, int, str]
-"""(seed, fold, task id): what makes two episodes of two conditions a pair. The id alone tells which task it is."""
+EpisodeKey = tuple[int, int, int, str]
+"""(seed, fold, run of the test, task id): what makes two episodes of two conditions a pair.
+
+The id alone, its last part, tells which task it is.
+"""
 
 
 class Row(BaseModel):
@@ -56,9 +59,9 @@ class Row(BaseModel):
     lesson_ids: tuple[str, ...] = ()
 
     @property
-    def key(self) -> TaskKey:
-        """(seed, fold, task id)."""
-        return (self.seed, self.fold, self.task_id)
+    def key(self) -> EpisodeKey:
+        """(seed, fold, repeat, task id)."""
+        return (self.seed, self.fold, self.repeat, self.task_id)
 
     @property
     def counted(self) -> bool:
@@ -79,17 +82,15 @@ def latest(rows: Iterable[Row]) -> list[Row]:
     Episodes are told apart by condition, split, number of training cases, seed, fold, task, repeat and trial; order is
     that of the first appearance.
     """
-    return list({(_judged_once(row), row.repeat, row.trial): row for row in rows}.values())
-
-
-def first_runs(rows: Iterable[Row]) -> list[Row]:
-    """Without the repeats of a test: what tables count and what is paired, as repeats of a task are no new cases."""
-    return [row for row in rows if not row.repeat]
+    return list({(_judged_once(row), row.trial): row for row in rows}.values())
 
 
 def judged(rows: Iterable[Row]) -> list[Row]:
-    """Each task once per condition, split and number of training cases, however often it was tried: `until_solved`."""
-    found: dict[tuple[str, str, int, TaskKey], list[Row]] = {}
+    """Each task once per condition, split, number of training cases and run, however often it was tried.
+
+    What its attempts come to is said by `until_solved`.
+    """
+    found: dict[tuple[str, str, int, EpisodeKey], list[Row]] = {}
     for row in latest(rows):
         found.setdefault(_judged_once(row), []).append(row)
     return [until_solved(attempts) for attempts in found.values()]
@@ -119,14 +120,14 @@ def final_attempts(rows: Iterable[Row]) -> list[Row]:
 
 
 def final(rows: Iterable[Row]) -> list[Row]:
-    """`final_attempts`, each task once."""
+    """`final_attempts`, each task once a run."""
     return judged(final_attempts(rows))
 
 
-def _judged_once(row: Row) -> tuple[str, str, int, TaskKey]:
+def _judged_once(row: Row) -> tuple[str, str, int, EpisodeKey]:
     return (row.condition, row.split, row.trained_on, row.key)
 
 
-def outcomes(rows: Iterable[Row]) -> dict[TaskKey, bool]:
-    """Solved or not, by (seed, fold, task id), for the rows that count."""
+def outcomes(rows: Iterable[Row]) -> dict[EpisodeKey, bool]:
+    """Solved or not, by (seed, fold, repeat, task id), for the rows that count."""
     return {row.key: row.solved for row in rows if row.counted}

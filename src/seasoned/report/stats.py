@@ -14,7 +14,7 @@ from math import comb, lcm, sqrt
 from typing import Any, Literal, TypeVar
 
 from seasoned.errors import DataError, MissingExtraError
-from seasoned.report.rows import TaskKey
+from seasoned.report.rows import EpisodeKey
 
 Key = TypeVar("Key")
 
@@ -106,31 +106,31 @@ def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
     return (max(0.0, min(rate, float(found.low))), min(1.0, max(rate, float(found.high))))
 
 
-def paired(a: Mapping[TaskKey, bool], b: Mapping[TaskKey, bool]) -> Paired:
+def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired:
     """Two conditions on the episodes that both finished, each task being one observation.
 
-    Where every task occurs once, the test is `mcnemar`; where one occurs under several seeds or folds, it is
-    `sign_flip` of the mean difference of each task, which is the same where each occurs once.
+    Where every task occurs once, the test is `mcnemar`; where one occurs under several seeds, folds or runs, it
+    is `sign_flip` of the mean difference of each task, which is the same where each occurs once.
 
     Args:
-        a: Solved or not, by (seed, fold, task id).
+        a: Solved or not, by (seed, fold, run, task id).
         b: The same for the other condition. Keys that only one side has are left out.
 
     Raises:
         MissingExtraError: SciPy is not installed.
     """
     found = mcnemar(a, b)
-    apart = by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
+    apart = _by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
     if len(apart) == found.n:
         return found
     return replace(found, p=sign_flip(apart), tasks=len(apart), test="sign-flip")
 
 
-def by_task(differences: Iterable[tuple[TaskKey, Fraction]]) -> list[Fraction]:
-    """The mean difference of each task over the seeds and folds that it occurs under."""
+def _by_task(differences: Iterable[tuple[EpisodeKey, Fraction]]) -> list[Fraction]:
+    """The mean difference of each task over the seeds, folds and runs that it occurs under."""
     tasks: dict[str, list[Fraction]] = {}
-    for (_, _, task), difference in differences:
-        tasks.setdefault(task, []).append(difference)
+    for key, difference in differences:
+        tasks.setdefault(key[-1], []).append(difference)
     return [sum(each, Fraction()) / len(each) for each in tasks.values()]
 
 

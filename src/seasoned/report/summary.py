@@ -3,8 +3,7 @@
 Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
 compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
 counts once, as solved if one of the trials solved it, with what all of them used; a task that occurs under several
-seeds or folds is one observation of an interval and of a test; where the test was run several times, everything but
-`reliability`, `origins` and `guidance` is of the first run.
+seeds, folds or runs of the test is one observation of an interval and of a test.
 
     schema_version  1
     run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
@@ -18,7 +17,7 @@ seeds or folds is one observation of an interval and of a test; where the test w
                     per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard error over seeds and folds),
                     categories {name: {n, successes}}, reasons {reason: count}, outcomes {success, failed, halted}
                     (ExpeL, figures 25 to 27), trials (where tasks were tried again: see `seasoned.report.trials`),
-                    reliability (over all runs: see `seasoned.report.reliability`), learning (what writing its lessons
+                    reliability (run by run: see `seasoned.report.reliability`), learning (what writing its lessons
                     used: tokens, cost, calls, seconds, as above; null where none are written;
                     in a run also `problems`, their number), phases (ERL, table 4: see `seasoned.report.phases`)
     pairs           list: a, b, n, both, only_a, only_b, neither (episodes), points (b minus a), tasks (distinct ones),
@@ -29,12 +28,12 @@ seeds or folds is one observation of an interval and of a test; where the test w
     cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
     lessons         list, most recalled first: see `seasoned.report.effect`
     origins         list: heuristics from successes and failures by category (ERL, figure 2b): see
-                    `seasoned.report.reliability.by_origin`; over all runs; empty without heuristics
+                    `seasoned.report.reliability.by_origin`; empty without heuristics
     judgements      how often a model judged training attempts rightly (ERL, appendix C.2): see
                     `seasoned.report.reliability.judgements`; null where none was judged
     steps           list: means over the attempts of a condition, see `seasoned.report.steps` (ExpeL, table 6)
     guidance        list: heuristics against trajectories by tokens shown (ERL, figure 5): see
-                    `seasoned.report.reliability.by_guidance`; over all runs; empty where they were not both run
+                    `seasoned.report.reliability.by_guidance`; empty where they were not both run
     problems        in a run: list, of each pool what learning could not use: see `seasoned.report.problems`
     training        n (tasks), successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes,
                     errors, outcomes, trials}}
@@ -52,8 +51,8 @@ from typing import Any
 from seasoned.report import effect, stats
 from seasoned.report.headline import emptied, headline, remarks
 from seasoned.report.phases import phases, spent
-from seasoned.report.reliability import by_guidance, by_origin, interval, judgements, over_runs, repeated
-from seasoned.report.rows import Row, final, final_attempts, first_runs, judged, latest, outcomes
+from seasoned.report.reliability import by_guidance, by_origin, interval, judgements, over_runs
+from seasoned.report.rows import Row, final, final_attempts, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
 from seasoned.report.text import cost, count, label, share
 from seasoned.report.trials import by_trial, endings
@@ -87,15 +86,13 @@ def build(
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    again, rows = repeated(rows), first_runs(rows)
     tested, attempts = final(rows), final_attempts(rows)
     training = [row for row in latest(rows) if row.split == "train"]
     names = _order(tested, run, baseline)
     by_name = {name: [row for row in tested if row.condition == name] for name in names}
     tried = {name: [row for row in attempts if row.condition == name] for name in names}
     pools = effect.pool_sizes(lessons, training, sharing=True)
-    told = again, baseline, pools, learning or {}
-    conditions = [_condition(name, by_name[name], tried[name], *told) for name in names]
+    conditions = [_condition(name, by_name[name], tried[name], pools, learning or {}) for name in names]
     method = _method(conditions, run, baseline)
     steps = step_statistics([row for name in names for row in tried[name]], trajectories)
     summary: dict[str, Any] = {
@@ -112,9 +109,9 @@ def build(
         "efficiency": effect.efficiencies(conditions, baseline, lessons, training),
         "cached_share": _cached_share(list(by_name.values())),
         "lessons": effect.effects(tested, training, lessons, baseline),
-        **_heuristics(again, training, lessons, baseline),
+        **_heuristics(tested, training, lessons, baseline),
         "steps": steps,
-        "guidance": by_guidance(again, steps),
+        "guidance": by_guidance(tested, steps),
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
@@ -154,8 +151,6 @@ def _condition(
     name: str,
     rows: Sequence[Row],
     attempts: Sequence[Row],
-    again: Sequence[Row],
-    baseline: str,
     pools: Mapping[str, float],
     learning: Mapping[str, Usage],
 ) -> dict[str, Any]:
@@ -188,7 +183,7 @@ def _condition(
         "reasons": dict(Counter(row.reason for row in rows)),
         "outcomes": endings(rows),
         "trials": by_trial(attempts),
-        "reliability": over_runs(again, name, baseline),
+        "reliability": over_runs(rows),
         "learning": spent(learning[name]) if name in learning else None,
         "phases": phases(rows, learning.get(name, Usage())),
     }
@@ -265,12 +260,12 @@ def _transitions(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[di
 
 
 def _heuristics(
-    again: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
+    tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
 ) -> dict[str, Any]:
     made = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = judgements(training)
     return {
-        "origins": by_origin(made, again, baseline=baseline) if made else [],
+        "origins": by_origin(made, tested, baseline=baseline) if made else [],
         "judgements": verdicts if verdicts["n"] else None,
     }
 

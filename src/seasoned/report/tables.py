@@ -20,7 +20,7 @@ from seasoned.report.forms import to_rich as to_rich
 from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.phases import phases_table
 from seasoned.report.reference import Reference, references
-from seasoned.report.rows import Row, TaskKey, final, first_runs, outcomes
+from seasoned.report.rows import EpisodeKey, Row, final, outcomes
 from seasoned.report.summary import pair_of
 from seasoned.report.sweep import sweep_table
 from seasoned.report.text import (
@@ -227,8 +227,8 @@ def comparison_table(summaries: Sequence[Mapping[str, Any]], rows: Sequence[Sequ
     return Table("Runs", columns, tuple(lines), tuple(notes))
 
 
-def _by_condition(rows: Sequence[Row]) -> dict[str, dict[TaskKey, bool]]:
-    tested = final(first_runs(rows))
+def _by_condition(rows: Sequence[Row]) -> dict[str, dict[EpisodeKey, bool]]:
+    tested = final(rows)
     return {name: outcomes([row for row in tested if row.condition == name]) for name in {r.condition for r in tested}}
 
 

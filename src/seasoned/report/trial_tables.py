@@ -83,8 +83,6 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
         Column("runs"),
         Column("solved,\nmean ± error"),
         *([Column("score,\nmean ± error")] if scored else []),
-        Column(f"points vs\n{label(summary['baseline'])}"),
-        Column("exact\np"),
         *(Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks if k > 1),
     )
     lines = []
@@ -93,17 +91,13 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
         by_k = {figure["k"]: figure for figure in found["figures"]}
         rates = [_estimate(by_k.get(k), name) for name in ("pass@k", "pass^k") for k in ks if k > 1]
         mean = f"{percent(found['mean'])} ± {100 * (found['error'] or 0.0):.1f}"
-        against = signed(found.get("points")), p_value(found.get("p"))
         score = [_score(found)] if scored else []
-        cells = (label(block["name"]), str(len(found["rates"])), mean, *score, *against, *rates)
+        cells = (label(block["name"]), str(len(found["rates"])), mean, *score, *rates)
         lines.append(Line(cells, {"name": block["name"], **found}))
     notes = (
         "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs, and the"
         " intervals are over tasks.",
         "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
-        "Points and p are over tasks, each with the mean of its runs; p is that of chance signs, exact.",
-        "The other tables and paired tests are of the first run, but for those of heuristics by origin and against"
-        " trajectories.",
         *(["Score is the mean reward."] if scored else []),
     )
     return Table("Over several runs", columns, tuple(lines), notes)

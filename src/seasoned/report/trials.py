@@ -18,7 +18,7 @@ from typing import Any
 
 from seasoned.report import stats
 from seasoned.report.reliability import interval
-from seasoned.report.rows import Row, TaskKey, latest, outcomes, until_solved
+from seasoned.report.rows import EpisodeKey, Row, latest, outcomes, until_solved
 from seasoned.report.text import share
 
 FINISHED = frozenset({"answered", "won"})
@@ -41,11 +41,11 @@ def by_trial(rows: Sequence[Row]) -> list[dict[str, Any]]:
     last = max((row.trial for row in attempts), default=0)
     if last == 0:
         return []
-    tasks: dict[TaskKey, list[Row]] = {}
+    tasks: dict[EpisodeKey, list[Row]] = {}
     for row in attempts:
         tasks.setdefault(row.key, []).append(row)
     found: list[dict[str, Any]] = []
-    first: dict[TaskKey, bool] = {}
+    first: dict[EpisodeKey, bool] = {}
     for trial in range(last + 1):
         made = [[row for row in tried if row.trial <= trial] for tried in tasks.values()]
         states = [until_solved(tried) for tried in made if tried]
@@ -61,7 +61,7 @@ def by_trial(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "n": n,
                 "solved": successes,
                 "accuracy": rate,
-                "interval": list(interval(rate or 0.0, len({task for _, _, task in solved}))),
+                "interval": list(interval(rate or 0.0, len({key[-1] for key in solved}))),
                 "points": test.points if test else None,
                 "p": test.p if test and test.n else None,
                 "errors": len(states) - n,
