@@ -10,7 +10,7 @@ from seasoned.benchmarks.alfworld.game import goal_of
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.erl import ERL, iterate
+from seasoned.methods.erl import ERL
 from seasoned.methods.nearest import told_cases
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
@@ -367,32 +367,14 @@ def test_what_is_chosen_is_told_without_opposites_and_whatever_its_length(pool):
     assert len(ERL(None, retrieve="random", k=3).choose(TASK, pool)) == 3
 
 
-def test_iterative_batches_learn_from_what_went_before(pool):
-    method = ERL(ScriptedModel([reply(f"thing {n} is seen", "do it") for n in range(5)]), retrieve="all")
-    seen = []
-
-    def act(task, guidance):
-        seen.append(len(guidance.lessons))
-        return attempt(task.id, success=task.id != "1")
-
-    tasks = [Task(id=str(n), text=f"Task {n}.") for n in range(5)]
-    made = iterate(method, tasks, act, pool, batch=2)
-    assert seen == [0, 0, 2, 2, 4]
-    assert [each.task_id for each in made] == ["0", "1", "2", "3", "4"]
-    assert len(pool.trajectories()) == 5
-    with pytest.raises(ConfigError, match="batch"):
-        iterate(method, tasks, act, pool, batch=0)
-
-
-def test_iterative_from_failures_alone(pool):
-    method = ERL(ScriptedModel([reply("it is dark", "light a lamp")]), retrieve="all")
-    tasks = [Task(id=str(n), text=f"Task {n}.") for n in range(3)]
-    iterate(method, tasks, lambda task, _: attempt(task.id, task.id != "1"), pool, only_failures=True)
+def test_heuristics_of_failures_alone(pool):
+    method = ERL(ScriptedModel([reply("it is dark", "light a lamp")]), failures=True)
+    method.learn([pool.record(attempt(str(n), n != 1)) for n in range(3)], pool)
     assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("1-0",)]
 
 
 @pytest.mark.parametrize(("blind", "calls"), [(False, 3), (True, 4)])
-def test_iterative_from_failures_counts_what_the_model_judges_to_be_one(pool, blind, calls):
+def test_failures_are_what_the_model_judges_to_be_some_where_nobody_knows(pool, blind, calls):
     verdicts = {"0": True, "1": False, "2": True, "3": False}
 
     def judge(messages):
@@ -402,9 +384,8 @@ def test_iterative_from_failures_counts_what_the_model_judges_to_be_one(pool, bl
 
     model = ScriptedModel(judge)
     outcomes = {"0": True, "1": False, "2": None, "3": None}
-    tasks = [Task(id=name, text=f"Task {name}.") for name in outcomes]
-    method = ERL(model, retrieve="all", judge=True, blind=blind)
-    iterate(method, tasks, lambda task, _: attempt(task.id, outcomes[task.id], reason="over"), pool, only_failures=True)
+    method = ERL(model, judge=True, blind=blind, failures=True)
+    method.learn([pool.record(attempt(*each, reason="over")) for each in outcomes.items()], pool)
     assert [lesson.sources[0] for lesson in pool.lessons("heuristic")] == ["1-0", "3-0"]
     assert len(model.requests) == calls
     assert not any(lesson.data["success"] for lesson in pool.lessons("heuristic"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -275,40 +275,3 @@ class ERL:
                     group.append(each)
             size += len(clean(lesson.text, LONGEST))
         return groups
-
-
-def iterate(
-    method: ERL,
-    tasks: Sequence[Task],
-    attempt: Callable[[Task, Guidance], Trajectory],
-    pool: ExperiencePool,
-    *,
-    batch: int = 8,
-    only_failures: bool = False,
-) -> list[Trajectory]:
-    """Gather and learn in batches, each guided by what the ones before it taught (ERL, appendix E, algorithm 1).
-
-    Args:
-        method: learns after each batch, and is asked for guidance before each attempt.
-        tasks: distinct ones.
-        attempt: makes one attempt; it is recorded here.
-        pool: grows.
-        batch: attempts between two learnings; algorithm 1 itself learns after each one.
-        only_failures: whether only failures are learned from; see `failures` of `ERL`.
-
-    Returns:
-        The attempts, in the order of the tasks.
-
-    Raises:
-        ConfigError: the batch is smaller than 1.
-    """
-    if batch < 1:
-        raise ConfigError(f"a batch of attempts must have at least 1, not {batch}")
-    learner = replace(method, failures=True) if only_failures else method
-    made: list[Trajectory] = []
-    for start in range(0, len(tasks), batch):
-        part = [(task, method.recall(task, pool)) for task in tasks[start : start + batch]]
-        tried = [pool.record(attempt(task, guidance)) for task, guidance in part]
-        learner.learn(tried, pool)
-        made += tried
-    return made

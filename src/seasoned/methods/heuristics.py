@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
@@ -116,29 +117,28 @@ def write_heuristic(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     shown = None if judges or example is None else worked
+    ask = partial(llm.chat, schema=heuristic_schema(judges, begins), max_tokens=max_tokens)
+    read_reply = partial(read_heuristic, judges=judges, example=example, begins=begins)
     told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
     system = render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=shown is None)
-    schema = heuristic_schema(judges, begins)
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [{"role": "system", "content": system}]
         messages += _exchange(*shown, example, TOKEN * room) if shown and example else []
         messages.append({"role": "user", "content": _case(trajectory, judges, TOKEN * room)})
         try:
-            reply: Any = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
+            reply: Any = ask(messages).parsed
         except ContextLengthError as error:
             refused, room = error, room // 2
             continue
         except ParseError as error:
             log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
             reply = str(getattr(error.reply, "text", ""))
-        draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
+        draft, problem = read_reply(reply)
         verdict = read_verdict(reply)
         if draft is None and problem.startswith((_TOO_LATE, _COPIED)):
-            again = render_prompt("seasoned.methods", "erl_again.j2", copied=problem.startswith(_COPIED), shown=shown)
-            messages += [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
+            messages += _again(reply, problem.startswith(_COPIED), shown)
             with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
-                reply = llm.chat(messages, schema=schema, max_tokens=max_tokens).parsed
-                draft, problem = read_heuristic(reply, judges=judges, example=example, begins=begins)
+                draft, problem = read_reply(ask(messages).parsed)
                 verdict = draft.succeeded if draft else verdict
         if judges and verdict is not None and keep_verdict is not None:
             keep_verdict(verdict)
@@ -247,6 +247,12 @@ def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit
         {"role": "user", "content": _case(worked, False, limit)},
         {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
     ]
+
+
+def _again(reply: Any, copied: bool, shown: object) -> list[Message]:
+    """What is said to a heuristic that cannot be used, so that another one comes."""
+    again = render_prompt("seasoned.methods", "erl_again.j2", copied=copied, shown=shown)
+    return [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
