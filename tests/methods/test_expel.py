@@ -9,7 +9,7 @@ from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expel import ExpeL
-from seasoned.methods.extraction import GOOD
+from seasoned.methods.extraction import BAD, GOOD
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.store.sql import Store
@@ -219,8 +219,12 @@ def test_what_a_person_changes_meanwhile_is_left_to_them(pool, caplog):
     assert other.id
 
 
-def test_examples_of_the_prompt_are_not_learned(pool):
-    ExpeL(ScriptedModel([[op("ADD", 0, GOOD[0])]])).learn([attempt("a")], pool)
+@pytest.mark.parametrize(
+    "copy",
+    [GOOD[0], GOOD[1].upper(), f"{GOOD[1]} This will help ensure that your answers are complete.", f"Rule: {BAD[0]}"],
+)
+def test_examples_of_the_prompt_are_not_learned_whatever_stands_around_them(pool, copy):
+    ExpeL(ScriptedModel([[op("ADD", 0, copy)]])).learn([attempt("a")], pool)
     assert state(pool) == []
 
 

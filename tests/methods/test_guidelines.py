@@ -104,7 +104,8 @@ def test_where_nothing_was_said_nobody_was_told_anything():
 
 def test_reading_guidelines():
     assert read_guideline({"context": "It is dark.", "guideline": "light a\nlamp"}) == ("It is dark", "light a lamp")
-    assert read_guideline({"context": "it is dark", "guideline": GOOD[1]}) is None
+    for copy in (GOOD[1], f"{GOOD[1]} It helps."):
+        assert read_guideline({"context": "it is dark", "guideline": copy}) is None
     assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
 
 

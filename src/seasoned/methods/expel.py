@@ -16,7 +16,7 @@ from seasoned.errors import ConfigError
 from seasoned.methods.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
 from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
 from seasoned.methods.nearest import told_cases
-from seasoned.methods.operations import ADDED, LONGEST, Applied, Item, apply, same_words
+from seasoned.methods.operations import ADDED, LONGEST, Applied, Item, apply, holds_words, same_words
 from seasoned.pool import ExperiencePool, Who
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
@@ -135,11 +135,16 @@ class ExpeL:
         worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
         extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, self.room, worked)
         book = _Book.of(pool)
-        barred = _barred(pool) | ({same_words(worked[1])} if worked else set())
+        examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _taken_away(pool)
         for call in calls:
             crowded = len(book.items) > self.max_insights
             parsed, extractor = extractor.ask(call, book.items, crowded)
-            wanted = [operation for operation in parsed.operations if same_words(operation.text) not in barred]
+            wanted = [
+                operation
+                for operation in parsed.operations
+                if same_words(operation.text) not in barred
+                and not any(holds_words(operation.text, example) for example in examples)
+            ]
             full = len(book.items) >= self.max_insights + FULL
             applied = apply(book.items, wanted, full, self.cap)
             refused = [f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in wanted]
@@ -270,10 +275,8 @@ def _insight(text: str, *, sources: tuple[str, ...] = (), importance: float = AD
     return Lesson(kind="insight", text=text, importance=importance, method="expel", sources=sources, origin=origin)
 
 
-def _barred(pool: ExperiencePool) -> set[str]:
-    """The words of what no reply may add: the examples of the prompt, and what a person disabled or deleted."""
-    barred = {same_words(text) for text in (*GOOD, *BAD)}
-    for lesson in pool.lessons("insight", status=None):
-        if lesson.status == "quarantined" or pool.taken_away(lesson):
-            barred.add(same_words(lesson.text))
-    return barred - {""}
+def _taken_away(pool: ExperiencePool) -> set[str]:
+    """The words of what no reply may add again: what a person disabled or deleted, and what is held back."""
+    lessons = pool.lessons("insight", status=None)
+    gone = (lesson for lesson in lessons if lesson.status == "quarantined" or pool.taken_away(lesson))
+    return {same_words(lesson.text) for lesson in gone} - {""}

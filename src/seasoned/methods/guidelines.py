@@ -15,7 +15,7 @@ from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.extraction import Call, worked_pair
 from seasoned.methods.heuristics import text_that_begins
-from seasoned.methods.operations import same_words
+from seasoned.methods.operations import holds_words, same_words
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
@@ -101,7 +101,7 @@ def read_guideline(value: Any, *, example: tuple[str, str] | None = None, begins
     context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
     guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
     said = same_words(context), same_words(guideline)
-    if not all(said) or said[1] == same_words(GOOD[1]):
+    if not all(said) or holds_words(guideline, GOOD[1]):
         return None
     if example is not None and said == (same_words(example[0]), same_words(example[1])):
         return None

@@ -18,7 +18,7 @@ from typing import Any
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.expnote import last_word
-from seasoned.methods.operations import same_words, split
+from seasoned.methods.operations import holds_words, same_words, split
 from seasoned.methods.reflexion import without_verdict
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
@@ -213,7 +213,7 @@ def read_heuristic(
             return None, f"it has no {lacks}, so it is dropped: {clean(str(reply), 120)!r}"
         trigger, action = whole[1].strip(), whole[2].strip()
         problem = "trigger and action stood in one, and were parted"
-    if same_words(action) in {same_words(shown[1]) for shown in (GOOD, BAD, example or GOOD)}:
+    if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
     if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
         return None, f"{_COPIED}: {trigger!r}, so it is dropped"

@@ -165,6 +165,12 @@ def same_words(text: str) -> str:
     return " ".join(split(text))
 
 
+def holds_words(text: str, other: str) -> bool:
+    """Whether all words of another text stand in this one, in a row: it is a copy, whatever stands around it."""
+    words = same_words(other)
+    return bool(words) and f" {words} " in f" {same_words(text)} "
+
+
 @lru_cache(maxsize=1024)
 def split(text: str) -> tuple[str, ...]:
     """The folded words of a text; of Chinese, Japanese and Korean each character."""
