@@ -47,6 +47,8 @@ _KEY_ENDS = re.compile(r":|=|->|→")
 _BRACKETS = re.compile(r"[\[\]()]")
 _BLANK = re.compile(r"\s*")
 _CLOSERS = {"[": "]", "(": ")"}
+_CONSIDERED = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_CONSIDERED_TO = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)  # a chat template opened the block
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ class Command:
     name: str
     key: str = ""
     text: str = ""
+
+
+def without_thinking(text: str) -> str:
+    """A reply without what the model considered in `<think>` before it."""
+    return _CONSIDERED_TO.sub("", _CONSIDERED.sub("\n", text))
 
 
 def inert(text: str) -> str:
@@ -100,11 +107,12 @@ def parse(text: str) -> list[Command]:
     Returns:
         The commands. A NOTE whose key cannot be told has the key "", one without a text the text "".
     """
-    return _Reader(text.replace("\r\n", "\n").replace("\r", "\n")).read()
+    return _Reader(without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")).read()
 
 
 def answer_in(text: str) -> str:
     """The text of the first ANSWER of a reply that has one with words; else the reply itself is the answer."""
+    text = without_thinking(text)
     return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
 
 

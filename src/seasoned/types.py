@@ -121,9 +121,10 @@ class Step(_Frozen):
 class Outcome(_Frozen):
     """How an attempt ended: success (None: unknown), reward, the reason, and the answer given if there was one.
 
-    Reasons in use: `answered`, `won`, `halted` (the environment ended it), `step_limit`, `loop` (the same action with
-    the same observation again and again), `budget`, `context` (the prompt grew longer than its limit, or than the
-    model takes), `error` (infrastructure: left out of success rates), `unfinished`.
+    Reasons in use: `answered`, `won`, `halted` (the environment ended it), `reported` (a memory was told how it ended),
+    `step_limit`, `loop` (the same action with the same observation again and again), `budget`, `context` (the prompt
+    grew longer than its limit, or than the model takes), `error` (infrastructure: left out of success rates),
+    `unfinished`.
     """
 
     success: bool | None = None

@@ -162,6 +162,23 @@ def test_free_style_notes_after_the_answer_was_judged(lets):
     assert made.outcome.success is True
 
 
+def test_free_style_reads_nothing_that_was_written_before_the_answer_was_judged(lets):
+    task = lets.train[0]
+    model = ScriptedModel(["THINK[hm]\nANSWER[nothing]\nNOTE[word]: made up\nEND", "NOTE[word]: w, o, r, d\nEND"])
+    made = agent(model, lets, style="free").run(task, lets.make_env(True), Guidance())
+    assert actions(made) == ["THINK[hm]", "ANSWER[nothing]", "NOTE[word]: w, o, r, d", "END"]
+    asked = model.requests[1]["messages"]
+    assert asked[-2]["content"] == "THINK[hm]\nANSWER[nothing]"
+    assert "Wrong" in asked[-1]["content"]
+
+
+def test_free_style_passes_over_what_was_considered(lets):
+    task = lets.test[0]
+    reply = f"<think>Could be ANSWER[nothing]? No.</think>\nANSWER[{task.data['answer']}]"
+    made = agent(ScriptedModel([reply]), lets, style="free").run(task, lets.make_env(False), Guidance())
+    assert actions(made) == [f"ANSWER[{task.data['answer']}]"]
+
+
 def test_a_model_that_never_answers_is_wrong_after_the_last_turn(lets):
     model = ScriptedModel(lambda messages: "I would rather talk about the weather.")
     made = agent(model, lets, style="free").run(lets.test[0], lets.make_env(False), Guidance())

@@ -206,6 +206,14 @@ def test_it_asks_for_guidance_at_each_turn_if_told_to():
     assert "far end" in made.guidance
 
 
+def test_what_was_said_already_is_not_said_again():
+    told = iter(["Advice:\n- a\n- b", "Advice:\n- b", "Advice:\n- b\n- c"])
+    model, act = agent(["open 1", "open 2", "open 1", "open 3"], style="act", asks=True)
+    act.run(TASK, Corridor(), Guidance(), lambda progress: Guidance(text=next(told)))
+    said = [request["messages"][-1]["content"].partition("\n")[2] for request in model.requests[1:]]
+    assert said == ["Advice:\n- a\n- b", "", "- c"]
+
+
 def test_examples_of_the_tasks_category_come_first_and_others_fill_up():
     other = WORKED.model_copy(update={"task": "Find the attic.", "category": "stairs"})
     for shots, shown in ((1, ["Find the way down."]), (2, ["Find the way down.", "Find the attic."])):

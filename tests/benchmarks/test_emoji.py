@@ -26,7 +26,7 @@ def load(seed: int = 0, **options: object) -> Benchmark:
 
 
 def meanings(benchmark: Benchmark) -> dict[str, str]:
-    return {t.data["answer"]: t.category for t in (*benchmark.train, *benchmark.test)}
+    return {t.data["answer"]: t.data["emotion"] for t in (*benchmark.train, *benchmark.test)}
 
 
 def texts_file(folder: Path, rows: list[dict[str, object]]) -> str:
@@ -44,7 +44,7 @@ def test_a_case_offers_symbols_of_four_feelings(options: dict[str, object]) -> N
         choices = task.data["choices"]
         assert task.text.rsplit("\n", 1)[1] == "  ".join(choices)
         assert len({means[c] for c in choices}) == 4
-        assert means[task.data["answer"]] == task.category
+        assert means[task.data["answer"]] == task.data["emotion"]
         places[choices.index(task.data["answer"])] += 1
     # Where the right one stands says nothing: each place has about a quarter.
     assert set(places) == {0, 1, 2, 3}
@@ -99,7 +99,7 @@ def test_own_texts_name_no_feeling_and_are_balanced() -> None:
     benchmark = load()
     everything = (*benchmark.train, *benchmark.test)
     assert len(everything) >= 420
-    assert min(Counter(t.category for t in everything).values()) >= 60
+    assert min(Counter(t.data["emotion"] for t in everything).values()) >= 60
     assert benchmark.source == "own texts; symbols: codes"
 
 
@@ -113,7 +113,7 @@ def test_a_file_of_the_users(tmp_path: Path) -> None:
     benchmark = load(data=path)
     everything = {t.id: t for t in (*benchmark.train, *benchmark.test)}
     assert len(everything) == 8
-    assert everything["emoji-7"].category == "sadness"
+    assert everything["emoji-7"].data["emotion"] == "sadness"
     assert benchmark.source == f"{path}; symbols: codes"
 
 

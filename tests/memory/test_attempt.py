@@ -92,9 +92,10 @@ def test_the_users_error_is_not_hidden_by_the_stores(kept):
     [(True, True, 1.0), (False, False, 0.0), (None, None, None), (1, True, 1.0), (0.7, False, 0.7), (-3, False, -3.0)],
 )
 def test_outcomes(kept, given, success, reward):
-    made = begin(kept).finish(given, answer="a")
-    assert (made.outcome.success, made.outcome.reward, made.outcome.reason) == (success, reward, "answered")
-    assert kept.asked == [True]
+    for answer, reason in (("a", "answered"), ("", "reported")):
+        made = begin(kept).finish(given, answer=answer)
+        assert (made.outcome.success, made.outcome.reward, made.outcome.reason) == (success, reward, reason)
+    assert kept.asked == [True, True]
 
 
 def test_rewards_of_numpy_are_rewards(kept):

@@ -142,6 +142,9 @@ def test_before_the_first_turn_only_what_has_no_context(pool):
     assert [lesson.text for lesson in method.recall(TASK, pool).lessons] == ["Look first."]
     nothing = Trajectory(task_id="new", task=TASK.text)
     assert [lesson.text for lesson in method.recall(TASK, pool, nothing).lessons] == ["Look first."]
+    # Agents that are told nothing before they thought are told it then.
+    found = AutoGuide(ScriptedModel([fits(1)])).recall(TASK, pool, seen("x")).lessons
+    assert [lesson.text for lesson in found] == ["Look first.", CLOSED["guideline"]]
 
 
 def test_without_guidelines_nobody_is_asked(pool):

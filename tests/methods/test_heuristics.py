@@ -239,6 +239,25 @@ def test_nobody_knows_beforehand_how_an_attempt_ends(trigger):
     assert read_heuristic({"trigger": "the label is wrong", "action": "look at the lid"})[0] is not None
 
 
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "the customer says that the last reply was wrong",
+        "the previous attempt to open the drawer gave Nothing happens",
+        "the task is finished except for one object",
+        "I am about to Finish before every part of the task is done",
+        "the order was not successfully completed",
+    ],
+)
+def test_what_can_be_seen_before_the_end_is_a_trigger(trigger):
+    assert read_heuristic({"trigger": trigger, "action": "look at the label first"})[1] == ""
+
+
+def test_what_was_considered_is_no_heuristic():
+    reply = "Trigger: a wrong one\nAction: act wrongly\n</think>\nTrigger: it is dark\nAction: light a lamp"
+    assert read_heuristic(reply)[0].text == "When it is dark: light a lamp"
+
+
 def test_a_verdict_is_needed_where_it_was_asked_for():
     said = {"trigger": "it is dark", "action": "light a lamp"}
     assert read_heuristic(said, judges=True)[0] is None

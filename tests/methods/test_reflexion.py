@@ -1,4 +1,5 @@
 import json
+import re
 import logging
 from contextlib import closing
 
@@ -143,10 +144,40 @@ def test_an_answer_that_was_none_does_not_end_the_attempt():
     ]
 
 
-def test_where_it_was_stopped_the_last_observation_stays():
-    steps = [Step(action="look", observation="You see a mug.")] * 2
-    assert without_verdict(attempt(steps=steps, reason="loop")).steps == tuple(steps)
-    assert without_verdict(attempt(steps=steps, reason="halted")).steps[-1].observation == ""
+@pytest.mark.parametrize("reason", ["loop", "halted", "won", "reported", "answered"])
+def test_what_was_seen_last_stays_where_it_was_no_word_on_an_answer(reason):
+    steps = [
+        Step(action="edit config.py", observation="written"),
+        Step(action="pytest", observation="1 failed: KeyError"),
+    ]
+    assert without_verdict(attempt(steps=steps, reason=reason)).steps == tuple(steps)
+
+
+@pytest.mark.parametrize(
+    ("action", "answer"),
+    [
+        ("submit(patch)", ""),
+        ("**Finish** [Rome]", "Rome"),
+        ("click[buy now]", "b01"),
+        ("send the form with Rome in it", "Rome"),
+    ],
+)
+def test_a_word_on_the_last_action_is_hidden_where_that_was_an_answer(action, answer):
+    steps = [Step(action="submit(draft)", observation="It has no date."), Step(action=action, observation=GOLD)]
+    outcome = Outcome(success=False, reason="answered", answer=answer)
+    told = without_verdict(Trajectory(task_id="t", task="t", steps=tuple(steps), outcome=outcome)).steps
+    assert [step.observation for step in told] == ["It has no date.", ""]
+
+
+def test_an_action_that_begins_like_an_answer_does_not_cut_off_what_follows():
+    steps = [
+        Step(action="answer(mail 1, 'yes')", observation="sent"),
+        Step(action="delete(mail 2)", observation="gone"),
+    ]
+    assert [step.observation for step in without_verdict(attempt(steps=steps)).steps] == ["", "gone"]
+
+
+def test_nothing_is_hidden_where_nothing_was_done():
     assert without_verdict(Trajectory(task_id="t", task="t", outcome=Outcome(reason="answered"))).steps == ()
 
 
@@ -293,7 +324,7 @@ def test_any_attempt_can_be_shown_without_its_verdict(steps):
     told = [step.model_copy(update={"observation": GOLD}) for step in steps]
     kept = without_verdict(attempt(steps=told or None, reason="answered")).steps
     assert len(kept) <= max(len(told), 2)
-    assert not kept[-1].observation
+    assert not kept[-1].observation or not re.match(r"Finish|ANSWER", kept[-1].action)
 
 
 def test_as_a_function_it_needs_no_pool():

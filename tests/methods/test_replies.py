@@ -107,6 +107,15 @@ def add(text=RULE):
         ("Step 1: ADD 4: Write short queries.", [add()]),
         ('{"op": "ADD", "text": "Write short queries."}', [add()]),
         ('[{"op": "upvote", "number": "2"}]', [Operation("UPVOTE", 2)]),
+        (
+            '{"op": "ADD", "text": "Write short queries."}\n{"op": "UPVOTE", "number": 1}',
+            [add(), Operation("UPVOTE", 1)],
+        ),
+        ('Here they are:\n\n```json\n[{"op": "ADD", "text": "Write short queries."}]\n```', [add()]),
+        ("[ADD] Write short queries.", [add()]),
+        ("<ADD>Write short queries.</ADD>", [add()]),
+        ("let me consider\nADD: Always take the pen.\n</think>\n\nADD: Write short queries.", [add()]),
+        ("<thinking>\nADD: Always take the pen.\n</thinking>\nADD: Write short queries.", [add()]),
         # a number with a reason
         ("AGREE 1 because the attempts confirm it", [Operation("UPVOTE", 1)]),
         ("AGREE 1: because both attempts confirm it.", [Operation("UPVOTE", 1)]),

@@ -34,6 +34,12 @@ def test_one_call_with_constant_text_first_and_the_task_last():
     assert shown(first) == [("1", "Look first."), ("2", "Open it first."), ("3", "Do not look.")]
 
 
+def test_the_end_of_a_long_task_is_seen():
+    model = ScriptedModel([reply((1, 90))])
+    rank(model, f"{'The report says many things. ' * 100}Question: how much did the tulips cost?", ["a", "b"], 1)
+    assert "how much did the tulips cost?" in model.requests[0]["messages"][-1]["content"]
+
+
 def test_a_long_list_is_scored_in_parts():
     def play(messages):  # likes the items whose own number ends with 7
         numbers = [(int(number), 90 if item.endswith("7") else 10) for number, item in shown(messages)]

@@ -62,6 +62,19 @@ def test_then_thoughts_then_the_task_then_steps_in_the_middle():
     assert (least.id, least.outcome) == (whole.id, whole.outcome)
 
 
+def test_the_end_of_a_long_task_stays_as_it_says_what_is_wanted():
+    made = attempt(task=f"A room with {'many things, ' * 200}and a bed. Your task is to: cool a mug.")
+    shown = transcript(made, limit=600)
+    assert shown.startswith("Task: A room with many things")
+    assert "Your task is to: cool a mug." in shown
+
+
+def test_where_the_whole_is_limited_a_long_observation_stays_whole():
+    step = Step(action="search[mug]", observation="page " * 300)
+    assert transcript(attempt(step), limit=4000).count("page") == 300
+    assert transcript(attempt(step)).count("page") < 130
+
+
 def test_what_fits_stays_as_it_is():
     whole = attempt(Step(action="a", observation="b"))
     assert shorten_trajectory(whole, 1000) is whole

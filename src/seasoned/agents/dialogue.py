@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt, placed
-from seasoned.commands import RIGHT, WRONG, inert, parse, recall_words
+from seasoned.commands import RIGHT, WRONG, inert, parse, recall_words, without_thinking
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.retrieve.render import clean, render_prompt
@@ -145,7 +145,12 @@ class Dialogue:
             limit = max(self.think_tokens, self.answer_tokens, self.note_tokens)
             reply = recorder.ask(self.llm, max_tokens=limit, temperature=self.temperature).text
             commands = parse(reply)
-            actions = [_spell(c.name, c.key, c.text) for c in commands] or [reply]
+            actions = [_spell(c.name, c.key, c.text) for c in commands] or [without_thinking(reply)]
+            # What follows an answer or a question was written without what is said to it.
+            ends = (n for n, action in enumerate(actions, 1) if action.startswith("ANSWER[") or recall_words(action))
+            if (read := next(ends, len(actions))) < len(actions):
+                actions = actions[:read]
+                recorder.messages[-1] = {"role": "assistant", "content": "\n".join(actions)}
             observations = []
             for action in actions:
                 observed = recorder.act(action)

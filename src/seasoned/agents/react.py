@@ -142,8 +142,9 @@ class React:
         """Put what is recalled now into the conversation; returns how many messages stand before the task."""
         before = recorder.guidance
         recalled = recorder.advised()
-        if recalled.text and recalled.text not in before.text:
-            recorder.say("user", recalled.text)
+        told = before.text.split("\n")
+        if news := [line for line in recalled.text.split("\n") if line and line not in told]:
+            recorder.say("user", "\n".join(news))
         ids = tuple(example.id for example in recalled.demonstrations)
         if not ids or ids == recorder.shown[-1][1]:
             return begun

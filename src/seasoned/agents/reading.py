@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from seasoned.commands import without_thinking
 from seasoned.llm.structured import read
 from seasoned.retrieve.render import clean
 
 _MARK = r"[ \t>*_`#~-]{0,12}"
-_THOUGHT = r"(?:thought|think|thinking|reasoning|plan)"
-_ACTION = r"(?:(?:(?:final|next|my|chosen)[ _])?action|act|command)"
-_OBSERVATION = r"(?:observation|obs|user|environment)"
+_THOUGHT = r"(?:thought|think|thinking|reasoning|plan|思考)"
+_ACTION = r"(?:(?:(?:final|next|my|chosen)[ _])?action|act|command|行动|动作)"
+_OBSERVATION = r"(?:observation|obs|user|environment|观察)"
 _NUMBER = r"[ \t]{0,3}#?\d{0,4}"
 _COLON = r"[*_`]{0,3}[ \t]{0,3}[:：][*_`]{0,3}[ \t]{0,3}"
 _DASH = r"[ \t]{0,3}#?\d{1,4}[ \t]{1,3}[-–—][ \t]{1,3}"  # "Action 1 - go to desk 1"
@@ -42,11 +43,11 @@ _HEADING = re.compile(
     r"[ \t]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG = re.compile(r"<(/?)(thought|reasoning|plan|action|command)>", re.IGNORECASE)
-_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(thought|reasoning|plan|action|command|answer)>", re.IGNORECASE)
+_TAGS = {"answer": "action"}
 _BRACKETED = re.compile(r"^(?:think|thought)\[(?P<text>.*?)\]?$", re.IGNORECASE | re.DOTALL)
 _LEAD = re.compile(r"^[ \t>*_`#~•-]{1,12}|^\d{1,3}[.)][ \t]{1,4}")
-_WRAPS = (("`", "`"), ('"', '"'), ("'", "'"), ("**", "**"), ("“", "”"), ("<", ">"))
+_WRAPS = (("```", "```"), ("`", "`"), ('"', '"'), ("'", "'"), ("**", "**"), ("“", "”"), ("<", ">"))
 _BRACKETS = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])+)\]")
 _SENTENCE = re.compile(r"[.!?…。][\"')\]”*_]{0,3}$")
 _CALL = re.compile(r"[A-Za-z]{2,20}\[.{1,2000}\]")
@@ -127,6 +128,8 @@ def bare(action: str) -> str:
         if whole := _BRACKETS.fullmatch(shorter):
             shorter = whole[1].strip()
         shorter = _LEAD.sub("", shorter, count=1).strip()
+        if shorter.endswith("]."):  # a call that ends a sentence
+            shorter = shorter[:-1]
         if shorter == action:
             return action
         action = shorter
@@ -134,9 +137,8 @@ def bare(action: str) -> str:
 
 def _plain(text: str) -> str:
     """A reply without what was considered and without fences; its tags and headings are labels."""
-    text = _THINKING.sub("\n", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = text.rpartition("</think>")[2]  # some chat templates open the block themselves
-    text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{tag[2]}: ", text)
+    text = without_thinking(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{_TAGS.get(tag[2].lower(), tag[2])}: ", text)
     return _FENCE.sub("", _HEADING.sub(lambda found: f"{found[1] or found[2]}:", text)).strip()
 
 
@@ -166,13 +168,15 @@ def _object(text: str) -> Turn | None:
 
 
 def _is_command(line: str) -> bool:
-    """Whether a line is marked as a command, or is a call such as `Search[x]`."""
-    return line.lstrip().startswith(">") or bool(_CALL.fullmatch(line.strip()) and bare_thought(line) is None)
+    """Whether a line is marked as a command, or is a call such as `Search[x]`, whatever marks stand around it."""
+    call = bare(line)
+    return line.lstrip().startswith(">") or bool(_CALL.fullmatch(call) and bare_thought(call) is None)
 
 
 def _is_bare_command(line: str) -> bool:
     """Whether a line begins in lower case and is no sentence."""
-    return line[0].islower() and line[-1] not in ".!?:…" and bare_thought(line) is None
+    line = bare(line)
+    return line[:1].islower() and line[-1] not in ".!?:…" and bare_thought(line) is None
 
 
 def _is_left_to_do(lines: list[str]) -> bool:

@@ -151,8 +151,7 @@ def _task(given: object, text: str, emotion: str, *, symbols: Mapping[str, tuple
     return Task(
         id=fresh_id("emoji", given, text),
         text=f"{text}\n{'  '.join(choices)}",
-        category=emotion,
-        data={"answer": gold, "choices": choices, "question": text},
+        data={"answer": gold, "choices": choices, "question": text, "emotion": emotion},
     )
 
 

@@ -114,7 +114,7 @@ def _cases(path: Path, row: Row) -> list[Task]:
     if entity.casefold() not in text.casefold():
         return []
     gold = f"({entity}, {kind})"
-    return [Task(id=fresh_id("mets", values.get("tweet_id"), text), text=text, category=kind, data={"answer": gold})]
+    return [Task(id=fresh_id("mets", values.get("tweet_id"), text), text=text, data={"answer": gold})]
 
 
 def _entities(labels: str) -> list[tuple[str, str]]:

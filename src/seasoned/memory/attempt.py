@@ -201,7 +201,9 @@ def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, s
         if reward is None:
             raise ConfigError(f"the outcome of an attempt is True, False, None or a finite reward, and was {success!r}")
         solved = reward >= success_at
-    return Outcome(success=solved, reward=reward, reason="answered", answer=answer, detail=detail)
+    return Outcome(
+        success=solved, reward=reward, reason="answered" if answer else "reported", answer=answer, detail=detail
+    )
 
 
 def _number(value: object) -> float | None:

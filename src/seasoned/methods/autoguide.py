@@ -116,7 +116,7 @@ class AutoGuide:
                     _keep(pool, pair, *said)
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The guidelines for the context of the last observation; before the first turn, those without a context.
+        """The guidelines for the context of the last observation, and before them those without a context.
 
         Raises:
             ConfigError: `by="embedding"`, and the pool has no embedder.
@@ -124,12 +124,10 @@ class AutoGuide:
         """
         own = set() if self.same_task else attempts_at(task, pool)
         usable = [lesson for lesson in pool.lessons("guideline") if own.isdisjoint(lesson.sources)]
-        if progress is None or not progress.steps:
-            found = [lesson for lesson in usable if not lesson.key]
-        else:
-            usable = [lesson for lesson in usable if lesson.key]
-            found = self._fitting(usable, pool, progress) if usable else []
-        found = found[: self.k]
+        found = [lesson for lesson in usable if not lesson.key][: self.k]
+        usable = [lesson for lesson in usable if lesson.key]
+        if usable and progress is not None and progress.steps:
+            found += self._fitting(usable, pool, progress)[: self.k]
         if not found:
             return Guidance()
         shown = [{"context": clean(lesson.key), "text": clean(lesson.text)} for lesson in found]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from seasoned.commands import without_thinking
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.expnote import last_word
@@ -45,13 +46,17 @@ _LINE = re.compile(r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|succeeded)[\s
 _WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
 _ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
+# How the attempt ended, said of itself: not "the customer says that the reply was wrong", which can be seen.
 _OUTCOME = re.compile(
-    r"\b(?:answer|attempt|guess|reply|response|choice|task|case) (?:is|was|were|has been|turned out) (?:not )?"
+    r"(?:^|[,;]\s*|\b(?:and|but|because|as|since|when|after|if|so)\s+)(?:(?:the|this|that|my|your|its|an?|last|"
+    r"previous|first|whole) ){0,3}(?:"
+    r"(?:answer|attempt|guess|reply|response|choice|task|case) (?:is|was|were|has been|turned out) (?:not )?"
     r"(?:wrong|right|incorrect|correct|failed|unsuccessful|successful|solved)\b"
-    r"|\b(?:attempt|task) (?:failed|succeeded)\b"
-    r"|\b(?:task|attempt) (?:is|was|were|has been) (?:\w+ )?(?:completed|done|accomplished|finished)\b"
-    r"|\bcompleted successfully\b|\bsuccessfully (?:completed|accomplished|done)\b|\b(?:was|were) done successfully\b"
-    r"|\b(?:the )?steps (?:ran|run|have run) out\b|\bprevious attempt\b",
+    r"|(?:attempt|task) (?:failed|succeeded)\b"
+    r"|(?:task|attempt) (?:is|was|were|has been) (?:\w+ )?(?:completed|done|accomplished|finished)\b"
+    r"|(?:(?!not\b)\w+ ){0,6}"
+    r"(?:completed successfully|successfully (?:completed|accomplished|done)|done successfully)\b"
+    r"|steps (?:ran|run|have run) out\b)(?! (?:except|but|apart|save|only)\b)|\bprevious attempt\b(?! to\b)",
     re.IGNORECASE,
 )
 _TOO_LATE = "its trigger is how the attempt ended"
@@ -273,9 +278,10 @@ def _fields(reply: Any) -> dict[str, Any]:
     """The parts of a reply by our names; one level of nesting is taken off."""
     value = reply
     if isinstance(reply, str):
-        value, _ = read(reply[:_REPLY], {})
+        plain = without_thinking(reply[:_REPLY])
+        value, _ = read(plain, {})
         if not isinstance(value, dict | list):
-            value = _lines(reply[:_REPLY])
+            value = _lines(plain)
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), {})
     if not isinstance(value, dict):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from seasoned.commands import without_thinking
 from seasoned.errors import ContextLengthError
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
@@ -29,7 +30,6 @@ ATTEMPT = 8000
 """Characters of an attempt in a prompt, before a context that is too short halves them."""
 _LEAST = 500
 
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
 # From here on the model has gone on to make up another attempt.
 _NEXT = re.compile(
@@ -43,8 +43,8 @@ _LABEL = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 _ACTION = r"\W{0,8}(?:action\W{0,4}\d{0,3}\W{1,4})?"
-_ANSWER = re.compile(rf"{_ACTION}answer\W{{0,4}}[\[(:]", re.IGNORECASE)
-_JUDGED = re.compile(rf"{_ACTION}(?:finish|submit)\W{{0,4}}[\[(:]", re.IGNORECASE)
+_ANSWER = re.compile(rf"{_ACTION}(?:answer|finish)\W{{0,4}}[\[(:]", re.IGNORECASE)
+_LAST = re.compile(rf"{_ACTION}(?:submit\W{{0,4}}[\[(:]|click\[buy now\])", re.IGNORECASE)
 _ENDED = frozenset({"answered", "won", "halted"})
 
 
@@ -187,7 +187,7 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
     Returns:
         One line of at most `LONGEST` characters; "" where there are no words to speak of.
     """
-    plain = _FENCE.sub("", _THINKING.sub("", text[:20_000])).strip()
+    plain = _FENCE.sub("", without_thinking(text[:20_000])).strip()
     made_up = _NEXT.search(plain)
     plain = plain[: made_up.start()] if made_up else plain
     label = _LABEL.match(plain)
@@ -203,18 +203,23 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
 def without_verdict(trajectory: Trajectory) -> Trajectory:
     """The attempt as far as it goes without what was said to its answer, which could name the right one.
 
-    Nothing that follows an ANSWER is kept: notes are written once the right answer was told.
+    Nothing that follows an ANSWER is kept: notes are written once the right answer was told. What was seen last stays
+    where it was no word on an answer: a test that failed is all there is to learn from.
     """
     steps: list[Step] = []
     for step in trajectory.steps:
-        answers = _ANSWER.match(step.action) is not None
-        judged = answers or _JUDGED.match(step.action) is not None
-        steps.append(step.model_copy(update={"observation": ""}) if judged else step)
-        if answers:
+        steps.append(_unjudged(step) if _ANSWER.match(step.action) else step)
+        if step.action.startswith("ANSWER["):
             break
-    if steps and trajectory.outcome.reason in _ENDED:
-        steps[-1] = steps[-1].model_copy(update={"observation": ""})
+    outcome = trajectory.outcome
+    given = outcome.answer if outcome.reason in _ENDED else ""
+    if steps and (_LAST.match(steps[-1].action) or (given and given in steps[-1].action)):
+        steps[-1] = _unjudged(steps[-1])
     return trajectory.model_copy(update={"steps": tuple(steps)})
+
+
+def _unjudged(step: Step) -> Step:
+    return step.model_copy(update={"observation": ""})
 
 
 def _case(trajectory: Trajectory, earlier: Sequence[str], limit: int) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from seasoned.commands import without_thinking
 from seasoned.llm.schema import shorten
 from seasoned.llm.structured import read
 from seasoned.methods.operations import LONGEST, MOST, ORDER, Item, Kind, Operation, same_words, split
@@ -23,13 +24,13 @@ _REPLY_LIMIT = 20_000
 
 _NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", "REMOVE": "DOWNVOTE"}
 _NAME = "|".join(_NAMES)
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
+_JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _LISTED = re.compile(r"\A\s*(?:[-*•+]|\d{1,3}[.)])\s")
 _MARKS = r"[\s*_`#>\"'“”\[\](){}<•+-]{0,12}"
 _HEAD = re.compile(
     rf"{_MARKS}(?:\d{{1,3}}[.)]\s{{0,3}})?{_MARKS}(?:(?:operations?|step)\s{{0,2}}\d{{0,3}}\s{{0,2}}[:.)-]{_MARKS})?"
-    rf"(?P<name>{_NAME})(?![^\W_])[\s*_`]{{0,6}}"
+    rf"(?P<name>{_NAME})(?![^\W_])[\s*_`\])>]{{0,6}}"
     r"(?:(?:with|to|the|an?|existing|new|old|insight|rule|lesson|number|no\.?|#)(?![^\W\d_])[\s*_`]{0,6}){0,4}"
     r"(?:[#\[(<]{0,2}(?P<number>-?\d{1,9})(?!\w)[\])>]{0,2})?[\s*_`]{0,6}"
     r"(?:(?:to|into|as|with)[\s*_`]{0,3}(?=[:：]))?"
@@ -38,6 +39,7 @@ _HEAD = re.compile(
 )
 # Several numbers: "UPVOTE 1 and 2", "DOWNVOTE 1, 3", "AGREE: 2".
 _TARGET = re.compile(r"(?<!\d)\d{1,9}(?!\d)")
+_CLOSING = re.compile(rf"</(?:{_NAME})>\s*\Z", re.IGNORECASE)
 _BETWEEN = re.compile(r"\b(?:and|insights?|rules?|lessons?|numbers?)\b|[\s,;&#*_`.()\[\]]", re.IGNORECASE)
 _BECAUSE = re.compile(r"\bbecause\b", re.IGNORECASE)
 _KEYS = ("operation", "op")
@@ -120,14 +122,22 @@ def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
 
 def bare_reply(text: str) -> str:
     """A reply without thoughts in tags and without fences around it; of any text, at most 20,000 characters of it."""
-    return _FENCE.sub("", _THINKING.sub("", text[:_REPLY_LIMIT])).strip()
+    return _FENCE.sub("", without_thinking(text[:_REPLY_LIMIT])).strip()
 
 
 def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
-    """The entries of a reply in JSON, in a list or an object around it; [] where none of them has one of the keys."""
-    if text[:1] not in ("[", "{"):
+    """The entries of a reply in JSON, in a list or an object around it, or an object on each line.
+
+    What is said before is left out. [] where none of the entries has one of the keys.
+    """
+    begun = _JSON.search(text)
+    if begun is None:
         return []
-    value, _ = read(text, {})
+    lines = [line for line in text.split("\n") if line.lstrip().startswith("{") and line.rstrip(" ,").endswith("}")]
+    if begun[0].endswith("{") and len(lines) > 1:
+        value: Any = [read(line, {})[0] for line in lines]
+    else:
+        value, _ = read(text[begun.start() :], {})
     if isinstance(value, dict):
         inner = next((part for part in value.values() if isinstance(part, list)), None)
         value = [value] if inner is None or any(key in value for key in keys) else inner
@@ -143,7 +153,7 @@ def _lines(text: str) -> tuple[list[_Raw], list[str]]:
     lists = waits = False  # a heading such as "ADD:" stands over a list; the last operation may go on in the next line
     for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
         head = _HEAD.match(line)
-        rest = line[head.end() :] if head else ""
+        rest = _CLOSING.sub("", line[head.end() :]) if head else ""
         said = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
         if head and said:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None

@@ -12,11 +12,11 @@ from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.schema import shorten
 from seasoned.protocols import LLM
 from seasoned.retrieve.ranking import Ranking, Scored
-from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.render import clean, clean_ends, render_prompt
 from seasoned.types import Message
 
 MARKS = [str(mark) for mark in range(10)]
-_TASK = 1200  # characters of the task
+_TASK = 1200  # characters of the task, the middle left out
 
 
 def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max_tokens: int = 16) -> Ranking:
@@ -44,7 +44,7 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
     marked: list[tuple[float, int]] = []
     problems: list[str] = []
     for place, item in enumerate(items):
-        shown = render_prompt("seasoned.retrieve", "mark.j2", task=clean(task, _TASK), item=clean(item))
+        shown = render_prompt("seasoned.retrieve", "mark.j2", task=clean_ends(task, _TASK), item=clean(item))
         messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
         try:
             reply = llm.chat(messages, schema=schema, max_tokens=max_tokens)

@@ -14,13 +14,13 @@ from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.schema import shorten
 from seasoned.protocols import LLM
 from seasoned.retrieve.ranking import Ranking, Scored, read_ranking
-from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.render import clean, clean_ends, render_prompt
 from seasoned.retrieve.transcript import tokens
 from seasoned.types import Message
 
 ROOM = 2000
 """Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
-_TASK = 1200  # characters of the task
+_TASK = 1200  # characters of the task, the middle left out
 _ENTRY = 44  # tokens of one entry of a reply; models break its lines and indent them, grammar or not: 41 were seen
 _LEAST = 4  # items that are not parted further where a prompt is too long
 
@@ -56,7 +56,7 @@ def rank(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     waiting = list(parts(items, room))
-    asked = _Asked(llm, clean(task, _TASK), k, clean(about, 1000), max_tokens)
+    asked = _Asked(llm, clean_ends(task, _TASK), k, clean(about, 1000), max_tokens)
     found: list[Ranking] = []
     while waiting:
         start, part = waiting.pop(0)

@@ -52,6 +52,15 @@ def clean(text: str, limit: int = CAP) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
+def clean_ends(text: str, limit: int) -> str:
+    """`clean`, but of a text that is too long the middle is left out: what is asked often stands at its end."""
+    flat = clean(text, len(text) + 1)
+    if len(flat) <= limit:
+        return flat
+    tail = max((limit - 3) // 2, 0)
+    return clean(f"{flat[: max(limit - 3 - tail, 0)].rstrip()} … {flat[len(flat) - tail :].lstrip()}", limit)
+
+
 def _is_shown(char: str) -> bool:
     category = unicodedata.category(char)
     if category != "Cn":

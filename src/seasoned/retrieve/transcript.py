@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from seasoned.retrieve.render import CAP, clean
+from seasoned.retrieve.render import CAP, clean, clean_ends
 from seasoned.types import Step, Trajectory
 
 TOKEN = 4
 """Characters that count as one token here: a cheap estimate, right within a third for English prose."""
 
-_TASK_CAP = 4000
+_LONGEST = 4000  # characters of a task; and of each part of a step, where the whole has a limit
 _LEAST = 24  # characters that are left of a line that is cut
 
 
@@ -30,18 +30,21 @@ def guidance_tokens(text: str, demonstrations: Iterable[Trajectory]) -> int:
     return tokens(text) + sum(tokens(transcript(one)) for one in demonstrations if clean(one.task) not in text)
 
 
-def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int = CAP, task: bool = True) -> str:
+def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int | None = None, task: bool = True) -> str:
     """The attempt as lines of "Task: ..", "Thought: ..", "Action: .." and "Observation: ..", empty ones left out.
 
     Args:
         trajectory: the attempt; how it ended is not told.
         limit: at most so many characters in all; the attempt is shortened to that, see `shorten_trajectory`.
-        cap: at most so many characters of each thought, action and observation.
+        cap: at most so many characters of each thought, action and observation; by default 600, or 4,000 where there
+            is a limit, as that takes from the longest what is too much.
         task: whether the task's text stands first.
     """
+    if cap is None:
+        cap = CAP if limit is None else _LONGEST
     if limit is not None:
         trajectory = shorten_trajectory(trajectory, limit, cap=cap, task=task)
-    lines = [f"Task: {clean(trajectory.task, _TASK_CAP)}"] if task else []
+    lines = [f"Task: {clean_ends(trajectory.task, _LONGEST)}"] if task else []
     lines += [line for step in trajectory.steps for line in step_lines(step, cap)]
     text = "\n".join(lines)
     return text if limit is None else text[: max(limit, 0)]
@@ -53,10 +56,10 @@ def step_lines(step: Step, cap: int = CAP) -> list[str]:
     return [f"{label}: {line}" for label, text in parts if (line := clean(text, cap))]
 
 
-def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = CAP, task: bool = True) -> Trajectory:
+def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = _LONGEST, task: bool = True) -> Trajectory:
     """The same attempt with less text, so that its transcript has at most `limit` characters where that can be.
 
-    The longest observations are cut first, all to one length; then the thoughts, then the task; then steps in the
+    The longest observations are cut first, all to one length; then the thoughts, then the middle of the task; then steps in the
     middle are left out, and a line says how many. (Reflexion's code cuts observations too, and knows no second step.)
 
     Args:
@@ -76,8 +79,8 @@ def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = CAP, ta
         if (excess := over()) > 0:
             trajectory = trajectory.model_copy(update={"steps": _cut(trajectory.steps, field, excess, cap)})
     if task and (excess := over()) > 0:
-        kept = max(len(clean(trajectory.task, _TASK_CAP)) - excess, limit // 2, _LEAST)
-        trajectory = trajectory.model_copy(update={"task": clean(trajectory.task, min(kept, _TASK_CAP))})
+        kept = max(len(clean_ends(trajectory.task, _LONGEST)) - excess, limit // 2, _LEAST)
+        trajectory = trajectory.model_copy(update={"task": clean_ends(trajectory.task, min(kept, _LONGEST))})
     if (excess := over()) > 0:
         trajectory = trajectory.model_copy(update={"steps": _thin(trajectory.steps, excess, cap)})
     return trajectory
