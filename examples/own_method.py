@@ -21,7 +21,7 @@ class Answers:
     def learn(self, trajectories, pool):
         for attempt in trajectories:
             thing = re.search(r"the (\w+)", attempt.task)[1]
-            told = re.search(r"right answer is (.+)\.", str([step.observation for step in attempt.steps]))
+            told = re.search(r"right answer is (.+)\.", "\n".join(step.observation for step in attempt.steps))
             if told:
                 lesson = Lesson(kind="insight", text=f"{thing}: {told[1]}", sources=(attempt.id,), method="answers")
                 pool.add(lesson, why="what was told in training")

@@ -2,11 +2,14 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from seasoned.store.sql import Store
 
 ROOT = Path(__file__).parents[1]
 MONDAY = ["monday:  refunded", "learned: I refunded before I knew", "tuesday: refused"]
@@ -61,3 +64,11 @@ def test_example_says_what_it_should_each_time(name, folder):
 @pytest.mark.parametrize("name", sorted(SAYS))
 def test_example_fits_on_a_screen(name):
     assert len((ROOT / "examples" / name).read_text(encoding="utf-8").splitlines()) < 60
+
+
+def test_what_a_method_of_ones_own_stores_is_the_answer_alone(tmp_path):
+    run("own_method.py", tmp_path)
+    with Store(tmp_path / "own_method.db") as store:
+        stored = {lesson.text for lesson in store.lessons(kind="insight")}
+    assert {"lamp: shelf 2", "wire: shelf 9"} < stored
+    assert all(re.fullmatch(r"\w+: shelf \d", text) for text in stored)

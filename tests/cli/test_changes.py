@@ -51,6 +51,7 @@ def test_what_cannot_be_added_leaves_no_store(cli, folder):
         ((" ",), "a lesson has 1 to 10,000 characters"),
         (("x" * 10_001,), "a lesson has 1 to 10,000 characters"),
         (("x", "--kind", "note"), "a note is found by its key"),
+        (("x", "--kind", "reflection"), "a reflection is found by the id of its task as its key alone"),
         (("x", "--namespace", ""), "--namespace is empty"),
     ):
         done = cli("lessons", "add", *words)
@@ -165,6 +166,15 @@ def test_an_empty_id_is_no_lesson_even_where_there_is_only_one(cli, name):
             done.err == "seasoned: expected the id of a lesson, but it is empty: `seasoned lessons list` shows them\n"
         )
     assert state(cli, "les-only") == ("active", 1)
+
+
+def test_a_lesson_that_was_flagged_before_its_words_were_changed_says_so(cli):
+    cli("lessons", "add", ORDER)
+    (waiting,) = cli("lessons", "list", "--json").json
+    done = cli("lessons", "edit", waiting["id"], "--text", "Look first.")
+    assert "It waits in quarantine, as its text was flagged in an earlier version: `seasoned lessons" in done.err
+    assert "ignore" not in done.err
+    assert "flagged  the text was flagged in an earlier version\n" in cli("lessons", "show", waiting["id"]).out
 
 
 def test_release_from_quarantine(cli):

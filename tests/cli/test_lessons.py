@@ -130,8 +130,9 @@ def test_export_and_import_are_a_round_trip(cli, ids, folder):
     assert done.err == "seasoned: no/such/a.jsonl cannot be written: No such file or directory\n"
 
 
-def test_an_import_goes_into_a_memory_where_no_other_pool_is_named(cli, ids):
-    cli("lessons", "export", "--scope", "default", "--out", "a.jsonl")
+def test_an_import_goes_into_a_memory_where_no_other_pool_is_named(cli, ids, folder):
+    lines = [json.dumps({"kind": note.kind, "key": note.key, "text": note.text}) for note in NOTES]
+    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     for words, pool in (((), "memory/default"), (("--namespace", "ann"), "memory/ann"), (("--scope", "s"), "s")):
         done = cli("lessons", "import", "a.jsonl", *words, "--store", "new.db")
         assert done.out == f"3 lessons imported into {pool}, 0 broken lines\n"
@@ -145,11 +146,21 @@ def test_an_import_goes_into_a_memory_where_no_other_pool_is_named(cli, ids):
 
 def test_broken_lines_are_named_and_the_others_kept(cli, folder):
     good = json.dumps({"kind": "note", "key": "k", "text": "t"})
-    lines = [good, "{", "[]", "3", '{"kind": "joke", "text": "t"}', "[" * 100_000, "", good]
+    wrong = [{"kind": "joke", "text": "t"}, {"kind": "note", "text": "t"}, {"kind": "reflection", "text": "t"}]
+    wrong += [{"kind": "insight", "text": " "}, {"kind": "insight"}, {"kind": "insight", "text": "t", "tekst": 1}]
+    lines = [good, "{", "[]", "[" * 100_000, *map(json.dumps, wrong), "", good, *["x"] * 12]
     (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     done = cli("lessons", "import", "a.jsonl")
-    assert (done.code, done.out.strip()) == (0, "2 lessons imported into memory/default, 5 broken lines")
-    assert "2, 3, 4, 5, 6" in done.err
+    assert (done.code, done.out.strip()) == (0, "2 lessons imported into memory/default, 21 broken lines")
+    said = done.err.splitlines()
+    assert said[0].startswith("line 2: not JSON (")
+    assert said[1:3] == ["line 3: not an object", "line 4: JSON nested too deeply"]
+    assert said[3].startswith("line 5: kind: input should be 'reflection', 'insight'")
+    assert said[4].startswith("line 6: a note is found by its key alone, and this has none")
+    assert said[5].startswith("line 7: a reflection is found by the id of its task as its key alone")
+    assert said[6] == "line 8: a lesson has 1 to 10,000 characters, and this has 0"
+    assert said[7:9] == ["line 9: text: field required", "line 10: tekst: extra inputs are not permitted"]
+    assert (len(said), said[-1]) == (21, "and 1 more")
 
 
 @pytest.mark.parametrize(
@@ -171,8 +182,40 @@ def test_a_file_without_a_lesson_is_refused_and_makes_no_store(cli, folder, cont
     assert not (folder / "seasoned.db").exists()
 
 
+def test_a_long_text_is_cut_and_a_reflection_keeps_the_id_of_its_task(cli, folder):
+    rows = [{"kind": "insight", "text": "x" * 10_001}, {"kind": "reflection", "key": "Task-A1", "text": "t"}]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert cli("lessons", "import", "a.jsonl").code == 0
+    long, plan = cli("lessons", "list", "--json").json
+    assert (len(long["text"]), plan["key"]) == (10_000, "Task-A1")
+
+
+def test_what_was_exported_goes_back_into_its_pools(cli, folder):
+    run = "20261122T152734-emoji-76835c/s0f0/expnote"
+    with Store("seasoned.db") as store:
+        for pool, text in (("memory/ann", "3000 a month"), ("memory/bob", "tea"), (run, "joy")):
+            store.add_lessons(
+                pool, [Lesson(kind="note", key="salary", text=text, data={"values": {text: 1}})], who="model"
+            )
+    for words in (("lessons", "export", "--out"), ("export", "--format", "jsonl", "-o")):
+        cli(*words, "a.jsonl")
+        (folder / "new.db").unlink(missing_ok=True)
+        done = cli("lessons", "import", "a.jsonl", "--store", "new.db")
+        into = {"memory/ann": "3000 a month", "memory/bob": "tea", "memory/default": "joy"}
+        assert done.code == 0
+        assert all(pool in done.out for pool in into)
+        assert "3 lessons imported into " in done.out
+        assert "(1, 1, 1), 0 broken lines" in done.out
+        assert "1 of them was a run's, and now in memory/default: name another pool with --scope" in done.err
+        for pool, text in into.items():
+            (lesson,) = cli("lessons", "list", "--store", "new.db", "--scope", pool, "--json").json
+            assert (lesson["text"], lesson["data"]) == (text, {"values": {text: 1}})
+    done = cli("lessons", "import", "a.jsonl", "--namespace", "all", "--store", "new.db")
+    assert (done.out, done.err) == ("3 lessons imported into memory/all, 0 broken lines\n", "")
+
+
 def test_a_byte_order_mark_is_no_part_of_a_lesson(cli, folder):
-    (folder / "a.jsonl").write_text(json.dumps({"kind": "note", "text": "t"}), encoding="utf-8-sig")
+    (folder / "a.jsonl").write_text(json.dumps({"kind": "insight", "text": "t"}), encoding="utf-8-sig")
     assert cli("lessons", "import", "a.jsonl").out == "1 lesson imported into memory/default, 0 broken lines\n"
 
 
@@ -188,6 +231,15 @@ def test_recall_is_from_the_pool_that_is_meant(cli, ids):
         assert "other" in done.err
     assert "give --namespace" in cli("recall", "x", "--method", "erl").err
     assert "not both" in cli("recall", "x", "--namespace", "a", "--scope", "b").err
+
+
+def test_recall_says_which_pools_there_are_where_none_is_meant(cli):
+    with Store("seasoned.db") as store:
+        for name in ("ann", "bob"):
+            store.add_lessons(f"memory/{name}", [Lesson(kind="heuristic", text="x")], who="model")
+    done = cli("recall", "x")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == ("seasoned: name a pool with --namespace or --scope: the store has 2 (memory/ann, memory/bob)\n")
 
 
 def test_recall_as_a_memory_gives_it(cli):

@@ -66,6 +66,26 @@ def test_several_kinds_on_a_narrow_terminal(shown):
     assert len(lines) < 6
 
 
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(100, ""), (80, ""), (60, "noted, pool, status"), (40, "noted, pool, status")]
+)
+def test_a_text_has_room_on_a_narrow_terminal(cli, shown, width, left_out):
+    note = Lesson(kind="note", key="order 17", text=TEXT, status="quarantined")
+    lines = shown({"memory/ann": [note], "memory/bob": [Lesson(kind="heuristic", text=TEXT)]}, width)
+    columns = ["noted", "pool", "status"]
+    assert [name for name in columns if name not in lines[0].split()] == (columns if left_out else [])
+    text = " ".join(lines[1:])
+    assert all(f"w{n:03}" in text for n in range(20))
+    said = cli("lessons", "list").err
+    assert said == (f"Left out of this narrow terminal: {left_out}.\n" if left_out else "")
+
+
+def test_no_more_columns_are_left_out_than_must(cli, shown):
+    head = shown({"one": [insight(pinned=True)], "two": [insight()]}, 60)[0].split()
+    assert head == ["id", "insight", "from", "status", "pool"]
+    assert cli("lessons", "list").err == "Left out of this narrow terminal: votes.\n"
+
+
 def test_a_pool_keeps_its_name_where_the_short_one_is_not_its_own(shown):
     pools = {f"{RUN.replace('expel', name)}/s0f0/expel": [insight("a")] for name in ("one", "two")}
     lines = shown(pools, 200)

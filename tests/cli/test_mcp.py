@@ -24,6 +24,8 @@ def test_the_address_and_the_token_are_printed(cli, monkeypatch):
 
     monkeypatch.setattr(seasoned.mcp, "serve_http", serve)
     words = ("mcp", "--http", "--port", "0", "--method", "expnote", "--embedder", "hashing")
+    assert cli(*words[:2], *words[4:]).code == 0
+    assert given["port"] == 8765
     first = cli(*words)
     assert first.out == f"http://127.0.0.1:1/mcp\nAuthorization: Bearer {given['token']}\n"
     assert len(given["token"]) >= 32
@@ -38,6 +40,8 @@ def test_mistakes_are_sentences(cli):
     assert (done.code, done.out) == (1, "")
     assert "there is no method 'none'" in done.err
     assert cli("mcp", "--port", "70000").code == 2
+    done = cli("mcp", "--port", "99")
+    assert (done.code, done.err) == (1, "seasoned: --port is for --http: add --http, or leave --port out\n")
 
 
 def test_without_the_sdk_it_says_what_to_install(cli, monkeypatch):

@@ -129,7 +129,8 @@ def test_attempts_are_listed_with_their_ids(cli, memories):
     assert lines[0].split() == ["id", "ended", "pool", "task"]
     assert lines[2].split() == ["tra-2", "not", "solved", "memory/ann", "Refund", "order", "2"]
     assert "pool" not in cli("attempts", "--scope", "memory/ann").out
-    assert [line["id"] for line in cli("attempts", "REFUND 1", "--json").json] == ["tra-1"]
+    for words in (("REFUND 1",), ("REFUND", "1"), ("1", "refund", "order")):
+        assert [line["id"] for line in cli("attempts", *words, "--json").json] == ["tra-1"]
     first = cli("attempts", "--json").json[0]
     assert (first["id"], first["success"], first["scope"]) == ("tra-4", None, "memory/ben")
     short = cli("attempts", "--limit", "2", "--namespace", "ann")
@@ -140,6 +141,26 @@ def test_attempts_are_listed_with_their_ids(cli, memories):
     assert "there is no pool 'memory/anne' in" in done.err
     assert "it has memory/ann, " in done.err
     assert "Refund order 4" in cli("replay", first["id"]).out
+
+
+def test_prompts_tell_calls_of_tools_or_that_no_messages_were_kept(cli, folder):
+    calls = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"order": 17}'}}]
+    talk = [
+        {"role": "user", "content": "Where is order 17?"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "c", "content": "shipped"},
+    ]
+    (folder / "talk.jsonl").write_text(json.dumps({"messages": talk}), encoding="utf-8")
+    cli("import", "talk.jsonl")
+    (line,) = cli("attempts", "--json").json
+    shown = cli("replay", line["id"], "--prompts").out
+    assert '[assistant]\nlook_up({"order": 17})\n\n[tool]\nshipped\n' in shown
+    with Store("seasoned.db") as store:
+        store.add_trajectories("memory/default", [tried(1, steps=[Step(action="open", observation="done")])])
+    shown = cli("replay", "tra-1", "--prompts").out
+    assert "No messages were kept of this attempt; its steps:" in shown
+    assert "    Action 1: open\n    done\n" in shown
+    assert "No messages" not in cli("replay", "tra-1").out
 
 
 def test_what_an_agent_said_commands_no_terminal(cli):

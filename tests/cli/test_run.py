@@ -108,6 +108,17 @@ def test_a_stop_names_the_store_where_it_is_another(cli, model, apprentice, fold
     assert len(set(apprentice.answered)) == len(apprentice.answered)
 
 
+def test_a_stage_names_the_next_one_with_the_folder_and_the_store(cli, model, apprentice):
+    given = ("--store", "own.db", "-q")
+    done = cli("gather", "small.toml", "--runs", "other", *given)
+    words = done.out.split("Go on with: seasoned ")[1].split()
+    assert words[0] == "learn"
+    done = cli(*words, "-q")
+    assert done.code == 0, done.err
+    assert cli(*done.out.split("Go on with: seasoned ")[1].split(), "-q").code == 0
+    assert len(set(apprentice.answered)) == len(apprentice.answered)
+
+
 @pytest.mark.parametrize("verb", [("run", "--resume"), ("learn",), ("evaluate",)])
 def test_a_run_goes_on_with_its_own_store_or_not_at_all(cli, model, apprentice, folder, monkeypatch, verb):
     place = Path(cli("run", "small.toml", "-q", "--json").json["path"])

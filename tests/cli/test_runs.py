@@ -22,7 +22,14 @@ def test_list(cli, two):
     assert two[0].name in text
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[]", "\x00"])
+OTHER = '{"headline": "So.", "conditions": %s, "run": %s}'
+"""A summary with other conditions and another run."""
+
+
+DEEP = pytest.param("[" * 100_000, id="deep")
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", "\x00", DEEP, OTHER % ("{}", "{}"), OTHER % ("[]", "null")])
 def test_a_damaged_summary_is_told_and_hides_no_other_run(cli, two, content):
     (two[0] / "summary.json").write_text(content, encoding="utf-8")
     found = {row["run"]: row for row in cli("runs", "list", "--json").json}
@@ -34,6 +41,18 @@ def test_a_damaged_summary_is_told_and_hides_no_other_run(cli, two, content):
     assert not line["ok"]
     assert cli("run", "--resume", two[0], "-q").code == 0
     assert cli("runs", "show", "one").code == 0
+
+
+@pytest.mark.parametrize("content", [OTHER % ("[]", "{}"), OTHER % ('[{"name": 3}]', "{}"), OTHER % ("[1]", "{}")])
+def test_a_summary_of_another_form_is_a_sentence(cli, two, content):
+    (two[0] / "summary.json").write_text(content, encoding="utf-8")
+    shown, compared = cli("runs", "show", "one"), cli("runs", "compare", "two", "one")
+    assert (shown.code, shown.out) == (1, "")
+    says = f"{two[0].name} has another form than this version writes"
+    assert says in shown.err
+    assert f"write it again with seasoned run --resume {two[0].name}" in shown.err
+    assert compared.code == 0 or (compared.out == "" and says in compared.err)
+    assert {row["run"] for row in cli("runs", "list", "--json").json} == {path.name for path in two}
 
 
 def test_an_empty_list(cli):
@@ -105,7 +124,11 @@ def test_a_run_in_its_own_folder_can_be_resumed(cli, two, monkeypatch, folder):
 
 
 def test_names_that_fit_none_or_several(cli, two):
-    for words, says in ((("path", "three"), "there is no run 'three' in runs"), (("show", "-"), "fits 2 runs")):
+    for words, says in (
+        (("path", "three"), "there is no run 'three' in runs"),
+        (("show", "-"), "fits 2 runs"),
+        (("show", "x" * 300), "no run"),
+    ):
         done = cli("runs", *words)
         assert (done.code, done.out) == (1, "")
         assert says in done.err

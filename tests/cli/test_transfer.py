@@ -133,3 +133,11 @@ def test_a_run_without_insights_is_one_sentence(cli, model, folder):
     assert "a training task that was solved" in done.err
     done = cli("transfer", "--from", run, "--to", "emoji")
     assert (done.code, "answered at once" in done.err) == (1, True)
+
+
+def test_a_store_is_not_written_over_and_no_model_asked(cli, model, folder, learned):
+    asked = len(model.requests)
+    done = cli("transfer", "--from", learned, "--to", "fever", "--output", "seasoned.db")
+    assert (done.code, "seasoned.db is a store" in done.err, len(model.requests)) == (1, True, asked)
+    done = cli("transfer", "--from", learned, "--to", "fever", "--output", "no/such.jsonl")
+    assert (done.code, "no/such.jsonl cannot be written" in done.err) == (1, True)

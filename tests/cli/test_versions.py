@@ -44,7 +44,10 @@ def test_snapshots_are_listed(cli, ids):
     assert "monday  memory/default  2" in cli("lessons", "snapshots").out
     [found] = cli("lessons", "snapshots", "--json").json
     assert (found["name"], found["who"], found["why"]) == ("monday", "person", "it works")
+    with Store("seasoned.db") as store:
+        store.add_lessons("other", [Lesson(kind="note", key="k", text="t")], who="model")
     assert cli("lessons", "snapshots", "--scope", "other", "--json").json == []
+    assert len(cli("lessons", "snapshots", "--scope", "memory/default", "--json").json) == 1
 
 
 def test_mistakes_are_sentences(cli, ids):
@@ -53,6 +56,8 @@ def test_mistakes_are_sentences(cli, ids):
         (["rollback", "monday"], "neither a snapshot of 'memory/default'"),
         (["snapshot", "now"], "a snapshot's name should be a few words"),
         (["snapshot", "x", "--store", "none.db"], "there is no store at none.db"),
+        (["snapshots", "--scope", "memory/defualt"], "there is no pool 'memory/defualt' in"),
+        (["snapshots", "--scope", ""], "--scope is empty"),
     ):
         done = cli("lessons", *words)
         assert (done.code, done.out) == (1, "")

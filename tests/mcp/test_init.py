@@ -96,7 +96,7 @@ def test_an_attempt_is_recorded_as_memory_would(memory):
         ("record", {"task": TASK, "steps": STEPS, "success": True, "answer": "done", "lessons": [lesson.id, "les-x"]}),
     )
     (kept,) = memory.pool.trajectories()
-    assert said(result) == {"id": kept.id, "steps": 2, "success": True, "flags": []}
+    assert said(result) == {"id": kept.id, "steps": 2, "success": True, "flags": [], "unknown": ["les-x"]}
     assert kept.task_id == memory.attempt(TASK).task.id
     assert kept.outcome == Outcome(success=True, reward=1.0, reason="answered", answer="done")
     assert (kept.steps[1].thought, kept.steps[0].observation) == ("it is late", "shipped")
@@ -122,6 +122,20 @@ def test_k_bounds_what_is_recalled(memory):
     assert said(one)["guidance"].startswith("<experience>")
     assert len(said(many)["lessons"]) == 4
     assert said(calls(memory, ("recall", {"task": "?"}))[0])["guidance"] is not None
+
+
+def test_k_leaves_the_methods_own_text(memory):
+    memory.add("Ask for the number.")
+    for key in ("refund", "order", "17"):
+        memory.add(f"about {key}", kind="note", key=key)
+    few, whole = calls(memory, ("recall", {"task": TASK, "k": 2}), ("recall", {"task": TASK}))
+    assert [lesson["kind"] for lesson in said(few)["lessons"]] == ["note", "note"]
+    assert [line for line in said(whole)["guidance"].splitlines() if line in said(few)["guidance"].splitlines()] == (
+        said(few)["guidance"].splitlines()
+    )
+    assert "Notes from earlier cases:\n- " in said(few)["guidance"]
+    assert all(f"- {x['key']}: {x['text']}" in said(few)["guidance"] for x in said(few)["lessons"])
+    assert "Ask for the number." not in said(few)["guidance"]
 
 
 def test_secrets_are_masked_and_injections_wait(memory):
@@ -159,6 +173,7 @@ def test_namespaces_never_see_one_another(memory, tmp_path):
         ("recall", {}, "task: field required"),
         ("recall", {"task": "t", "k": 1000}, "k: input should be less than or equal to 50"),
         ("record", {"task": "t", "steps": [{}] * (MAX_STEPS + 1)}, "at most 1000 steps"),
+        ("record", {"task": "t", "steps": [], "lessons": ["les-x"] * 101}, "names at most 100 lessons, and this 101"),
         ("record", {"task": "t", "steps": "none"}, "steps: input should be a valid list"),
         ("record", {"task": "t", "steps": [{"reward": "x"}]}, "steps.0.reward"),
         ("note", {"text": "x" * 10_001}, "1 to 10,000 characters"),

@@ -3,7 +3,8 @@
 import pytest
 
 from seasoned.errors import ConfigError
-from seasoned.memory.changes import checked_kind, edited, reasons, switched, written
+from seasoned.memory.changes import EARLIER, checked_kind, edited, reasons, switched, written
+from seasoned.memory.screened import FROM_FLAGGED
 from seasoned.trust import COMMANDS, IGNORES
 from seasoned.types import Lesson
 
@@ -19,6 +20,7 @@ def test_a_new_lesson_is_masked_and_looked_at():
     made = written("note", f"use {KEY}\x00", key=f" Of\u3000 {KEY} ", category=f" {KEY} ", pinned=True)
     assert (made.text, made.key, made.category) == ("use [masked:key]\ufffd", "of [masked:key]", "[masked:key]")
     assert (made.origin, made.pinned, made.status) == ("person", True, "active")
+    assert written("reflection", "Look first.", key=" Task-A1 ").key == "Task-A1"  # is compared as it is
     made = written("heuristic", "Be quick.", key=ORDER)
     assert (made.status, reasons(made)) == ("quarantined", [IGNORES])
 
@@ -30,6 +32,7 @@ def test_a_new_lesson_is_masked_and_looked_at():
         ({"text": "\n"}, "1 to 10,000 characters, and this has 0"),
         ({"key": None}, "a key is a text"),
         ({"key": ""}, "a note is found by its key"),
+        ({"kind": "reflection", "key": " "}, "a reflection is found by the id of its task"),
         ({"category": 3}, "a category is a text"),
         ({"kind": "nte"}, "there is no kind of lesson 'nte'; did you mean 'note'"),
         ({"kind": 7}, "there are reflection, insight"),
@@ -54,6 +57,15 @@ def test_new_words_are_looked_at_and_old_ones_are_not():
     assert edited(lesson(status="disabled"), text=ORDER).status == "quarantined"
     assert edited(lesson(status="quarantined", text=ORDER), text="harmless").status == "quarantined"
     assert edited(lesson(), text="other").data == {}
+
+
+def test_reasons_are_true_of_the_words_that_are_there():
+    waiting = lesson(status="quarantined", text=ORDER, data={"flags": [FROM_FLAGGED, IGNORES]})
+    clean = edited(waiting, text="Be quick.")
+    assert (clean.status, reasons(clean)) == ("quarantined", [FROM_FLAGGED, EARLIER])
+    assert edited(clean, text="Be quicker.").data == clean.data
+    assert reasons(edited(clean, text=ORDER)) == [FROM_FLAGGED, EARLIER, IGNORES]
+    assert reasons(edited(waiting, key="new")) == [FROM_FLAGGED, IGNORES]
 
 
 def test_what_was_too_long_already_may_be_edited():

@@ -4,7 +4,9 @@ from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
-from seasoned.memory.guidance import ADVICE, complete, framed
+from seasoned.memory.guidance import ADVICE, complete, framed, shortened
+from seasoned.methods.expnote import ExpNote
+from seasoned.methods.heuristic_book import told
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.trust import flags
@@ -90,6 +92,38 @@ def test_demonstrations_get_the_room_that_is_left(pool):
     assert "Task: one" in text
     assert "Task: two" in text
     assert "Task: one" not in complete(shown, TASK, pool, 1_100).text
+
+
+def test_a_shorter_guidance_has_the_first_lessons_in_the_methods_own_words(pool):
+    pool.add([Lesson(kind="note", key=key, text=text) for key, text in (("order", "late"), ("refund", "paid"))])
+    pool.add([Lesson(kind="note", key="17", text="late"), *advise("be quick", "order by number")])
+    found = ExpNote().recall(TASK, pool)
+    whole = complete(found, TASK, pool, 5000).text
+    assert whole == complete(found, TASK, pool, 5000, 5).text
+    short = complete(found, TASK, pool, 5000, 1)
+    (note,) = short.lessons
+    assert short.text == framed(f"Notes from earlier cases:\n- {note.key}: {note.text}", 5000)
+    both = complete(found, TASK, pool, 5000, 4)
+    assert [x.kind for x in both.lessons] == ["note"] * 3 + ["heuristic"]
+    assert both.text.count("Advice for work like this:\n- ") == 1
+    assert set(both.text.splitlines()) < set(whole.splitlines())
+
+
+def test_a_shorter_guidance_keeps_its_demonstrations_and_whatever_is_no_lesson(pool):
+    insights = tuple(Lesson(kind="insight", text=f"Insight {n}.") for n in range(3))
+    listed = "Lessons:\n- Insight 0.\n- Insight 1.\n- Insight 2.\n\nEarlier cases like this one:\n- case 1"
+    found = complete(Guidance(lessons=insights, demonstrations=(done("paint"),), text=listed), TASK, pool, 5000, 2)
+    assert found.lessons == insights[:2]
+    assert "- Insight 1.\n\nEarlier cases like this one:\n- case 1\n\nEarlier attempts that went well:" in found.text
+    assert "Task: paint" in found.text
+    assert "Insight 2" not in found.text
+
+
+def test_lessons_that_contradict_each_other_stay_together():
+    heuristics = advise("Ask first.", "Never ask.", "Be quick.")
+    text = told([heuristics[:2], heuristics[2:]])
+    found = shortened(Guidance(lessons=tuple(heuristics), text=text), 1)
+    assert found == Guidance(lessons=tuple(heuristics[:2]), text=told([heuristics[:2]]))
 
 
 def test_a_text_that_is_too_long_is_cut_after_a_line():

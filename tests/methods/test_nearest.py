@@ -36,3 +36,12 @@ def test_work_without_an_answer_comes_with_its_steps_and_its_end(pool, success, 
     found = NearestCases(same_task=True).recall(Task(id="t1", text="refund order 17"), pool)
     assert found.text.endswith(f"- refund order 17 Action: lookup(17); Observation: shipped ({words})")
     assert NearestCases().recall(Task(id="t1", text="refund order 17"), pool).text == ""
+
+
+@pytest.mark.parametrize(
+    ("success", "words"), [(True, "this went well"), (False, "this failed"), (None, "how it ended is not known")]
+)
+def test_an_answer_of_which_nothing_was_said_comes_with_its_end(pool, success, words):
+    pool.record(case(1, "refund order 17", success, "refused", action="lookup(17)", observation="shipped"))
+    found = NearestCases().recall(Task(id="new", text="refund order 18"), pool)
+    assert found.text.endswith(f"- refund order 17 You answered refused. ({words})")

@@ -1,6 +1,6 @@
 import json
-import re
 import logging
+import re
 from contextlib import closing
 
 import pytest

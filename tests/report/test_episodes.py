@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from seasoned.report.episodes import MESSAGE_LIMIT, choose_episodes, views
+from seasoned.report.episodes import MESSAGE_LIMIT, choose_episodes, said, views
 from seasoned.report.summary import build
 from seasoned.types import Outcome, Step, Trajectory
 
@@ -84,6 +84,23 @@ def test_steps_stand_in_for_a_conversation_that_was_not_kept(summary):
     (found,) = views(summary, [], [Trajectory(task_id="t", task="a", steps=steps)], [])
     messages = [("assistant", "hm\nSearch[x]"), ("user", "found"), ("assistant", "Finish[y]")]
     assert found["attempts"][0]["messages"] == messages
+
+
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        (
+            '[{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{\\"n\\": 17}"}}]',
+            'look({"n": 17})',
+        ),
+        ([{"function": {"name": "look", "arguments": "1"}}, {"name": "ask"}], "look(1)\nask()"),
+        ("not JSON", "not JSON"),
+        (None, ""),
+    ],
+)
+def test_calls_of_tools_are_told(calls, told):
+    assert said({"role": "assistant", "content": None, "tool_calls": calls}) == told
+    assert said({"role": "assistant", "content": "hm", "tool_calls": calls}) == f"hm\n{told}".strip()
 
 
 def test_long_replies_and_long_conversations_are_cut(summary):

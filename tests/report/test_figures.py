@@ -28,3 +28,7 @@ def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary)
     pytest.importorskip("matplotlib")
     drawn = [figure.title for figure in FIGURES if figure.svg(guided_summary)]
     assert {"Heuristics from successes and failures", "Heuristics against trajectories"} < set(drawn)
+
+
+def test_what_is_counted_by_seed_fold_and_run_is_called_episodes():
+    assert not [figure.title for figure in FIGURES if "Numbers are tasks" in figure.caption]

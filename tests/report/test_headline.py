@@ -91,6 +91,19 @@ def test_only_errors_is_no_result(make_row):
     assert build(rows, run={})["headline"].startswith("No test episode was finished")
 
 
+def test_a_method_that_finished_nothing_is_said_beside_the_baseline(make_row):
+    rows = [make_row("expnote", f"t{i}", reason="error") for i in range(60)]
+    found = build([*_rows(make_row, disabled=15), *rows], run={})
+    assert found["headline"] == "ExpNote finished no test episode; disabled solved 15 of 60."
+
+
+def test_the_mean_is_over_seeds_and_folds_though_there_are_runs(make_row):
+    rows = [make_row(task_id="a", seed=seed, repeat=turn, success=turn == 0) for seed in (0, 1) for turn in (0, 1)]
+    (found,) = (remark for remark in build(rows, run={})["remarks"] if "pooled" in remark)
+    assert "pooled over 2 seeds, 2 runs;" in found
+    assert "Mean and standard error over seeds and folds, in percent: disabled 50.0 ± 0.0." in found
+
+
 def test_remarks_say_what_a_reader_must_know(summary):
     text = " ".join(summary["remarks"])
     assert "disabled 1, ExpNote 1" in text

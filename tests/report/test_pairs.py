@@ -35,6 +35,12 @@ def test_two_methods_are_compared_though_neither_is_the_baseline(compared):
     assert tables.to_json(table)["rows"][0]["both"] == 2
 
 
+def test_a_task_under_two_seeds_is_two_episodes(make_row):
+    rows = [make_row(name, "t", seed=seed, success=True) for name in ("choose", "react", "expel") for seed in (0, 1)]
+    table = pairs_table(build(rows, run={}, baseline="choose"))
+    assert {line.cells[[column.name for column in table.columns].index("episodes")] for line in table.lines} == {"2"}
+
+
 def test_what_the_main_table_has_is_not_said_again(compared):
     assert pairs_table(compared(2)) is None
     assert pairs_table(build([], run={})) is None

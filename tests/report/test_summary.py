@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seasoned.report.plots import learning_curve
 from seasoned.report.reliability import interval
 from seasoned.report.rows import Row
 from seasoned.report.stats import wilson
@@ -177,6 +178,19 @@ def test_folds_of_different_size_are_both_in(make_row):
     rows += [make_row("expnote", "b", fold=1, success=False, trained_on=2)]
     block = build(rows, run={})["conditions"][0]
     assert (block["n"], block["mean"], block["error"]) == (2, 0.5, pytest.approx(0.5))
+
+
+def test_folds_of_different_size_are_one_point_of_a_curve_and_earlier_points_stay_apart(make_row):
+    rows = [make_row("disabled", task_id, fold=fold, success=False) for fold, task_id in enumerate("ab")]
+    rows += [make_row("expnote", "a", fold=0, success=True, trained_on=3)]
+    rows += [make_row("expnote", "b", fold=1, success=False, trained_on=2)]
+    found = build(rows, run={})
+    assert [(p["trained_on"], p["n"], p["successes"]) for p in found["curve"]] == [(0, 2, 0), (3, 2, 1)]
+    assert learning_curve(found) == ""
+    # The fold of three is evaluated at two as well, where the other one has had all of its cases.
+    rows += [make_row("expnote", "a", fold=0, success=False, trained_on=2)]
+    found = build(rows, run={})
+    assert [(p["trained_on"], p["n"], p["successes"]) for p in found["curve"]] == [(0, 2, 0), (2, 1, 0), (3, 2, 1)]
 
 
 def test_a_method_evaluated_with_no_training_keeps_its_own_starting_point(make_row):

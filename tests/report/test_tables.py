@@ -169,6 +169,16 @@ def test_a_task_under_several_seeds_is_one_pair_of_two_runs(make_row):
     assert (once.lines[1].values["p"], once.lines[1].values["test"], len(once.notes)) == (2 / 2**5, "mcnemar", 1)
 
 
+def test_tasks_of_one_id_are_no_pair_where_they_are_other_tasks(make_row):
+    told = []
+    for name, own in (("one", "with codes"), ("two", "with faces")):
+        rows = [make_row(task_id=f"t{i}", task=own if i < 3 else "the same", success=True) for i in range(5)]
+        told.append((build(rows, run={"id": name}), rows))
+    table = tables.comparison_table([one for one, _ in told], [rows for _, rows in told])
+    assert table.lines[1].values["pairs"] == 2
+    assert table.notes[0] == "Pairs are the same condition, task, seed, fold and run of the test on both sides."
+
+
 def test_runs_are_compared_over_all_runs_of_their_tests(make_row):
     told = []
     for name, solved in (("one", "00"), ("two", "01")):

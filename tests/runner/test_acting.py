@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +148,31 @@ def test_failures_are_what_the_model_calls_so_where_the_truth_is_hidden(played, 
     assert (found["n"], found["right"], found["claimed"], found["missed"]) == (
         (4, 0, 4, 0) if succeeded else (4, 2, 0, 2)
     )
+
+
+def test_what_those_heuristics_could_not_use_stays_in_the_summary_of_a_resumed_run(played, go, reader):
+    reader.heuristic = {"nothing": 1}
+    directory = played(conditions=["react", "erl"], gather={"iterate": "all", "batch": 2})
+    summary, _ = blocks(directory)
+    assert len(summary["problems"][0]["problems"]) >= 4
+    go(recipe_of(directory), resume=directory, llm=ScriptedModel(reader, name="reader"))
+    assert blocks(directory)[0]["problems"] == summary["problems"]
+
+
+def test_heuristics_that_guide_the_training_alone_are_kept_counted_and_made_again_with_it(played, go, store, reader):
+    reader.hints = ("read both pages first",)
+    directory = played(conditions=["react", "expel"], gather={"iterate": "all", "batch": 2})
+    before = lines(directory, "lessons.jsonl")
+    assert [one["data"]["condition"] for one in before if one["kind"] == "heuristic"] == ["training"] * 4
+    assert "; gathering " in next(one for one in blocks(directory)[0]["remarks"] if one.startswith("Learning is not"))
+    go(recipe_of(directory), resume=directory, redo=["training"], llm=ScriptedModel(reader, name="reader"))
+    training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
+    assert ["read both pages first" in t["guidance"] for t in training] == [False, False, True, True]
+    after = lines(directory, "lessons.jsonl")
+    assert len(after) == len(before)
+    assert not {one["id"] for one in after} & {one["id"] for one in before}
+    assert {source for one in after for source in one["sources"]} == {t["id"] for t in training}
+    assert store.check() == []
 
 
 def test_what_a_model_took_attempts_to_be_is_known_where_its_heuristics_were_dropped(played, store, reader, go):
@@ -430,7 +456,7 @@ def test_what_methods_draw_differs_from_seed_to_seed(recipe, store):
         benchmark={"name": "hotpotqa"}, conditions=names, baseline="react", seeds=[3, 5], train=0, embedder="hashing"
     )
     plan = make_plan(wanted)
-    session = Session(store, "run", ScriptedModel([]), Limits(), {})
+    session = Session(store, Path("run"), ScriptedModel([]), Limits(), {})
     drawn = [
         [entrant.method.seed for entrant in enter(plan, block, [], session, Watch(0, quiet=True))]
         for block in plan.blocks
@@ -451,6 +477,44 @@ def test_a_server_error_while_reflecting_loses_no_reflection(played, go, reader)
     go(load_recipe(directory / "config.toml"), resume=directory, llm=ScriptedModel(reader, name="reader"))
     _, found = blocks(directory)
     assert (found["reflexion"]["errors"], found["reflexion"]["successes"]) == (0, 3)
+
+
+def used(directory):
+    """What the attempts of a condition that is told reflections used, and the part that reflected, by attempt."""
+    rows = [row for row in lines(directory, "results.jsonl") if row["trial"]]
+    return [(row["condition"], row["usage"], row["aside"]) for row in rows]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), InfrastructureError("gone")])
+def test_a_reflection_of_an_earlier_part_of_a_run_is_counted(played, go, reader, tmp_path, error):
+    told = []
+
+    def stopping(messages):
+        whole = "\n".join(message["content"] for message in messages)
+        if PLAN in whole and not whole.endswith("Plan:"):
+            told.append(whole)
+            if len(told) in (1, 6):  # at a training task, and at a test task
+                raise error
+        return reader(messages)
+
+    names = ["react", "reflexion", "expel", "expel-reflexion"]
+    changes = {"conditions": names, "baseline": "react", "expel": {"k": 0}}
+    whole = used(first := played(**changes))
+    model = ScriptedModel(stopping, name="reader")
+    with suppress(KeyboardInterrupt):
+        played(model, **changes)
+    (directory,) = (path for path in (tmp_path / "runs").iterdir() if path != first)
+    for _ in range(2):
+        with suppress(KeyboardInterrupt):
+            go(recipe_of(directory), resume=directory, llm=model)
+    again = used(directory)
+    assert [name for name, *_ in again] == [name for name, *_ in whole]
+    for (_, *before), (_, *after) in zip(whole, again, strict=True):
+        for a, b in zip(before, after, strict=True):
+            assert a["prompt_tokens"] + a["completion_tokens"] == b["prompt_tokens"] + b["completion_tokens"]
+            assert a["calls"] + a["replayed"] == b["calls"] + b["replayed"]
+    known = sum(usage["replayed"] for _, usage, _ in again) - sum(usage["replayed"] for _, usage, _ in whole)
+    assert known >= 2
 
 
 def test_the_limit_of_an_episode_stops_neither_the_run_nor_its_learning(played):

@@ -1,6 +1,7 @@
 """One attempt: its journal, its limits, its record."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +28,7 @@ def attempt(store, benchmark):
     store.add_run("r", "n", "p", {})
 
     def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, session=None, guide=Guidance, **told):
-        session = session or Session(store, "r", llm, limits or Limits(), done or {})
+        session = session or Session(store, Path("r"), llm, limits or Limits(), done or {})
         agent, task = Direct(llm=llm, instruction="Answer."), benchmark.test[0]
         env = benchmark.make_env(False)
         return episode(session, key, "pool", agent, env, task, guide, META, **told)
@@ -80,7 +81,7 @@ def test_episodes_that_share_their_journal_ask_once_and_others_again(attempt, be
 
 def test_what_recall_asked_is_paid_for_by_the_episode(attempt, benchmark, store):
     model = ScriptedModel(["[]", *right(benchmark)])
-    session = Session(store, "r", model, Limits(), {})
+    session = Session(store, Path("r"), model, Limits(), {})
     aside = Metered(model)
     alone = session.journaled("s0f0/zero-shot/1/recall", aside).chat([{"role": "user", "content": "rank these"}])
     made = attempt(model, session=session, aside=aside)
@@ -88,7 +89,7 @@ def test_what_recall_asked_is_paid_for_by_the_episode(attempt, benchmark, store)
     assert made.meta["aside"] == alone.usage.model_dump()
     assert made.meta["aside"]["prompt_tokens"] > 0
     assert attempt(
-        model, key="other", session=Session(store, "r", ScriptedModel(right(benchmark)), Limits(), {})
+        model, key="other", session=Session(store, Path("r"), ScriptedModel(right(benchmark)), Limits(), {})
     ).meta == {
         **META,
         "invalid": 0,
@@ -105,7 +106,7 @@ def test_an_episodes_limit_is_an_outcome_and_the_runs_is_raised(attempt, benchma
 
 def test_what_recalls_and_who_acts_share_one_budget(attempt, benchmark, store):
     model = ScriptedModel(["[]", *right(benchmark)])
-    session = Session(store, "r", model, Limits(calls=1), {})
+    session = Session(store, Path("r"), model, Limits(calls=1), {})
     spent = session.meter()
     aside = Metered(model, parent=spent)
 
@@ -142,7 +143,7 @@ def test_a_server_error_is_recorded_and_a_wrong_key_stops(attempt):
 def test_only_errors_in_a_row_are_counted(attempt, benchmark, store):
     gone = InfrastructureError("gone")
     model = ScriptedModel([*[gone] * 4, *right(benchmark), *[gone] * 5])
-    session = Session(store, "r", model, Limits(), {})
+    session = Session(store, Path("r"), model, Limits(), {})
     for n in range(9):
         attempt(model, key=f"s0f0/zero-shot/{n}", session=session)
     with pytest.raises(InfrastructureError, match="5 episodes in a row"):
@@ -152,7 +153,7 @@ def test_only_errors_in_a_row_are_counted(attempt, benchmark, store):
 
 def test_a_prompt_that_is_refused_is_an_error_of_its_task_alone(attempt, benchmark, store):
     model = ScriptedModel([RefusedError("filtered")] * 12)
-    session = Session(store, "r", model, Limits(), {})
+    session = Session(store, Path("r"), model, Limits(), {})
     for n in range(6):
         made = attempt(model, key=f"s0f0/zero-shot/{n}", session=session)
         assert (made.outcome.success, made.outcome.reason, made.outcome.detail) == (None, "error", "filtered")
@@ -166,7 +167,7 @@ def test_a_prompt_that_is_refused_is_an_error_of_its_task_alone(attempt, benchma
 def test_a_request_that_is_refused_at_every_task_stops_the_run(benchmark, store):
     store.add_run("r", "n", "p", {})
     model = ScriptedModel([RefusedError("no such field")] * 5)
-    session = Session(store, "r", model, Limits(), {})
+    session = Session(store, Path("r"), model, Limits(), {})
 
     def at(task):
         env = benchmark.make_env(False)

@@ -1,8 +1,12 @@
 """Plans: blocks, disjoint pools, and the count of what will be done."""
 
+import json
+from contextlib import nullcontext
+
 import pytest
 
-from seasoned.errors import SeasonedError
+from seasoned.benchmarks.base import DATA
+from seasoned.errors import DataError, SeasonedError
 from seasoned.runner.plan import make_plan
 
 
@@ -37,6 +41,18 @@ def test_under_a_limit_a_pool_may_have_fewer_than_the_recipe_names(recipe):
     assert (len(few.blocks[0].train), len(few.blocks[0].test)) == (3, 3)
     with pytest.raises(SeasonedError, match="10000 training tasks were asked for"):
         make_plan(recipe(train=10_000, test=10_000))
+
+
+@pytest.mark.parametrize("task_id", ["doc#1", "d/o#c#12"])
+def test_a_task_id_like_the_record_of_a_further_attempt_is_refused(recipe, tmp_path, task_id):
+    cases = [json.loads(line) for line in (DATA / "emoji.jsonl").read_text(encoding="utf-8").splitlines()[:16]]
+    data = tmp_path / "own.jsonl"
+    wanted = recipe(benchmark={"name": "emoji", "symbols": "codes", "data": str(data)}, train=8, test=4, folds=2)
+    for name in ("doc#1a", "#", task_id):
+        cases[3]["id"] = name
+        data.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
+        with nullcontext() if name != task_id else pytest.raises(DataError, match=f"{task_id}' ends in # and a number"):
+            make_plan(wanted)
 
 
 def test_points_and_labels_of_a_curve(recipe):

@@ -2,9 +2,11 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from seasoned.benchmarks.base import DATA
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.plan import make_plan
@@ -43,7 +45,7 @@ def test_errors_are_not_finished(begun):
 
 
 def test_a_condition_goes_with_its_curve_and_its_journals(begun, plan):
-    forget(begun, plan, RUN, ["expnote"])
+    forget(begun, plan, Path(RUN), ["expnote"])
     assert set(begun.episodes(RUN)) == {"s0f0/training/a", "s0f0/disabled/b", "s0f0/zero-shot/d"}
     assert begun.journal_get(f"{RUN}/s0f0/expnote/b/c", "k") is None
     assert begun.journal_get(f"{RUN}/s0f0/b/c", "k") is None
@@ -56,7 +58,7 @@ def test_what_was_asked_to_recall_and_to_reflect_goes_too(begun, plan):
     kept = ["s0f0/disabled/b/recall", "s0f0/disabled/b/reflect1", "s0f0/d/reflect1"]
     for key in (*gone, *kept):
         begun.journal_put(f"{RUN}/{key}", "k", Reply(text="x"))
-    forget(begun, plan, RUN, ["expnote"])
+    forget(begun, plan, Path(RUN), ["expnote"])
     assert [key for key in gone if begun.journal_get(f"{RUN}/{key}", "k")] == []
     assert [key for key in kept if begun.journal_get(f"{RUN}/{key}", "k")] == kept
 
@@ -64,22 +66,22 @@ def test_what_was_asked_to_recall_and_to_reflect_goes_too(begun, plan):
 def test_of_a_later_trial_the_calls_of_the_whole_task_go(begun, plan):
     put(begun, "s0f0/zero-shot/d#1")
     begun.journal_put(f"{RUN}/s0f0/d/reflect1", "k", Reply(text="x"))
-    forget(begun, plan, RUN, ["zero-shot"])
+    forget(begun, plan, Path(RUN), ["zero-shot"])
     assert begun.journal_get(f"{RUN}/s0f0/zero-shot/d#1", "k") is None
     assert begun.journal_get(f"{RUN}/s0f0/d/reflect1", "k") is None
 
 
 def test_with_the_training_goes_what_was_learned_from_it(begun, plan):
-    forget(begun, plan, RUN, ["training"])
+    forget(begun, plan, Path(RUN), ["training"])
     assert set(begun.episodes(RUN)) == {"s0f0/disabled/b", "s0f0/zero-shot/d"}
 
 
 def test_nothing_is_forgotten_where_nothing_is_named_or_a_name_is_wrong(begun, plan):
-    forget(begun, plan, RUN, [])
+    forget(begun, plan, Path(RUN), [])
     with pytest.raises(ConfigError, match="did you mean training"):
-        forget(begun, plan, RUN, ["expnote", "trainin"])
+        forget(begun, plan, Path(RUN), ["expnote", "trainin"])
     with pytest.raises(ConfigError, match="nothing to redo"):
-        forget(begun, plan, "another", ["expnote"])
+        forget(begun, plan, Path("another"), ["expnote"])
     assert len(begun.episodes(RUN)) == 5
 
 
@@ -205,6 +207,52 @@ def test_a_pool_that_an_earlier_version_learned_is_left_as_it_is(store):
     assert left_out(store, "r/p", [attempt]) == []
     mark_learned(store, "r/p", [attempt])
     assert left_out(store, "r/p", [attempt, new := Trajectory(task_id="b", task="t")]) == [new]
+
+
+def test_a_run_that_is_redone_is_not_complete_before_it_is(recipe, go, apprentice, store):
+    directory = go(recipe())
+
+    def stop(call, first=apprentice.calls + 3):
+        if call == first:
+            raise KeyboardInterrupt
+
+    apprentice.stop = stop
+    with pytest.raises(ConfigError, match="no condition"):
+        go(recipe(), resume=directory, redo=["expnot"])
+    assert (directory / "summary.json").is_file()
+    with pytest.raises(KeyboardInterrupt):
+        go(recipe(), resume=directory, redo=["expnote"])
+    assert not (directory / "summary.json").exists()
+    go(recipe(), resume=directory)
+    assert (directory / "summary.json").is_file()
+
+
+def test_a_run_whose_outdated_episodes_were_dropped_is_not_complete(recipe, go, apprentice, store):
+    apprentice.stop = failing(5)
+    directory = go(recipe(workers=1))
+    assert store.get_run(directory.name).status == "complete"
+    apprentice.stop = failing()
+    go(recipe(workers=1), resume=directory, until="learn")
+    assert len(store.episodes(directory.name)) == 6 + 5
+    assert (store.get_run(directory.name).status, store.get_run(directory.name).summary) == ("stopped", None)
+    assert not (directory / "summary.json").exists()
+
+
+@pytest.mark.parametrize("changes", [{}, {"folds": 2, "limit": 4}])
+def test_a_run_whose_data_changed_is_not_resumed(recipe, go, apprentice, tmp_path, changes):
+    data = tmp_path / "own.jsonl"
+    cases = (DATA / "emoji.jsonl").read_text(encoding="utf-8").splitlines()
+    data.write_text("\n".join(cases[:24]), encoding="utf-8")
+    wanted = recipe(benchmark={"name": "emoji", "symbols": "codes", "data": str(data)}, test=6, **changes)
+    directory = go(wanted)
+    before, calls = (directory / "manifest.json").read_bytes(), apprentice.calls
+    data.write_text("\n".join(cases[:40]), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"with other tasks: from .*own\.jsonl.* then, from .*own\.jsonl.* now"):
+        go(wanted, resume=directory, redo=["expnote"])
+    assert ((directory / "manifest.json").read_bytes(), apprentice.calls) == (before, calls)
+    data.write_text("\n".join(cases[:24]), encoding="utf-8")
+    go(wanted, resume=directory)
+    assert apprentice.calls == calls
 
 
 def test_a_store_that_does_not_hold_the_run_names_the_one_that_does(tmp_path):

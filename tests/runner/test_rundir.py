@@ -8,6 +8,7 @@ import pytest
 
 from seasoned.errors import ConfigError, StoreError
 from seasoned.runner.rundir import (
+    check_data,
     check_resumable,
     hold,
     make_run_dir,
@@ -95,3 +96,18 @@ def test_the_manifest_says_where_results_came_from(recipe):
     assert {"seasoned", "openai", "numpy"} <= set(one["libraries"]) | {"seasoned"}
     assert len(one["prompts"]["sha256"]) == 64
     assert json.loads(json.dumps(one)) == one
+
+
+@pytest.mark.parametrize("said", [None, "{", "[]", "{}", '{"data": 3}', '{"data": {"sha256": ""}}'])
+def test_a_manifest_that_does_not_say_which_tasks_refuses_none(tmp_path, said):
+    if said is not None:
+        (tmp_path / "manifest.json").write_text(said)
+    check_data(tmp_path, "here", ["a"])
+
+
+def test_other_tasks_than_the_manifests_are_refused_with_both_sources(tmp_path, recipe):
+    made = manifest(recipe(), run_id="r", model="m", source="there", tasks=["a"])
+    write_json(tmp_path / "manifest.json", made)
+    check_data(tmp_path, "elsewhere", ["a"])
+    with pytest.raises(ConfigError, match="from there then, from here now; bring back the data"):
+        check_data(tmp_path, "here", ["b"])

@@ -27,6 +27,13 @@ def test_one_attempt(client):
     assert client.get("/attempt?id=nope").status_code == 404
 
 
+def test_a_call_of_a_tool_is_shown(client, store):
+    calls = '[{"id": "c", "function": {"name": "look_up", "arguments": "{\\"order\\": 17}"}}]'
+    messages = ({"role": "user", "content": "go"}, {"role": "assistant", "content": "", "tool_calls": calls})
+    store.add_trajectories("s", [Trajectory(id="called", task_id="t", task="t", messages=messages)])
+    assert "look_up({&#34;order&#34;: 17})" in client.get("/attempt?id=called").text
+
+
 def test_a_long_conversation_is_cut_and_shown_whole_on_request(client, store):
     messages = tuple({"role": "user", "content": f"<b>message {i}</b>" + "x" * 5000} for i in range(100))
     store.add_trajectories("s", [Trajectory(id="long", task_id="t", task="t", messages=messages)])

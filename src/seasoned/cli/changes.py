@@ -25,7 +25,9 @@ WhyOption = Annotated[str, typer.Option("--why", help="The reason, kept in the l
 def add(
     text: Annotated[str, typer.Argument(help="The lesson, in a sentence or two.")],
     kind: Annotated[LessonKind, typer.Option(help="A heuristic is recalled by every memory.")] = "heuristic",
-    key: Annotated[str, typer.Option(help="The words that a note is looked up by.")] = "",
+    key: Annotated[
+        str, typer.Option(help="The words that a note is looked up by, or the id of a reflection's task.")
+    ] = "",
     category: Annotated[str, typer.Option(help="The family of tasks it is for.")] = "",
     pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Whether learning must leave it alone.")] = True,
     namespace: NamespaceOption = None,

@@ -10,13 +10,15 @@ import html
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from seasoned.cli.shared import (
+    MEMORY,
     STORE,
     JsonOption,
     NamespaceOption,
@@ -40,7 +42,7 @@ Format = Literal["react-log", "messages", "inspect", "otel"]
 _NAMED = 20  # problems that are named; --json has more of them
 _NAMED_JSON = 1000
 _PAGE = 500
-_SOURCES = 5
+_SOURCES = 5  # sources of a lesson that are named, and pools
 _HEADINGS = {
     "insight": "Insights",
     "heuristic": "Heuristics",
@@ -81,17 +83,19 @@ def import_(
 
     pool_of(namespace, None)
     found = read(file, form)
-    added = 0
+    added = flagged = 0
     if found.trajectories:
         with open_store(store) as opened:
             pool = ScreenedPool(opened, namespace)
+            before = opened.count_trajectories(pool.scopes[1])
             added = record(found, pool, pool.scopes)
-    _report(found, file, namespace, added, as_json)
+            flagged = opened.count_trajectories(pool.scopes[1]) - before
+    _report(found, file, namespace, {"added": added, "flagged": flagged}, as_json)
     if not found.trajectories:
         raise DataError(f"nothing in {file} is an attempt in the format {found.format}: give another with --format")
 
 
-def _report(found: Imported, file: Path, namespace: str, added: int, as_json: bool) -> None:
+def _report(found: Imported, file: Path, namespace: str, stored: dict[str, int], as_json: bool) -> None:
     counts = {
         "trajectories": len(found.trajectories),
         "steps": found.steps,
@@ -99,7 +103,7 @@ def _report(found: Imported, file: Path, namespace: str, added: int, as_json: bo
         "bad_lines": len(found.problems),
         "tasks": len({trajectory.task_id for trajectory in found.trajectories}),
         "repeated": found.repeated,
-        "added": added,
+        **stored,
     }
     if as_json:
         named = [{"where": p.where, "why": p.why} for p in found.problems[:_NAMED_JSON]]
@@ -108,11 +112,18 @@ def _report(found: Imported, file: Path, namespace: str, added: int, as_json: bo
     tell(
         f"{many(counts['trajectories'], 'trajectory', 'trajectories')} of {many(counts['tasks'], 'task')} "
         f"({found.format}): {many(found.steps, 'step')}, {many(found.successes, 'success', 'successes')}, "
-        f"{many(len(found.problems), 'bad line')}; {added:,} new in the memory {namespace!r}"
+        f"{many(len(found.problems), 'bad line')}; {stored['added']:,} new in the memory {namespace!r}"
     )
     if found.repeated:
         told = many(found.repeated, "attempt is", "attempts are")
         tell(f"{told} told of a second time in the log and count{'s' * (found.repeated == 1)} once", err=True)
+    if stored["flagged"]:
+        apart = many(stored["flagged"], "attempt was", "attempts were")
+        tell(
+            f"{apart} set apart, as the text seems aimed at the model; lessons from there wait in quarantine: see "
+            f"`seasoned attempts --scope flagged/{namespace}`",
+            err=True,
+        )
     for problem in found.problems[:_NAMED]:
         tell(f"{problem.where}: {problem.why}", err=True)
     if len(found.problems) > _NAMED:
@@ -131,11 +142,18 @@ def export(
     successes: Annotated[bool, typer.Option("--successes", help="Only attempts that succeeded.")] = False,
     store: StoreOption = STORE,
 ) -> None:
-    """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines, such as models are tuned on."""
+    """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines, such as models are tuned on.
+
+    Attempts that are flagged, as their text seems aimed at the model, are left out and counted: name their pool with
+    --scope to have them.
+    """
     if what == "trajectories" and form == "markdown":
         raise ConfigError("trajectories are written as chat JSON lines: give --format jsonl, or leave it out")
     if what == "trajectories" and everything:
-        raise ConfigError("--all is about lessons; of trajectories all are written, unless you say --successes")
+        raise ConfigError(
+            "--all is about lessons; of trajectories all are written but flagged ones, which --scope flagged/NAMESPACE "
+            "writes"
+        )
     if what == "lessons" and successes:
         raise ConfigError("--successes is about attempts: give --what trajectories as well, or leave it out")
     with open_store(store, must_exist=True) as opened:
@@ -144,14 +162,27 @@ def export(
             # What was flagged is for people to look at; models are tuned on it only where it is named.
             scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith("flagged/")]
             count = write_out((chat for each in scopes for chat in _chats(opened, each, successes)), output)
+            _tell_left_out(opened, pool, successes)
         else:
-            found = [x for x in opened.lessons(pool) if x.status == "active" or (everything and x.status != "deleted")]
-            kept = [(pool or opened.scope_of(lesson.id) or "", lesson) for lesson in found]
+            kept = [(at, x) for at, x in by_pool(opened, pool) if x.status == "active" or everything]
             count = len(kept)
-            write_out(_rows(kept) if form == "jsonl" else [markdown(kept)], output)
+            write_out(starmap(lesson_line, kept) if form == "jsonl" else [markdown(kept)], output)
     if output is not None:
         one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
         tell(f"{many(count, one, several)} written to {output}", err=True)
+
+
+def _tell_left_out(store: Store, pool: str | None, successes: bool) -> None:
+    """Say how many attempts beside those of a pool, or of all, were not written as they are flagged."""
+    beside = [each for each in store.scopes() if each.startswith("flagged/")]
+    if pool is not None:
+        beside = [each for each in beside if pool == MEMORY + each.removeprefix("flagged/")]
+    ended = {each: [line.success for line in store.task_texts(each)] for each in beside}
+    counts = {each: found.count(True) if successes else len(found) for each, found in ended.items()}
+    names = " or ".join([f"--scope {each}" for each, count in counts.items() if count][:_SOURCES])
+    if names:
+        count = many(sum(counts.values()), "flagged attempt")
+        tell(f"{count} left out, as the text seems aimed at the model: {names} writes what is there", err=True)
 
 
 def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
@@ -164,10 +195,16 @@ def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
         offset += len(page)
 
 
-def _rows(lessons: Iterable[tuple[str, Lesson]]) -> Iterator[str]:
-    """Lessons as `lessons import` reads them."""
-    for _, lesson in lessons:
-        yield json.dumps({"schema_version": 1, **lesson.model_dump(mode="json")}, ensure_ascii=False) + "\n"
+def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson]]:
+    """The lessons of a pool, or of one pool after the other, with its name; deleted ones are left out."""
+    for scope in store.scopes() if pool is None else [pool]:
+        yield from ((scope, lesson) for lesson in store.lessons(scope) if lesson.status != "deleted")
+
+
+def lesson_line(pool: str, lesson: Lesson) -> str:
+    """A lesson as `lessons import` reads it; `data["scope"]` says which pool it was in."""
+    placed = lesson.model_copy(update={"data": {**lesson.data, "scope": pool}})
+    return json.dumps({"schema_version": 1, **placed.model_dump(mode="json")}, ensure_ascii=False) + "\n"
 
 
 def markdown(lessons: Sequence[tuple[str, Lesson]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,8 @@ import typer
 
 from seasoned.cli import changes, upkeep, versions
 from seasoned.cli.changes import IdArgument
-from seasoned.cli.listing import show_lessons
+from seasoned.cli.exchange import by_pool, lesson_line
+from seasoned.cli.listing import RUN, show_lessons
 from seasoned.cli.shared import (
     MEMORY,
     STORE,
@@ -19,7 +20,6 @@ from seasoned.cli.shared import (
     StoreOption,
     chosen_pool,
     find_lesson,
-    known_pool,
     many,
     open_store,
     pool_of,
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Read, correct and move what was learned.", no_args_is_help=True)
 ScopeOption = Annotated[str | None, typer.Option("--scope", help="Only lessons of this pool (see `lessons show`).")]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
+HOME = f"{MEMORY}default"
+"""Where lessons go that name no other pool."""
+_NAMED = 20  # broken lines that are named
 
 
 @app.command("list")
@@ -110,12 +113,7 @@ def export(
 ) -> None:
     """Write lessons as JSON lines that `lessons import` reads."""
     with open_store(store, must_exist=True) as opened:
-        lines = (
-            json.dumps({"schema_version": 1, **found.model_dump(mode="json")}, ensure_ascii=False) + "\n"
-            for found in opened.lessons(chosen_pool(opened, namespace, scope))
-            if found.status != "deleted"
-        )
-        count = write_out(lines, out)
+        count = write_out(starmap(lesson_line, by_pool(opened, chosen_pool(opened, namespace, scope))), out)
     if out is not None:
         tell(f"{many(count, 'lesson')} written to {out}", err=True)
 
@@ -125,51 +123,96 @@ def import_lessons(
     file: Annotated[Path, typer.Argument(help="JSON lines as `lessons export` writes them.")],
     namespace: NamespaceOption = None,
     scope: Annotated[
-        str | None, typer.Option(help="The pool; without it and --namespace, that of the memory `default`.")
+        str | None, typer.Option(help="The pool; without it and --namespace, the one that a line names.")
     ] = None,
     store: StoreOption = STORE,
 ) -> None:
-    """Read lessons from a file into a pool, each as a new lesson; broken lines are named and passed over.
+    """Read lessons from a file, each as a new lesson; broken lines are named with the reason and passed over.
+
+    Where no pool is given, each goes back into the pool that it was exported from; one that names none, or the pool of
+    a run, whose lessons are what the run learned, goes into the memory `default`.
 
     A file that holds nothing else is refused. Secrets in lessons are masked, and what seems aimed at the model waits in
     quarantine.
     """
-    pool = pool_of(namespace, scope) or f"{MEMORY}default"
+    given = pool_of(namespace, scope)
     good, broken = _read(read_text(file).split("\n"))
+    for number, why in broken[:_NAMED]:
+        tell(f"line {number}: {why}", err=True)
+    if len(broken) > _NAMED:
+        tell(f"and {len(broken) - _NAMED:,} more", err=True)
     bad = many(len(broken), "broken line")
     if broken and not good:
         raise DataError(
             f"no line of {file} is a lesson ({bad}): expected JSON lines as `seasoned lessons export` writes them"
         )
+    pools: dict[str, list[Lesson]] = {} if good else {given or HOME: []}
+    for named, lesson in good:
+        pools.setdefault(given or (HOME if RUN.match(named) else named) or HOME, []).append(lesson)
     if good:
-        with open_store(store) as opened:
-            opened.add_lessons(pool, good, who="person", why=f"imported from {file.name}")
-    tell(f"{many(len(good), 'lesson')} imported into {pool}, {bad}")
-    waiting = sum(lesson.status == "quarantined" for lesson in good)
+        with open_store(store) as opened, opened.transaction(*pools):
+            for pool, lessons in pools.items():
+                opened.add_lessons(pool, lessons, who="person", why=f"imported from {file.name}")
+    each = f" ({', '.join(f'{len(lessons):,}' for lessons in pools.values())})" if len(pools) > 1 else ""
+    tell(f"{many(len(good), 'lesson')} imported into {', '.join(pools)}{each}, {bad}")
+    runs = sum(bool(RUN.match(named)) for named, _ in good)
+    if runs and given is None:
+        were = "was" if runs == 1 else "were"
+        tell(f"{runs:,} of them {were} a run's, and now in {HOME}: name another pool with --scope", err=True)
+    waiting = sum(lesson.status == "quarantined" for _, lesson in good)
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         tell(f"{waiting:,} of them {verb} in quarantine: see `seasoned lessons list --status quarantined`", err=True)
-    if broken:
-        tell(f"{bad} of {file}: {', '.join(map(str, broken[:20]))}", err=True)
 
 
-def _read(lines: Sequence[str]) -> tuple[list[Lesson], list[int]]:
-    """The lessons of JSON lines, each with a new id, and the numbers of the lines that hold none."""
-    from seasoned.memory.screened import screen_lesson
-    from seasoned.types import Lesson, new_id
+def _read(lines: Sequence[str]) -> tuple[list[tuple[str, Lesson]], list[tuple[int, str]]]:
+    """The lessons of JSON lines, each with the pool it names ("": none), and the lines that hold none, with the reason.
 
-    good: list[Lesson] = []
-    broken: list[int] = []
+    Each lesson has a new id, and passes the checks of `Memory.add`, but that a text that is too long is cut.
+    """
+    from seasoned.traces.source import load
+
+    good: list[tuple[str, Lesson]] = []
+    broken: list[tuple[int, str]] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
+            raw, why = load(line)
             try:
-                raw = json.loads(line)
-                raw.pop("schema_version", None)
-                fresh = Lesson.model_validate({**raw, "id": new_id("les"), "version": 1, "sources": ()})
-                good.append(screen_lesson(fresh))
-            except (ValueError, AttributeError, TypeError, RecursionError):
-                broken.append(number)
+                if why or not isinstance(raw, dict):
+                    raise DataError(why or "not an object")
+                good.append(_made(raw))
+            except DataError as error:
+                broken.append((number, str(error)))
     return good, broken
+
+
+def _made(raw: dict[str, Any]) -> tuple[str, Lesson]:
+    """The pool that a line names, and its lesson.
+
+    Raises:
+        DataError: if it holds none.
+    """
+    from pydantic import ValidationError
+
+    from seasoned.memory.changes import checked_key, checked_text
+    from seasoned.memory.screened import MAX_LESSON, screen_lesson
+    from seasoned.types import Lesson, new_id
+
+    fields = {name: value for name, value in raw.items() if name != "schema_version"}
+    try:
+        made = Lesson.model_validate({**fields, "id": new_id("les"), "version": 1, "sources": ()})
+        checked_text(made.text[:MAX_LESSON])
+        data = dict(made.data)
+        named = data.pop("scope", "")
+        fresh = made.model_copy(update={"key": checked_key(made.kind, made.key), "data": data})
+        return named.strip() if isinstance(named, str) else "", screen_lesson(fresh)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise DataError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg'].lower()}") from error
+    except ConfigError as error:
+        raise DataError(str(error)) from error
+    except RecursionError as error:
+        raise DataError("nested too deeply") from error
 
 
 def recall(
@@ -203,9 +246,10 @@ def recall(
 def _usual(store: Store) -> str:
     """The pool that is meant where none is named: `default`, else the memory `default`, else the only one there is."""
     there = [pool for pool in store.scopes() if not pool.startswith("flagged/")]
-    named = next((pool for pool in ("default", f"{MEMORY}default") if pool in there), None)
+    named = next((pool for pool in ("default", HOME) if pool in there), None)
     if named is None and len(there) != 1:
-        return known_pool(store, "default")
+        names = ", ".join(there[:5]) or "none"
+        raise ConfigError(f"name a pool with --namespace or --scope: the store has {len(there)} ({names})")
     return named or there[0]
 
 

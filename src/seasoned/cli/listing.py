@@ -1,7 +1,7 @@
 """The table of `seasoned lessons list` and `search`.
 
-Always holds: the text of a lesson gets the room; a column that would say nothing is left out; text of any origin is
-shown as it is and commands no terminal.
+Always holds: the text of a lesson gets the room; a column that would say nothing is left out, and on a narrow terminal
+others are, and are named; text of any origin is shown as it is and commands no terminal.
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import typer
+
 if TYPE_CHECKING:
     from seasoned.types import Lesson
 
 _TEXT = 300  # characters of a text that are shown; an insight has no more
 _SHORT = 100  # where several kinds share a narrow terminal; there, keys stand before the texts
+_ROOM = 20  # characters a line that a text needs; other columns are left out for them
+_BETWEEN = 2
+_SPARE = ("noted", "votes", "from", "pool", "status")  # those that are, in this order
 _WIDE = 100  # columns from which on attempts are named, not only counted, and a pool is in one line
-_RUN = re.compile(r"\d{8}T\d{6}-.*-([0-9a-f]{6})(?=/)")
+RUN = re.compile(r"\d{8}T\d{6}-.*-([0-9a-f]{6})(?=/)")
 
 
 def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
@@ -52,6 +57,7 @@ def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
     kept = {name: cells for name, cells in columns.items() if any(cells)}
     # Only the text has no most: what room the others leave is its own.
     most = {"key": 24 if wide else 12, "from": 16, "pool": 40 if wide else 14}
+    left_out = _narrowed(kept, most, console.width)
     # Where all are of one kind, it heads the column of the texts.
     heads = {"lesson": next(iter(kinds))} if one_kind else {}
     table = Table(
@@ -65,6 +71,24 @@ def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
     for row in zip(*kept.values(), strict=True):
         table.add_row(*map(Text, row))
     console.print(table)
+    if left_out:
+        typer.echo(f"Left out of this narrow terminal: {', '.join(left_out)}.", err=True)
+
+
+def _narrowed(columns: dict[str, Sequence[str]], most: Mapping[str, int], width: int) -> list[str]:
+    """Take columns out until the text has room, if there are any to take; their names."""
+    from rich.cells import cell_len
+
+    def needed(name: str) -> int:
+        widest = max(cell_len(part) for cell in (name, *columns[name]) for part in cell.split("\n"))
+        return min(widest, _ROOM if name == "lesson" else most.get(name, widest)) + _BETWEEN
+
+    spare = [name for name in _SPARE if name in columns]
+    left_out = []
+    while spare and sum(map(needed, columns)) > width + _BETWEEN:
+        left_out.append(spare.pop(0))
+        del columns[left_out[-1]]
+    return left_out
 
 
 def _text(lesson: Lesson) -> str:
@@ -95,6 +119,6 @@ def _pools(names: Sequence[str], wide: bool) -> list[str]:
     """The pools, a run's by the end of its name where that leaves them distinct; nothing where there is but one."""
     if len(set(names)) == 1:
         return []
-    short = {name: _RUN.sub(r"..\1", name) for name in names}
+    short = {name: RUN.sub(r"..\1", name) for name in names}
     distinct = len(set(short.values())) == len(short)
     return [(short[name] if distinct else name).replace("/", "/" if wide else "/\n", 1) for name in names]

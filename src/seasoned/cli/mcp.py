@@ -12,8 +12,10 @@ from typing import Annotated
 import typer
 
 from seasoned.cli.shared import STORE, StoreOption
+from seasoned.errors import ConfigError
 
 TOKEN = "SEASONED_MCP_TOKEN"
+PORT = 8765
 
 
 def mcp(
@@ -23,7 +25,9 @@ def mcp(
         str | None, typer.Option(help="For recall by meaning; without it, static where it is installed, else hashing.")
     ] = None,
     http: Annotated[bool, typer.Option("--http", help="Over HTTP on this machine, with a token.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="For --http; 0 for a free one.")] = 8765,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help=f"For --http; {PORT} without it, 0 for a free one.")
+    ] = None,
     store: StoreOption = STORE,
 ) -> None:
     """Serve a memory over MCP: tools to recall, record, note and list, for any client."""
@@ -31,6 +35,8 @@ def mcp(
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory
 
+    if port is not None and not http:
+        raise ConfigError("--port is for --http: add --http, or leave --port out")
     with Memory(store, method=method, namespace=namespace, embedder=embedder or default_embedder()) as memory:
         if not http:
             serve_stdio(memory)
@@ -42,4 +48,4 @@ def mcp(
             typer.echo(address)
             typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if given else token}")
 
-        serve_http(memory, port=port, token=token, ready=ready)
+        serve_http(memory, port=PORT if port is None else port, token=token, ready=ready)

@@ -96,7 +96,10 @@ def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
 
 
 def attempts(
-    words: Annotated[str, typer.Argument(help="Only those whose task contains each of these words.")] = "",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORD", help="Only those whose task contains each of these words."),
+    ] = None,
     namespace: NamespaceOption = None,
     scope: Annotated[str | None, typer.Option(help="Only attempts of this pool, such as memory/default.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 20,
@@ -108,7 +111,7 @@ def attempts(
         pool = chosen_pool(opened, namespace, scope)
         # A memory's attempts are those that were set apart, too.
         pools = [pool] if namespace is None else [pool, f"flagged/{namespace}"]
-        found = _newest(opened, pools, words, limit + 1)
+        found = _newest(opened, pools, " ".join(words or []), limit + 1)
     shown = found[:limit]
     if as_json:
         print_json([{name: value for name, value in vars(line).items() if name != "seq"} for line in shown])
@@ -162,13 +165,18 @@ def replay(
 
 
 def told(trajectory: Trajectory, prompts: bool) -> list[str]:
-    """An attempt as lines, as they were said; `tell` prints them."""
+    """An attempt as lines, as they were said; `tell` prints them. Without messages, prompts are told by the steps."""
+    from seasoned.report.episodes import said
+
     outcome, where = trajectory.outcome, trajectory.meta
     lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {where.get('condition', '')}".rstrip()]
-    if prompts:
+    if flags := where.get("flags"):
+        lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it wait in quarantine")
+    if prompts and trajectory.messages:
         for message in trajectory.messages:
-            lines += ["", f"[{message['role']}]", message["content"]]
+            lines += ["", f"[{message.get('role', '')}]", said(message)]
     else:
+        lines += ["", "No messages were kept of this attempt; its steps:"] if prompts else []
         lines += ["", trajectory.task, *(["", trajectory.guidance] if trajectory.guidance else [])]
         for number, step in enumerate(trajectory.steps, 1):
             lines += ["", *([f"   Thought {number}: {step.thought}"] if step.thought else [])]

@@ -52,7 +52,10 @@ def run(
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many training and test cases.")] = None,
     redo: Annotated[
         list[str] | None,
-        typer.Option(help="With --resume: a condition (or 'training') to run again. Repeatable."),
+        typer.Option(
+            help="With --resume: a condition (or 'training') to run again; the run's limits begin anew with it. "
+            "Repeatable."
+        ),
     ] = None,
     cost_limit: Annotated[
         float | None, typer.Option(min=0, help="Stop when the run has cost this many dollars.")
@@ -123,7 +126,7 @@ def execute(
     elif as_json:
         print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
     else:
-        typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory.name}")
+        typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory}{_named(store)}")
 
 
 def check_store(directory: Path, store: str) -> None:
@@ -152,8 +155,27 @@ def show_run(directory: Path, as_json: bool) -> None:
     from seasoned.report.tables import show
 
     console = Console()
-    show(summary, console)
+    with known_form(directory), console.capture() as said:  # all of it, or nothing
+        show(summary, console)
+    typer.echo(said.get(), nl=False)
     tell(f"\nreport:  {directory / 'report.html'}\nsummary: {directory / 'summary.json'}")
+
+
+@contextmanager
+def known_form(*directories: Path) -> Iterator[None]:
+    """Read the summaries of runs as this version writes them.
+
+    Raises:
+        ConfigError: if one has another form.
+    """
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        names = " or ".join(directory.name for directory in directories)
+        raise ConfigError(
+            f"the summary of {names} has another form than this version writes ({type(error).__name__}: {error}): "
+            f"write it again with seasoned run --resume {directories[0].name}"
+        ) from error
 
 
 def brief(directory: Path, summary: dict[str, Any]) -> dict[str, Any]:
@@ -194,7 +216,7 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         tell(said, err=True)
     counts = {
         "benchmark": recipe.benchmark.name,
-        "source": plan.blocks[0].benchmark.source,
+        "source": plan.source,
         "conditions": [condition.name for condition in plan.conditions],
         "episodes": plan.episodes,
         "model_calls": plan.calls,
@@ -219,6 +241,11 @@ def _stops_when_told() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _named(store: str) -> str:
+    """How a command that goes on names the store. An address may hold a password, so it is not repeated."""
+    return "" if store == STORE or "://" in store else f" --store {store}"
+
+
 def _stopped(error: BaseException, store: str) -> int:
     """Print why a run stopped and, where anything was done, how to go on; returns the exit code."""
     from seasoned.runner.executors import jobs_at_work
@@ -228,8 +255,7 @@ def _stopped(error: BaseException, store: str) -> int:
     else:
         fail(error)
     for note in getattr(error, "__notes__", ()):
-        # An address may hold a password, so it is not repeated.
-        typer.echo(note if store == STORE or "://" in store else f"{note} --store {store}", err=True)
+        typer.echo(f"{note}{_named(store)}", err=True)
     if isinstance(error, KeyboardInterrupt) and jobs_at_work():
         # Python would wait for the threads' replies before it ends; what has come is on disk.
         sys.stdout.flush()

@@ -70,13 +70,16 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs condition by condition, with paired tests where they share tasks."""
+    from seasoned.cli.run import known_form
     from seasoned.report.tables import comparison_table, to_json, to_rich
     from seasoned.runner.outputs import read_rows, read_summary
 
     if len(run) < 2:
         raise ConfigError(f"expected two runs or more to compare, but got one: seasoned runs compare {run[0]} OTHER")
     places = [find_run(name, runs) for name in run]
-    table = comparison_table([read_summary(p) for p in places], [read_rows(p) for p in places])
+    summaries, rows = [read_summary(p) for p in places], [read_rows(p) for p in places]
+    with known_form(*places):
+        table = comparison_table(summaries, rows)
     if as_json:
         print_json(to_json(table))
         return

@@ -41,6 +41,8 @@ RUNS = Path("runs")
 MEMORY = "memory/"
 """What the pool of a namespace begins with."""
 _NAMED = 8  # pools that an error names
+_SQLITE = b"SQLite format 3\0"
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file of its own
 
 
 def fail(error: BaseException) -> int:
@@ -79,8 +81,10 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
     """Write the parts, to standard output or to a file by way of another one beside it; returns how many there were.
 
     Raises:
-        ConfigError: if the file cannot be written.
+        ConfigError: if the file is a store, or cannot be written.
     """
+    if output is not None:
+        refuse_store(output)
     count = 0
 
     def counted() -> Iterator[str]:
@@ -104,6 +108,27 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
         with suppress(OSError):
             beside.unlink()
     return count
+
+
+def refuse_store(output: Path) -> None:
+    """Refuse to write over a store, or over a file that SQLite keeps beside it.
+
+    Raises:
+        ConfigError: if the output is one.
+    """
+    names = [str(output), *(str(output.resolve()).removesuffix(end) for end in _BESIDE if output.name.endswith(end))]
+    try:
+        stores = [name for name in names if Path(name).is_file() and _begins(name) == _SQLITE]
+    except OSError as error:
+        raise ConfigError(f"{output} cannot be written: {error.strerror or error}") from error
+    if stores:
+        whose = "is a store" if stores[0] == names[0] else f"belongs to the store {stores[0]}"
+        raise ConfigError(f"{output} {whose}, and nothing is written over it: name another file")
+
+
+def _begins(name: str) -> bytes:
+    with Path(name).open("rb") as stream:
+        return stream.read(len(_SQLITE))
 
 
 @contextmanager
@@ -211,8 +236,9 @@ def find_run(name: str, runs: Path) -> Path:
     """
     if not name.strip():
         raise ConfigError("expected the name of a run, but it is empty: `seasoned runs list` shows them")
-    if (Path(name) / "config.toml").is_file():
-        return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
+    with suppress(OSError):  # a name that is too long for a path
+        if (Path(name) / "config.toml").is_file():
+            return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
     there = sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []
     if name == "last" and there:
         return there[-1]

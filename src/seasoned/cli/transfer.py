@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seasoned.cli.run import SettingOption
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, open_store, print_json
+from seasoned.cli.shared import (
+    RUNS,
+    STORE,
+    JsonOption,
+    RunsOption,
+    StoreOption,
+    find_run,
+    open_store,
+    print_json,
+    refuse_store,
+    write_out,
+)
 from seasoned.errors import ConfigError, ParseError
 
 if TYPE_CHECKING:
@@ -50,6 +61,8 @@ def transfer(
     from seasoned.runner.recipe import load_recipe, settings_of
 
     directory = find_run(source, runs)
+    file = output or directory / f"lessons-for-{target}.jsonl"
+    refuse_store(file)  # before a model is paid
     own = [one for one in setting or [] if one.partition("=")[0].partition(".")[0].strip() != "benchmark"]
     recipe = load_recipe(directory / "config.toml", own)
     new = load_benchmark(target, settings_of(setting or []).get("benchmark", {}), seed=0)
@@ -66,8 +79,7 @@ def transfer(
             f"the model adapted none of the {len(insights)} insights of {pool}, so no file is written: try a stronger "
             "model (-c learner.model=..), or another pool (--scope)"
         )
-    file = output or directory / f"lessons-for-{target}.jsonl"
-    file.write_text("".join(lesson.model_dump_json() + "\n" for lesson in adapted), encoding="utf-8")
+    write_out((lesson.model_dump_json() + "\n" for lesson in adapted), file)
     if as_json:
         lessons = [lesson.model_dump(mode="json") for lesson in adapted]
         print_json({"path": str(file), "scope": pool, "from": len(insights), "lessons": lessons})

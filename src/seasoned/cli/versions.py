@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, many, one_scope, open_store, print_json, tell
+from seasoned.cli.shared import (
+    STORE,
+    JsonOption,
+    StoreOption,
+    chosen_pool,
+    many,
+    one_scope,
+    open_store,
+    print_json,
+    tell,
+)
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Difference
@@ -38,10 +48,14 @@ def snapshot(
     tell(f"{made.name} is the state of {pool} at {made.at}: {many(count, 'lesson')}")
 
 
-def snapshots(scope: PoolOption = None, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+def snapshots(
+    scope: Annotated[str | None, typer.Option("--scope", help="Only those of this pool.")] = None,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
     """List the snapshots, the oldest first."""
     with open_store(store, must_exist=True) as opened:
-        found = opened.snapshots(scope)
+        found = opened.snapshots(chosen_pool(opened, None, scope))
     if as_json:
         print_json([vars(each) for each in found])
         return

@@ -7,16 +7,14 @@ that is not known is refused, as is a lesson that would never be recalled.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 from seasoned.memory.attempt import outcome_of
-from seasoned.memory.guidance import framed
-from seasoned.retrieve.render import bullets
 from seasoned.traces.source import task_name
 from seasoned.trust import mask
 from seasoned.types import Lesson, LessonKind, Step, Trajectory
@@ -24,6 +22,8 @@ from seasoned.types import Lesson, LessonKind, Step, Trajectory
 MAX_TEXT = 20_000
 """Characters of a task or an answer; a longer one is refused. Texts of steps are cut there."""
 MAX_STEPS = 1000
+MAX_LESSONS = 100
+"""Lessons that an attempt may name."""
 
 _KINDS = dict.fromkeys(("erl", "nearestcases", "reflexion"), "")
 _KINDS |= {"expnote": "note", "expel": "insight", "autoguide": "guideline"}
@@ -60,12 +60,16 @@ class Recalled(BaseModel):
 
 
 class Recorded(BaseModel):
-    """An attempt as it was stored; `flags` say why lessons from it will wait for a person."""
+    """An attempt as it was stored; `flags` say why lessons from it will wait for a person.
+
+    `unknown` are the ids among its `lessons` that the memory does not have; they were left out.
+    """
 
     id: str
     steps: int
     success: bool | None
     flags: list[str]
+    unknown: list[str]
 
 
 class Listed(BaseModel):
@@ -84,15 +88,12 @@ class Tools:
     def recall(
         self,
         task: Annotated[str, Field(description="The text of the task.")],
-        k: Annotated[int, Field(description="At most this many lessons.", ge=1, le=50)] = 10,
+        k: Annotated[int, Field(description="At most this many; contradicting ones stay together.", ge=1, le=50)] = 10,
         category: Annotated[str, Field(description="The family of tasks it belongs to.")] = "",
     ) -> Recalled:
         """What was learned for a task. Call it before you begin, and use of the guidance what fits."""
-        guidance = self.memory.recall(_bounded("task", task), _bounded("category", category, 200))
-        text = guidance.text
-        if len(guidance.lessons) > k:
-            text = framed(bullets(lesson.text for lesson in guidance.lessons[:k]), MAX_TEXT)
-        return Recalled(guidance=text, lessons=[_told(lesson) for lesson in guidance.lessons[:k]])
+        guidance = self.memory.recall(_bounded("task", task), _bounded("category", category, 200), k)
+        return Recalled(guidance=guidance.text, lessons=[_told(lesson) for lesson in guidance.lessons])
 
     def record(
         self,
@@ -109,6 +110,7 @@ class Tools:
         """Keep an attempt, so that lessons can be learned from it. Call it when the task is over, failed or not."""
         if len(steps) > MAX_STEPS:
             raise ConfigError(f"an attempt has at most {MAX_STEPS} steps, and this has {len(steps)}: leave some out")
+        own, others = self._own(lessons or [])
         masked = mask(_bounded("task", task))
         name, store = task_name(masked), self.memory.store
         trial = sum(store.count_trajectories(scope, name) for scope in self.memory.pool.scopes)
@@ -120,12 +122,12 @@ class Tools:
             agent="mcp",
             steps=tuple(_step(step) for step in steps),
             outcome=outcome if reward is None else outcome.model_copy(update={"reward": reward}),
-            lesson_ids=tuple(self._own(lessons or [])),
+            lesson_ids=tuple(own),
             meta={"source": "mcp", "trial": trial},
         )
         kept = self.memory.record(made)
         flags = [str(flag) for flag in kept.meta.get("flags", ())]
-        return Recorded(id=kept.id, steps=len(kept.steps), success=kept.outcome.success, flags=flags)
+        return Recorded(id=kept.id, steps=len(kept.steps), success=kept.outcome.success, flags=flags, unknown=others)
 
     def note(
         self,
@@ -163,10 +165,17 @@ class Tools:
                 "kept as a heuristic, which is always recalled; or start the server with another --method"
             )
 
-    def _own(self, ids: Any) -> list[str]:
-        """Those of the ids that are lessons of this memory."""
+    def _own(self, ids: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Those of the ids that are lessons of this memory, and the others.
+
+        Raises:
+            ConfigError: when there are too many.
+        """
+        if len(ids) > MAX_LESSONS:
+            raise ConfigError(f"an attempt names at most {MAX_LESSONS} lessons, and this {len(ids)}: leave some out")
         store, scope = self.memory.store, self.memory.pool.scope
-        return [name for name in dict.fromkeys(ids[:100]) if store.scope_of(name) == scope]
+        there = {name: store.scope_of(name) == scope for name in ids}
+        return [name for name in there if there[name]], [name[:100] for name in there if not there[name]]
 
 
 def wrong(error: ValidationError) -> str:

@@ -149,14 +149,15 @@ class Memory:
         told: dict[str, Any] = {"trial": trial, "success_at": self._success_at, "cap": self._cap}
         return Attempt(wanted, guidance, self._keep, ask, agent=agent, **told)
 
-    def recall(self, task: str | Task, category: str = "") -> Guidance:
+    def recall(self, task: str | Task, category: str = "", k: int | None = None) -> Guidance:
         """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
 
         Beside what the method recalls stand the heuristics nearest to the task, such as those of `add`, unless the
-        method recalls heuristics itself.
+        method recalls heuristics itself. With `k` it is that many lessons at most, but that those which contradict
+        each other stay together.
         """
         wanted = self._task(task, category)
-        return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap)
+        return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, k)
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Store an attempt made elsewhere, masked; gives it as stored, with `meta["flags"]` where it was flagged.
@@ -215,7 +216,7 @@ class Memory:
         Args:
             text: one lesson, or several that are added together.
             kind: heuristics are recalled whatever the method; other kinds by the methods that have them.
-            key: what a note is looked up by; a note needs one.
+            key: what a note is looked up by, or the id of a reflection's task; both need one.
             category: which family of tasks it is for.
             why: one line for the history.
             who: who says so.
@@ -225,12 +226,12 @@ class Memory:
 
         Raises:
             ConfigError: when a text is none, empty, or longer than 10,000 characters, there is no such kind, or a note
-                has no key.
+                or a reflection has no key.
         """
         several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
         texts = [checked_text(each) for each in several]
-        folded, family = checked_key(checked_kind(kind), key), checked_category(category)
-        fresh = [Lesson(kind=kind, text=each, key=folded, category=family, origin=who) for each in texts]
+        stored, family = checked_key(checked_kind(kind), key), checked_category(category)
+        fresh = [Lesson(kind=kind, text=each, key=stored, category=family, origin=who) for each in texts]
         return self.pool.add(fresh, why=why or "added by hand", who=who)
 
     def release(self, lesson_id: str, *, why: str = "", who: Who = "person") -> Lesson:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
-from seasoned.memory.screened import MAX_LESSON
+from seasoned.memory.screened import FROM_FLAGGED, MAX_LESSON
 from seasoned.retrieve.words import fold
 from seasoned.store.body import clean_text
 from seasoned.trust import Mask, flags, mask
@@ -20,6 +20,8 @@ from seasoned.types import Lesson, LessonKind, LessonStatus
 Switch = Literal["disable", "enable", "release", "delete", "restore"]
 
 MAX_KEY = 1000
+EARLIER = "was flagged in an earlier version"
+"""Why a lesson was flagged whose words have changed since."""
 _KINDS: tuple[LessonKind, ...] = get_args(LessonKind)
 _FROM: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
     "disable": (("active",), "an active one can be disabled"),
@@ -57,19 +59,21 @@ def checked_kind(kind: object) -> LessonKind:
 
 
 def checked_key(kind: LessonKind, key: object) -> str:
-    """A key as it is stored: folded, with single spaces.
+    """A key as it is stored: with single spaces, and that of a note folded.
 
     Raises:
-        ConfigError: when it is no text or too long, or is empty and the lesson a note, which is found by it alone.
+        ConfigError: when it is no text or too long, or is empty and the lesson a note or a reflection, which are found
+            by it alone: a note by its words, a reflection by the id of its task.
     """
     if not isinstance(key, str):
         raise ConfigError(f"a key is a text, and this is {key!r:.80}")
-    folded = " ".join(fold(key).split())
-    if len(folded) > MAX_KEY:
-        raise ConfigError(f"a key has at most {MAX_KEY:,} characters, and this has {len(folded):,}")
-    if kind == "note" and not folded:
-        raise ConfigError("a note is found by its key alone, and this has none: give it one, or make it a heuristic")
-    return folded
+    stored = " ".join((fold(key) if kind == "note" else key).split())
+    if len(stored) > MAX_KEY:
+        raise ConfigError(f"a key has at most {MAX_KEY:,} characters, and this has {len(stored):,}")
+    if kind in ("note", "reflection") and not stored:
+        what = "the id of its task as its key" if kind == "reflection" else "its key"
+        raise ConfigError(f"a {kind} is found by {what} alone, and this has none: give it one, or make it a heuristic")
+    return stored
 
 
 def checked_category(category: object) -> str:
@@ -156,11 +160,13 @@ def reasons(lesson: Lesson) -> list[str]:
 
 
 def _screened(lesson: Lesson) -> Lesson:
-    found = flags(_words(lesson))
-    if not found:
-        return lesson
-    told = list(dict.fromkeys((*reasons(lesson), *found)))
-    return lesson.model_copy(update={"data": {**lesson.data, "flags": told}, "status": "quarantined"})
+    """A lesson with new words: quarantined where these are flagged; of old reasons only what is true still is told."""
+    found, before = flags(_words(lesson)), reasons(lesson)
+    told = [reason for reason in before if reason in (*found, FROM_FLAGGED, EARLIER)]
+    told += [EARLIER] if len(told) < len(before) and EARLIER not in told else []
+    told += [reason for reason in found if reason not in told]
+    data = {**lesson.data, "flags": told} if told else lesson.data
+    return lesson.model_copy(update={"data": data, "status": "quarantined" if found else lesson.status})
 
 
 def _words(lesson: Lesson) -> str:

@@ -6,6 +6,9 @@ free of characters that hide text, and "" where there is nothing to say.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import transcript
@@ -18,9 +21,11 @@ ADVICE = 5
 TAG = "experience"
 
 _LEAST = 200  # characters of an example that is worth its place
+_ITEM = re.compile(r"\n(?! )")  # between the items of a list, each with the lines that are indented below it
+_KNOWN_BY = 200  # characters of a lesson that tell which item is its own
 
 
-def complete(found: Guidance, task: Task, pool: ExperiencePool, cap: int) -> Guidance:
+def complete(found: Guidance, task: Task, pool: ExperiencePool, cap: int, most: int | None = None) -> Guidance:
     """What a method recalled for a task, framed, with what a prompt needs beside it.
 
     That is the heuristics nearest to the task where the method recalled none, and the demonstrations, where the method
@@ -31,8 +36,12 @@ def complete(found: Guidance, task: Task, pool: ExperiencePool, cap: int) -> Gui
         task: what it was recalled for.
         pool: where heuristics are found: by meaning, or where the pool has no embedder by importance.
         cap: the most characters of the text within the frame.
+        most: at most so many lessons, see `shortened`; None for all.
     """
     advice = [] if any(x.kind == "heuristic" for x in found.lessons) else _advice(task, pool)
+    if most is not None:
+        found = shortened(found, most)
+        advice = advice[: max(most - len(found.lessons), 0)]
     parts = [found.text]
     if advice:
         lines = [clean(lesson.text) for lesson in advice]
@@ -44,6 +53,30 @@ def complete(found: Guidance, task: Task, pool: ExperiencePool, cap: int) -> Gui
         parts.append(render_prompt("seasoned.memory", "examples.j2", attempts=attempts))
     text = framed("\n\n".join(filter(None, parts)), cap)
     return found.model_copy(update={"lessons": (*found.lessons, *advice), "text": text})
+
+
+def shortened(found: Guidance, most: int) -> Guidance:
+    """What a method recalled, with its first lessons alone: the items of its text that tell of others are left out.
+
+    Lessons that stand in one item, as those that contradict each other do, stay together; so some more may be left.
+    """
+    kept, others = found.lessons[:most], found.lessons[most:]
+    items = [
+        item
+        for item in _ITEM.split(found.text)
+        if not (item.startswith("- ") and _tells(item, others)) or _tells(item, kept)
+    ]
+    left = tuple(lesson for lesson in others if any(_tells(item, [lesson]) for item in items))
+    return found.model_copy(update={"lessons": (*kept, *left), "text": "\n".join(items)})
+
+
+def _tells(item: str, lessons: Sequence[Lesson]) -> bool:
+    """Whether an item is the own one of any of these: with its key first, or with its text."""
+    return any(
+        f"- {clean(lesson.text)[:_KNOWN_BY]}" in item
+        or (lesson.key != "" and item.startswith(f"- {clean(lesson.key)}: "))
+        for lesson in lessons
+    )
 
 
 def framed(text: str, cap: int) -> str:

@@ -47,8 +47,9 @@ def told_cases(cases: Sequence[Trajectory]) -> str:
 
 
 def _told(case: Trajectory) -> str:
-    """The case on one line: with what was said of its answer or, where it has none, its steps and how it ended."""
+    """The case on one line: its answer or, where it has none, its steps; and what was said of it, or how it ended."""
+    ended = f"({_ENDED[case.outcome.success]})"
     if case.outcome.answer:
-        return f"{clean(case.task)} You answered {clean(case.outcome.answer)}. {last_word(case)}"
+        return f"{clean(case.task)} You answered {clean(case.outcome.answer)}. {last_word(case) or ended}"
     steps = "; ".join(transcript(case, limit=_ROOM, task=False).splitlines())
-    return f"{clean(case.task)} {steps} ({_ENDED[case.outcome.success]})"
+    return f"{clean(case.task)} {steps} {ended}"

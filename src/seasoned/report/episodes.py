@@ -13,6 +13,8 @@ from typing import Any
 
 from seasoned.report.rows import EpisodeKey, Row, final
 from seasoned.report.text import count, cut, label, one_line
+from seasoned.traces.conversation import read_message
+from seasoned.traces.source import load
 from seasoned.types import Lesson, Trajectory
 
 MESSAGE_LIMIT = 4000
@@ -150,5 +152,14 @@ def exchanged(trajectory: Trajectory) -> list[tuple[int, list[str]]]:
 
 def spoken(messages: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
     """Messages as (role, text), where an unknown role is "other"."""
-    pairs = [(str(one.get("role", "")), str(one.get("content", ""))) for one in messages]
+    pairs = [(str(one.get("role", "")), said(one)) for one in messages]
     return [(role if re.fullmatch("system|user|assistant|tool", role) else "other", text) for role, text in pairs]
+
+
+def said(message: Mapping[str, Any]) -> str:
+    """What a message says; its calls of tools, which stand in it as JSON, are told as name(arguments), one a line."""
+    given = message.get("tool_calls") or ""
+    calls = load(given)[0] if isinstance(given, str) else given
+    turns = read_message({"role": "assistant", "tool_calls": calls}) or []
+    told = [call.shown() for turn in turns for call in turn.calls] or [str(given)]
+    return "\n".join(filter(None, [str(message.get("content") or ""), *told]))

@@ -69,12 +69,12 @@ FIGURES = (
     Figure(
         "Why tasks stayed unsolved",
         trial_plots.failures_by_trial,
-        "How the last attempt at each unsolved task ended. Numbers are tasks.",
+        "How the last attempt ended where a task stayed unsolved. Numbers are episodes.",
     ),
     Figure(
         "How tasks ended",
         trial_plots.outcome_bars,
-        "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are tasks.",
+        "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are episodes.",
     ),
     Figure(
         "Accuracy by number of training cases",
@@ -84,7 +84,7 @@ FIGURES = (
     Figure(
         "What changed against {baseline}",
         plots.transitions_bars,
-        "Each task once: what it was under the baseline, and what it became. Numbers are tasks.",
+        "Each test episode: what it was under the baseline, and what it became. Numbers are episodes.",
     ),
     Figure("Tokens", plots.tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
 )

@@ -14,6 +14,10 @@ from seasoned.report.text import clean
 if TYPE_CHECKING:
     import rich.table
 
+_BETWEEN = 3  # characters between two columns
+_LEAST, _TEXT = 12, 20  # characters that a longer text has at the least, and so that it is read well
+_WORD = 24  # of a word that is not broken while other columns may give way
+
 
 @dataclass(frozen=True)
 class Column:
@@ -52,8 +56,8 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
 
     Args:
         table: What to draw.
-        width: Columns of the terminal; where they do not suffice, columns that may give way are left out from the
-            right, and a footnote names them.
+        width: Columns of the terminal; where they do not suffice, columns are left out from the right, first those
+            that may give way and then others, and a footnote names them.
     """
     import rich.table
     from rich import box
@@ -63,10 +67,10 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
     drawn = rich.table.Table(
         title=Text(clean(table.title), style="bold"), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
     )
-    for i in kept:
+    for i, most in kept.items():
         column = table.columns[i]
-        name = Text(clean(column.name))
-        drawn.add_column(name, justify="right" if column.number else "left", no_wrap=column.number, overflow="fold")
+        form: dict[str, Any] = {"justify": "right" if column.number else "left", "no_wrap": column.number}
+        drawn.add_column(Text(clean(column.name)), overflow="fold", max_width=most, **form)
     source = ""
     for line in table.lines:
         if line.source and line.source != source:
@@ -86,26 +90,48 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
     return drawn
 
 
-def _that_fit(table: Table, width: int | None) -> list[int]:
+def _that_fit(table: Table, width: int | None) -> dict[int, int | None]:
+    """The places of the columns that fit, each with the most that it may take (None: as much as it needs)."""
+    places = range(len(table.columns))
+    if width is None:
+        return dict.fromkeys(places)
+    needs = [_needs(table, place) for place in places]
+    kept = list(places)
+
+    def room(level: int) -> int:
+        return width + 1 - sum(needs[place][level] + _BETWEEN for place in kept)
+
+    # What may give way does so before a text is narrow, and others before a text is hardly to be read.
+    for level, last in ((1, [place for place in places if table.columns[place].spare]), (0, places[2:])):
+        for place in reversed(last):
+            if place in kept and room(level) < 0:
+                kept.remove(place)
+    left = room(0)
+    if left < 0:
+        return dict.fromkeys(kept)
+    most = {place: needs[place][0] for place in kept}
+    for level in (1, 2):
+        for place in kept:
+            more = min(needs[place][level] - most[place], left)
+            most[place] += more
+            left -= more
+    return dict(most)
+
+
+def _needs(table: Table, place: int) -> tuple[int, int, int]:
+    """How many characters a column takes at the least, so that it is read well, and so that its lines are whole."""
     from rich.cells import cell_len
 
-    kept = list(range(len(table.columns)))
-    if width is None:
-        return kept
-
-    sources = "\n".join(line.source for line in table.lines)
-
-    def needed(i: int) -> int:
-        cells = [table.columns[i].name, *(line.cells[i] for line in table.lines), *([sources] if i == 0 else [])]
-        widest = max(cell_len(part) for cell in cells for part in clean(cell).split("\n"))
-        return widest if table.columns[i].number else min(widest, 20)
-
-    for i in reversed(range(len(table.columns))):
-        if sum(needed(j) + 2 for j in kept) <= width:
-            break
-        if table.columns[i].spare:
-            kept.remove(i)
-    return kept
+    shown = [table.columns[place].name]
+    for line in table.lines:
+        shown += [f"  {line.cells[0]}", line.source] if line.source and place == 0 else [line.cells[place]]
+    lines = [part for cell in shown for part in clean(cell).split("\n")]
+    whole = max(map(cell_len, lines))
+    if table.columns[place].number:
+        return whole, whole, whole
+    longest = max((cell_len(word) for part in lines for word in part.split()), default=0)
+    well = min(whole, max(_TEXT, longest if longest <= _WORD else 0))
+    return min(whole, _LEAST), well, whole
 
 
 def to_markdown(table: Table) -> str:

@@ -27,6 +27,8 @@ def headline(summary: Mapping[str, Any]) -> str:
     blocks = {block["name"]: block for block in summary["conditions"]}
     method = blocks.get(summary["method"])
     baseline = blocks.get(summary["baseline"])
+    if method is not None and baseline is not None and baseline["n"] and not method["n"]:
+        return f"{label(method['name'])} finished no test episode; {label(baseline['name'])} solved {_score(baseline)}."
     shown = method or baseline
     if shown is None or not shown["n"]:
         return "No test episode was finished, so there is nothing to compare."
@@ -116,7 +118,7 @@ def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
         for block in blocks
         if block["error"] is not None
     ]
-    spread = f" Mean and standard error over them, in percent: {', '.join(means)}." if means else ""
+    spread = f" Mean and standard error over seeds and folds, in percent: {', '.join(means)}." if means else ""
     return [f"Figures are pooled over {over}; pairs are the same task, seed, fold and run.{_once(blocks)}{spread}"]
 
 

@@ -28,7 +28,7 @@ def pairs_table(summary: Mapping[str, Any]) -> Table | None:
     columns = (
         Column("a", number=False),
         Column("b", number=False),
-        Column("tasks"),
+        Column("episodes"),
         Column("only a"),
         Column("only b"),
         Column("points,\nb vs a"),

@@ -261,7 +261,7 @@ def transitions_bars(summary: Mapping[str, Any]) -> str:
     def draw(axes: Axes) -> None:
         stack(axes, names, stacks, [100 / one["n"] for one in moved], str)
         axes.set_xlim(0, 100)
-        axes.set_xlabel("% of the shared tasks")
+        axes.set_xlabel("% of the shared episodes")
 
     return svg("transitions", f"Transitions. {words}.", 1.4 + 0.46 * len(moved), draw) if moved else ""
 

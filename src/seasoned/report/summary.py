@@ -22,7 +22,8 @@ seeds, folds or runs of the test is one observation of an interval and of a test
                     in a run also `problems`, their number), phases (ERL, table 4: see `seasoned.report.phases`)
     pairs           list: a, b, n, both, only_a, only_b, neither (episodes), points (b minus a), tasks (distinct ones),
                     test ("mcnemar", or "sign-flip" where a task occurs several times: see `stats.paired`) and its p
-    curve           list: condition, trained_on, n, tasks, successes, accuracy, interval (ExpNote, figure 3)
+    curve           list: condition, trained_on (last, that of the largest fold), n, tasks, successes, accuracy,
+                    interval (ExpNote, figure 3)
     transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
     efficiency      list: condition, type, lessons, points, points_per_lesson (ExpNote, equation 4)
     cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
@@ -54,7 +55,7 @@ from seasoned.report.phases import phases, spent
 from seasoned.report.reliability import by_guidance, by_origin, interval, judgements, over_runs
 from seasoned.report.rows import Row, final, final_attempts, judged, latest, outcomes
 from seasoned.report.steps import step_statistics
-from seasoned.report.text import cost, count, label, share
+from seasoned.report.text import GATHERING, cost, count, label, share
 from seasoned.report.trials import by_trial, endings
 from seasoned.types import Lesson, Trajectory, Usage
 
@@ -78,7 +79,8 @@ def build(
         baseline: The condition that the others are compared with; it may be missing from the rows.
         lessons: The lessons of all pools of the run, for their effect.
         trajectories: The trajectories behind the rows, for `steps` and what is remarked on their replies.
-        learning: What each condition's lessons took to write, by its name; conditions may share their lessons.
+        learning: What each condition's lessons took to write, by its name; conditions may share their lessons. Under
+            "training", what those took that guided the training attempts alone.
 
     Returns:
         The dictionary described at the top of this module.
@@ -115,7 +117,7 @@ def build(
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
-    summary["remarks"] = [*remarks(summary), *emptied(trajectories), *_learned(conditions)]
+    summary["remarks"] = [*remarks(summary), *emptied(trajectories), *_learned(learning or {}, names)]
     return summary
 
 
@@ -199,15 +201,14 @@ def _spread(counted: Sequence[Row]) -> dict[str, Any]:
     return {"tasks": tasks, "interval": list(interval(_score(counted)["accuracy"] or 0.0, tasks))}
 
 
-def _learned(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
+def _learned(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:
     """What learning took beside the test episodes, told once for conditions with the same lessons."""
     groups: dict[str, list[str]] = {}
-    for block in conditions:
-        if block["learning"] and block["learning"]["calls"]:
-            used = block["learning"]
-            told = f"{count(used['tokens']['total'])} tokens in {used['calls']} calls ({cost(used['cost'])})"
-            groups.setdefault(told, []).append(label(block["name"]))
-    listed = "; ".join(f"{', '.join(names)} {told}" for told, names in groups.items())
+    for name, shown in {**{name: label(name) for name in names}, "training": GATHERING}.items():
+        if (used := learning.get(name, Usage())).calls:
+            told = f"{count(used.tokens)} tokens in {used.calls} calls ({cost(used.cost)})"
+            groups.setdefault(told, []).append(shown)
+    listed = "; ".join(f"{', '.join(who)} {told}" for told, who in groups.items())
     return [f"Learning is not in these figures; it took: {listed}."] if listed else []
 
 
@@ -228,20 +229,24 @@ def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str
 
 
 def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> list[dict[str, Any]]:
-    """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3)."""
-    test = [row for row in judged(rows) if row.split == "test" and row.counted]
-    untrained = [row for row in final(rows) if row.condition == baseline and row.counted]
+    """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3).
+
+    What a condition is judged by is one point, its last, though folds of unequal size have learned from unequally many.
+    """
+    full = {(row.condition, row.trained_on, row.key): row for row in final(rows)}
+    most = {name: max(n for condition, n, _ in full if condition == name) for name in names}
+    own: dict[str, dict[int, list[Row]]] = {name: {} for name in names}
+    for row in judged(rows):
+        if row.split == "test" and row.counted:
+            last = (row.condition, row.trained_on, row.key) in full
+            own[row.condition].setdefault(most[row.condition] if last else row.trained_on, []).append(row)
+    untrained = [row for row in full.values() if row.condition == baseline and row.counted]
     points = []
-    for name in names:
-        own: dict[int, list[Row]] = {}
-        for row in test:
-            if row.condition == name:
-                own.setdefault(row.trained_on, []).append(row)
-        if name == baseline or not any(own):
+    for name, sizes in own.items():
+        if name == baseline or not any(sizes):
             continue
-        if 0 not in own and untrained:
-            own[0] = untrained
-        for trained_on, found in sorted(own.items()):
+        start = {} if 0 in sizes or not untrained else {0: untrained}
+        for trained_on, found in sorted((start | sizes).items()):
             points.append({"condition": name, "trained_on": trained_on, **_score(found), **_spread(found)})
     return points
 

@@ -20,7 +20,7 @@ from seasoned.report.forms import to_rich as to_rich
 from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.phases import phases_table
 from seasoned.report.reference import Reference, references
-from seasoned.report.rows import EpisodeKey, Row, final, outcomes
+from seasoned.report.rows import Row, final, outcomes
 from seasoned.report.summary import pair_of
 from seasoned.report.sweep import sweep_table
 from seasoned.report.text import (
@@ -213,23 +213,30 @@ def comparison_table(summaries: Sequence[Mapping[str, Any]], rows: Sequence[Sequ
         Column("tokens", spare=True),
         Column("cost"),
     )
-    solved = [_by_condition(one) for one in rows] if rows is not None else []
+    tested = [_by_condition(one) for one in rows] if rows is not None else []
     lines, repeated = [], False
     for i, summary in enumerate(summaries):
         for block in summary["conditions"]:
             test = None
-            if i and i < len(solved) and summary["run"].get("benchmark") == summaries[0]["run"].get("benchmark"):
-                test = stats.paired(solved[0].get(block["name"], {}), solved[i].get(block["name"], {}))
+            if i and i < len(tested) and summary["run"].get("benchmark") == summaries[0]["run"].get("benchmark"):
+                test = _paired(tested[0].get(block["name"], []), tested[i].get(block["name"], []))
                 repeated = repeated or test.tasks < test.n
             lines.append(_comparison_line(summary, block, test))
-    notes = ["Pairs are the same condition, task, seed and fold in both runs."] if rows is not None else []
+    paired = "Pairs are the same condition, task, seed, fold and run of the test on both sides."
+    notes = [paired] if rows is not None else []
     notes += ["A task that occurs several times counts once in p."] if repeated else []
     return Table("Runs", columns, tuple(lines), tuple(notes))
 
 
-def _by_condition(rows: Sequence[Row]) -> dict[str, dict[EpisodeKey, bool]]:
+def _by_condition(rows: Sequence[Row]) -> dict[str, list[Row]]:
     tested = final(rows)
-    return {name: outcomes([row for row in tested if row.condition == name]) for name in {r.condition for r in tested}}
+    return {name: [row for row in tested if row.condition == name] for name in {r.condition for r in tested}}
+
+
+def _paired(first: Sequence[Row], other: Sequence[Row]) -> stats.Paired:
+    """Two sides on their common tasks; under other data or options, the same id may be another task."""
+    tasks = {row.key: row.task for row in first}
+    return stats.paired(outcomes(first), outcomes(row for row in other if tasks.get(row.key) == row.task))
 
 
 def _comparison_line(summary: Mapping[str, Any], block: Mapping[str, Any], test: stats.Paired | None) -> Line:

@@ -141,7 +141,7 @@ def origins_table(summary: Mapping[str, Any]) -> Table | None:
         points = [signed(one["conditions"][name]["points"]) for name in names]
         counts = (str(one["lessons"]["success"]), str(one["lessons"]["failure"]))
         lines.append(Line((one_line(one["category"], 40) or "all", *counts, *points), one))
-    notes = (f"Points are against {label(summary['baseline'])}.",)
+    notes = (f"Points are against {label(summary['baseline'])}.",) if names else ()
     return Table("Heuristics by what they come from", columns, tuple(lines), notes)
 
 

@@ -59,8 +59,9 @@ def step_lines(step: Step, cap: int = CAP) -> list[str]:
 def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = _LONGEST, task: bool = True) -> Trajectory:
     """The same attempt with less text, so that its transcript has at most `limit` characters where that can be.
 
-    The longest observations are cut first, all to one length; then the thoughts, then the middle of the task; then steps in the
-    middle are left out, and a line says how many. (Reflexion's code cuts observations too, and knows no second step.)
+    The longest observations are cut first, all to one length; then the thoughts, then the middle of the task; then
+    steps in the middle are left out, and a line says how many. (Reflexion's code cuts observations too, and knows no
+    second step.)
 
     Args:
         trajectory: what is to be shortened; it is returned as it is where it fits.

@@ -11,6 +11,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Protocol
 
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, RefusedError
@@ -31,7 +32,7 @@ class _HasLLM(Protocol):
 
 @dataclass
 class Session:
-    """What the episodes of a run share: the store, the limits of an episode, and what is already done.
+    """What the episodes of a run share: store and directory, the limits of an episode, and what is already done.
 
     `llm` counts against the run's limits, and so does `learner`, where another model learns. After five errors in a row
     the run stops: the server is gone or takes no request, and every further episode would be an error as well. A task
@@ -39,13 +40,18 @@ class Session:
     """
 
     store: Store
-    run_id: str
+    directory: Path
     llm: LLM
     limits: Limits
     done: dict[str, Trajectory]
     learner: LLM | None = None
     errors_in_a_row: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def run_id(self) -> str:
+        """The run's id: the name of its directory."""
+        return self.directory.name
 
     def meter(self) -> Metered:
         """What one episode may use: it counts the agent's calls, and those that recall and reflect beside it."""

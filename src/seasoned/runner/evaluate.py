@@ -55,7 +55,7 @@ def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Ses
 
     Where a training attempt was made again since, it learns anew, and what was judged without it is judged again.
     """
-    if again := drop_outdated(session.store, plan, session.run_id, block, training, session.done):
+    if again := drop_outdated(session.store, plan, session.directory, block, training, session.done):
         watch.say(
             f"{block.name}: training attempts that had ended in a server's error were made again, so the conditions "
             f"that learn do so anew; test episodes to be made again: {again}, with what did not change replayed"

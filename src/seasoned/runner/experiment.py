@@ -27,7 +27,7 @@ from seasoned.runner.plan import Plan, make_plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import Recipe
 from seasoned.runner.redo import check_resume, finished, forget
-from seasoned.runner.rundir import MANIFEST, hold, make_run_dir, manifest, write_json
+from seasoned.runner.rundir import MANIFEST, SUMMARY, hold, make_run_dir, manifest, write_json
 from seasoned.store.sql import Store
 from seasoned.types import now
 
@@ -63,7 +63,7 @@ def run(
 
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
-        ConfigError: if the run cannot be resumed with this recipe and store, or `limit` comes with a plan.
+        ConfigError: if the run cannot be resumed with this recipe, data and store, or `limit` comes with a plan.
         MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
         SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
     """
@@ -74,7 +74,7 @@ def run(
     with ExitStack() as stack:
         if resume is not None:
             stack.enter_context(hold(resume))
-            check_resume(resume, recipe, store)
+            check_resume(resume, plan, store)
         check_parts(plan)
         check_given(plan, store)
         # The model first: where it cannot be opened, no half-made directory is left.
@@ -130,7 +130,7 @@ def _run_in(
 ) -> None:
     """Run what is left of a plan, in a directory that is held."""
     recipe, run_id, started = plan.recipe, directory.name, now()
-    forget(store, plan, run_id, redo)
+    forget(store, plan, directory, redo)
     before = store.get_run(run_id)
     store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
     try:
@@ -140,18 +140,16 @@ def _run_in(
             watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
             for said in plan.idle:
                 watch.say(said)
-            source = plan.blocks[0].benchmark.source
-            tasks = (f"{b.name} {t.id} {t.text}" for b in plan.blocks for t in (*b.train, *b.test))
             write_json(
                 directory / MANIFEST,
-                manifest(recipe, run_id=run_id, model=model.name, source=source, tasks=tasks)
+                manifest(recipe, run_id=run_id, model=model.name, source=plan.source, tasks=plan.tasks)
                 | names
                 | {"store": store.where},
             )
             metered = _metered(recipe, store, run_id, model)
             session = Session(
                 store,
-                run_id,
+                directory,
                 metered,
                 recipe.episode_limits,
                 finished(store, run_id),
@@ -163,7 +161,7 @@ def _run_in(
                 if until == "evaluate":
                     evaluate(plan, block, entrants, session, watch)
             if until != "evaluate":
-                if before is not None and before.status == "complete" and not redo:
+                if before is not None and before.status == "complete" and (directory / SUMMARY).is_file():
                     store.finish_run(run_id, before.status, before.summary)
                 else:
                     store.finish_run(run_id, "stopped")

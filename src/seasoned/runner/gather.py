@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
 
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
+from seasoned.methods.reflexion import read_reflection
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.runner.acting import actor, carrier, reflexion
@@ -23,8 +26,8 @@ from seasoned.runner.executors import run_jobs
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.progress import Watch
-from seasoned.runner.redo import left_out, mark_learned
-from seasoned.types import Guidance, Task, Trajectory
+from seasoned.runner.redo import left_out, mark_learned, problems_of
+from seasoned.types import Guidance, Lesson, Message, Reply, Task, Trajectory, Usage
 
 _TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
 
@@ -102,7 +105,8 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
         # What was learned from before is not: a person may have changed it since.
         if news := left_out(session.store, pool.scope, without_errors(tried)):
             learner.learn(news, pool)
-    mark_learned(session.store, pool.scope, without_errors(made), pool.problems)
+    problems = [*problems_of(session.store, pool.scope), *pool.problems]
+    mark_learned(session.store, pool.scope, without_errors(made), problems)
     return made
 
 
@@ -170,9 +174,37 @@ def guided_by_failures(
     method = with_llm(method, session.journaled(f"{key}/reflect{trial}", aside))
     pool = ExperiencePool(session.store, scope, run_id=session.run_id)
     # After an error of the server the last one is a placeholder, and the failure before it is still to be reflected on.
-    method.learn(pool.trajectories(task_id=task.id, success=False)[-1:], pool)
+    failed = pool.trajectories(task_id=task.id, success=False)[-1:]
+    for lesson in pool.lessons("reflection", status=None, key=task.id):
+        if failed and failed[0].id in lesson.sources:
+            _count_again(session, f"{session.run_id}/{key}/reflect{trial}", lesson, aside)
+    method.learn(failed, pool)
     guidance: Guidance = method.recall(task, pool)
     return guidance
+
+
+def _count_again(session: Session, journal: str, lesson: Lesson, meter: Metered) -> None:
+    """Count what a reflection used that an earlier part of the run wrote, as that of a replayed reply."""
+    written = session.store.history(lesson.id)[0].lesson.text
+    for scope, reply in session.store.journal_ending(journal, ""):
+        text = read_reflection(reply.text, whole=reply.finish_reason != "length")
+        # Other conditions may share the journal; and what was asked is in it, which used nothing.
+        if scope == journal and text == written and reply.usage != Usage():
+            usage = reply.usage.model_copy(update={"calls": 0, "replayed": reply.usage.calls + reply.usage.replayed})
+            Metered(_Said(reply.model_copy(update={"usage": usage})), parent=meter).chat([])
+            return
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A model that has said something before, and says it again."""
+
+    reply: Reply
+    name: str = ""
+
+    def chat(self, messages: Sequence[Message], **options: Any) -> Reply:
+        del messages, options
+        return self.reply
 
 
 def _attempt(

@@ -23,14 +23,14 @@ from seasoned.report.html import write_report
 from seasoned.report.problems import LearnedPool, with_problems
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
+from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.given import GIVEN, check_given
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.redo import problems_of
+from seasoned.runner.rundir import SUMMARY as SUMMARY
 from seasoned.runner.rundir import write_json, write_jsonl
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Task, Trajectory, Usage, now
-
-SUMMARY = "summary.json"
 
 _PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 _PURPOSE = re.compile(r"/(learn|reflect|recall)(\d*)$")
@@ -66,7 +66,7 @@ def write_outputs(
         "id": run_id,
         "name": plan.recipe.name,
         "benchmark": plan.recipe.benchmark.name,
-        "source": plan.blocks[0].benchmark.source,
+        "source": plan.source,
         "model": model,
         "learner": learner,
         "seeds": list(plan.recipe.seeds),
@@ -140,10 +140,11 @@ def read_summary(directory: Path) -> dict[str, Any]:
         raise ConfigError(f"the run {directory.name} is not complete: go on with `seasoned run --resume {directory}`")
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
-    if not isinstance(summary, dict) or not {"headline", "conditions", "run"} <= set(summary):
-        raise ConfigError(f"{file} does not hold a summary: expected a JSON object with a headline and conditions")
+    forms = {"headline": str, "conditions": list, "run": dict}
+    if not isinstance(summary, dict) or any(not isinstance(summary.get(key), form) for key, form in forms.items()):
+        raise ConfigError(f"{file} does not hold a summary: expected a JSON object with a headline, conditions and run")
     return summary
 
 
@@ -224,29 +225,33 @@ def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
 def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
     """What learning from all training attempts used, by condition; those that share a pool share it, too."""
     used: dict[str, Usage] = {}
-    for condition in plan.conditions:
-        if condition.writes:
-            pools = (plan.pool(condition, block, len(block.train)) for block in plan.blocks)
-            used[condition.name] = sum((store.journal_usage(f"{run_id}/{pool}/learn") for pool in pools), Usage())
+    for block in plan.blocks:
+        for pool, names in _pools(plan, block).items():
+            usage = store.journal_usage(f"{run_id}/{pool}/learn")
+            used |= {name: used.get(name, Usage()) + usage for name in names}
     return used
 
 
 def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
     """What models that learned took attempts to be whose ends they were not told, by the ids of the attempts."""
-    writing = [(condition, block) for condition in plan.conditions if condition.writes for block in plan.blocks]
-    pools = dict.fromkeys(plan.pool(condition, block, len(block.train)) for condition, block in writing)
     found: dict[str, bool] = {}
-    for pool in pools:
-        found |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
+    for block in plan.blocks:
+        for pool in _pools(plan, block):
+            found |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
     return found
 
 
 def _pools(plan: Plan, block: Block) -> dict[str, list[str]]:
-    """The pools of a block that were learned from all its training attempts, each with the conditions that share it."""
+    """The pools of a block that were learned from all its training attempts, each with the conditions that share it.
+
+    Heuristics that guided the training alone, as none of the conditions uses them, are the training's.
+    """
     pools: dict[str, list[str]] = {}
     for condition in plan.conditions:
         if condition.writes:
             pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
+    if plan.recipe.gather.iterate and plan.trains:
+        pools.setdefault(plan.pool(CONDITIONS["erl"], block, len(block.train)), [TRAINING])
     return pools
 
 

@@ -5,13 +5,14 @@ Always holds: a plan is made from the recipe alone and runs nothing; training an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
 from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark, take
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, DataError
 from seasoned.runner.answering import dialogue
 from seasoned.runner.condition import Condition
 from seasoned.runner.conditions import CONDITIONS, conditions
@@ -76,6 +77,16 @@ class Plan:
             return [0]
         earlier = [n for n in self.recipe.curve if 0 < n < len(block.train)] if condition is self._curved else []
         return [*sorted(set(earlier)), len(block.train)]
+
+    @property
+    def source(self) -> str:
+        """Where the tasks come from."""
+        return self.blocks[0].benchmark.source
+
+    @property
+    def tasks(self) -> Iterator[str]:
+        """Every task with its block, as a text, in order: what a run's manifest has the hash of."""
+        return (f"{block.name} {task.id} {task.text}" for block in self.blocks for task in (*block.train, *block.test))
 
     @property
     def _curved(self) -> Condition | None:
@@ -204,6 +215,12 @@ def make_plan(recipe: Recipe) -> Plan:
                 blocks.append(Block(seed, number, benchmark, tuple(rest)[:limit], tuple(part)[:limit]))
         else:
             blocks.append(Block(seed, 0, benchmark, train[:limit], test[:limit]))
+    for task in (task for block in blocks for task in (*block.train, *block.test)):
+        if re.search(r"#\d+$", task.id):
+            raise DataError(
+                f"the task id {task.id!r} ends in # and a number, as the record of a further attempt at a task does: "
+                "rename it in the data"
+            )
     chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))
 

@@ -2,7 +2,8 @@
 
 Always holds: an episode that ended in an infrastructure error is made again; what is to be redone loses its record and
 its journalled replies together, so its model calls are really made; what a training attempt that was made again has
-outdated loses its record alone, so the journal replays what did not change; other episodes keep theirs.
+outdated loses its record alone, so the journal replays what did not change; other episodes keep theirs; a run that lost
+an episode has no summary until it was made again.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from typing import Any
 from seasoned.errors import ConfigError
 from seasoned.pool import JUDGED
 from seasoned.runner.condition import Condition
+from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.plan import TRAINING, Block, Plan
-from seasoned.runner.recipe import Recipe
-from seasoned.runner.rundir import MANIFEST, check_resumable, store_of
+from seasoned.runner.rundir import MANIFEST, check_data, check_resumable, not_complete, store_of
 from seasoned.store.sql import Store
 from seasoned.types import Reply, Trajectory
 
 
-def check_resume(directory: Path, recipe: Recipe, store: Store) -> None:
-    """Assert that a run can go on here: with its own settings, from the store that holds what was done.
+def check_resume(directory: Path, plan: Plan, store: Store) -> None:
+    """Assert that a run can go on here: with its own settings and tasks, from the store that holds what was done.
 
     Raises:
         ConfigError: if not.
     """
-    check_resumable(directory, recipe)
+    check_resumable(directory, plan.recipe)
+    check_data(directory, plan.source, plan.tasks)
     if (directory / MANIFEST).is_file() and store.get_run(directory.name) is None:
         raise not_held(directory, store.where)
 
@@ -57,13 +59,13 @@ def finished(store: Store, run_id: str) -> dict[str, Trajectory]:
     return {key: t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
 
 
-def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
+def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> None:
     """Forget the episodes of conditions, so that they are made again.
 
     Args:
         store: holds them.
         plan: the plan of the run.
-        run_id: the run.
+        directory: of the run, which is no longer complete.
         redo: conditions, or "training": with it goes whatever was learned from it and evaluated with that.
 
     Raises:
@@ -71,32 +73,35 @@ def forget(store: Store, plan: Plan, run_id: str, redo: Sequence[str]) -> None:
     """
     if not redo:
         return
-    names = set(redo)
+    names, run_id = set(redo), directory.name
     _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
     if TRAINING in names:
         names |= {condition.name for condition in plan.conditions if condition.learns}
     keys = [key for key in store.episodes(run_id) if _condition_of(key) in names]
     if not keys:
         raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
+    not_complete(directory)
     with store.transaction():
         _drop(store, run_id, keys)
         for key in keys:
             name, label, task = _parts(key)
             _forget_calls(store, plan, run_id, f"{name}/{label}/{task}", shared_key(name, task))
         again = [c for c in plan.conditions if (c.learns and TRAINING in names) or (c.worked and c.name in names)]
+        if TRAINING in names and plan.recipe.gather.iterate:
+            again.append(CONDITIONS["erl"])  # its heuristics guided the training, whether or not it is to be judged
         for block in plan.blocks:
             _unlearn(store, plan, run_id, block, again)
 
 
 def drop_outdated(
-    store: Store, plan: Plan, run_id: str, block: Block, training: Sequence[Trajectory], done: dict[str, Trajectory]
+    store: Store, plan: Plan, directory: Path, block: Block, training: Sequence[Trajectory], done: dict[str, Trajectory]
 ) -> int:
     """Drop the test episodes that are older than a training attempt they rest on: a server's error had broken it off.
 
     Args:
         store: holds them.
         plan: the plan of the run.
-        run_id: the run.
+        directory: of the run, which is no longer complete if there are any.
         block: the seed and fold.
         training: the attempts of the block, as they are now.
         done: the episodes of earlier parts of the run by key, in the order they were stored in; these leave it.
@@ -115,8 +120,10 @@ def drop_outdated(
             label = plan.label(condition, block, trained_on)
             mine = [key for key, name, its in tests if name == block.name and its.split("~")[0] == label]
             old += [key for key in mine if order[done[key].id] < newest]
+    if old:
+        not_complete(directory)
     with store.transaction():
-        _drop(store, run_id, old)
+        _drop(store, directory.name, old)
     for key in old:
         del done[key]
     return len(old)

@@ -29,6 +29,7 @@ from seasoned.types import SCHEMA_VERSION
 
 _LIBRARIES = ("seasoned", "openai", "pydantic", "sqlalchemy", "numpy", "scipy", "xllamacpp", "wordllama")
 MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
 _PROMPT_HOMES = ("seasoned.agents", "seasoned.methods", "seasoned.benchmarks")
 
 
@@ -68,13 +69,52 @@ def check_resumable(path: Path, recipe: Recipe) -> None:
         )
 
 
+def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
+    """Assert that the tasks are those a run was begun with; one whose manifest does not say is taken at its word.
+
+    Args:
+        path: the run's directory.
+        source: where the tasks come from now.
+        tasks: as `manifest` takes them.
+
+    Raises:
+        ConfigError: if they are others.
+    """
+    data = _said(path).get("data")
+    begun = data if isinstance(data, dict) else {}
+    if begun.get("sha256", "") not in ("", _digest(tasks)):
+        then = begun.get("source") or "nobody knows where"
+        raise ConfigError(
+            f"the run {path.name} was begun with other tasks: from {then} then, from {source} now; bring back the data "
+            "as they were, or start a new run"
+        )
+
+
 def store_of(path: Path) -> str:
     """The store that a run was begun with, as its manifest has it; "" where that does not say."""
-    try:
-        said = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["store"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
+    said = _said(path).get("store")
     return said if isinstance(said, str) else ""
+
+
+def _said(path: Path) -> dict[str, Any]:
+    """What a run's manifest says; nothing where there is none, or it is damaged."""
+    try:
+        said = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def not_complete(path: Path) -> None:
+    """Take a run's summary away, as a part of the run is to be made again.
+
+    Raises:
+        StoreError: if it cannot be removed.
+    """
+    try:
+        (path / SUMMARY).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"expected to remove {path / SUMMARY}, but: {error}") from error
 
 
 def write_text(path: Path, text: str) -> None:
