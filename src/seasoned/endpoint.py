@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -30,7 +31,8 @@ OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "no-key"
 _CONNECT_TIMEOUT = 10.0  # seconds
 _MOST_SAID = 500  # characters of a server's words
-_REFUSALS: dict[int, type[RequestError]] = {400: RefusedError, 404: NotFoundError, 422: RefusedError}
+_REFUSALS: dict[int, type[RequestError]] = {400: RefusedError, 403: RefusedError, 404: NotFoundError, 422: RefusedError}
+_MODERATED = re.compile(r"moderation|flagged|content.?(?:policy|filter)", re.IGNORECASE)
 
 
 class Endpoint:
@@ -130,7 +132,7 @@ class Endpoint:
         if not isinstance(error, openai.APIStatusError):
             return InfrastructureError(f"the client for {self.where} failed ({tries}): {self.safe(str(error))}")
         status, said = error.status_code, self.safe(said_in(error))
-        if status in (401, 403):
+        if status == 401 or (status == 403 and not _MODERATED.search(said)):
             return AuthError(f"{self.where} refused the API key ({status}: {said}): check OPENAI_API_KEY.")
         if status >= 500 or status in (408, 409, 429):
             return InfrastructureError(
@@ -144,7 +146,12 @@ class Endpoint:
 def said_in(error: openai.APIStatusError) -> str:
     """What the server said, as it is: it may be long, and hold what it was sent."""
     body = error.body
+    if isinstance(body, list) and body:  # Google's servers
+        body = body[0].get("error", body[0]) if isinstance(body[0], dict) else body[0]
     if isinstance(body, dict):
+        told = body.get("metadata")
+        if isinstance(told, dict) and told.get("raw"):  # a gateway: what the server behind it said
+            return f"{body.get('message', '')}: {told['raw']}"
         for place in ("message", "detail", "error"):
             if isinstance(body.get(place), str):
                 return str(body[place])

@@ -1,6 +1,7 @@
 """Plain functions, synchronous and not."""
 
 import asyncio
+import functools
 
 import pytest
 
@@ -139,6 +140,21 @@ def test_coroutine_functions(taught, kept, rule):
     assert rule in good
     assert isinstance(bad, ValueError)
     assert {t.task: t.outcome.success for t in kept()} == {"good": True, "bad": None}
+
+
+def test_a_plain_function_around_a_coroutine_is_awaited(memory, kept):
+    async def solve(task):
+        await asyncio.sleep(0)
+        return "yes"
+
+    class Solver:
+        async def __call__(self, task):
+            return "yes"
+
+    for function in (functools.wraps(solve)(lambda task: solve(task)), Solver()):
+        remembered = remembering(memory, check=lambda task, answer: answer == "yes")(function)
+        assert asyncio.run(remembered("do it")) == "yes"
+    assert [(t.outcome.success, t.outcome.answer) for t in kept()] == [(True, "yes")] * 2
 
 
 def test_a_wrong_call_fails_as_it_would(memory, kept):

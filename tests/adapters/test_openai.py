@@ -223,6 +223,16 @@ def test_what_waits_for_ever_is_kept_in_the_end(memory, kept, client, play, monk
     memory.close()
 
 
+def test_words_in_parts_are_an_answer(memory, kept, client, play):
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "refused"}]
+    message = {"role": "assistant", "content": parts}
+    play.turns = [{"id": "c", "object": "chat.completion", "choices": [{"index": 0, "message": message}]}]
+    mine = remembering(memory, client, check=lambda task, answer: answer == "refused")
+    mine.chat.completions.create(model="m", messages=[ASK])
+    [found] = kept()
+    assert (found.outcome.success, found.outcome.answer, len(found.messages)) == (True, "refused", 2)
+
+
 def test_an_odd_server_breaks_nothing(memory, kept, client, play):
     play.turns = [{"id": "c", "object": "chat.completion", "choices": None}, {"choices": []}]
     mine = remembering(memory, client)

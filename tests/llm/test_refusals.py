@@ -1,3 +1,4 @@
+import json
 import logging
 import socket
 import time
@@ -5,7 +6,7 @@ import time
 import pytest
 
 from seasoned.agents.react import React
-from seasoned.errors import AuthError, ContextLengthError, InfrastructureError, RequestError
+from seasoned.errors import AuthError, ContextLengthError, InfrastructureError, RefusedError, RequestError
 from seasoned.types import Guidance, Task
 
 ASK = [{"role": "user", "content": "hello"}]
@@ -87,6 +88,48 @@ def test_prompts_that_are_too_long(server, chat, message, more):
     with pytest.raises(ContextLengthError, match="shorten"):
         chat().chat(ASK)
     assert len(server.requests) == 1
+
+
+def test_a_request_that_is_too_large_is_a_prompt_that_is_too_long(server, chat):
+    server.script(
+        server.sending(b"<html>413 Request Entity Too Large</html>", 413, {"Content-Type": "text/html"}),
+        server.sending(b'[{"error": {"code": 400, "message": "The input token count (12) exceeds the maximum"}}]', 400),
+        server.refusing(400, "Provider returned error", metadata={"raw": "maximum context length is 8192"}),
+    )
+    model = chat()
+    for _ in range(3):
+        with pytest.raises(ContextLengthError, match="shorten"):
+            model.chat(ASK)
+
+
+def test_a_prompt_that_is_moderated_is_no_wrong_key(server, chat):
+    server.script(
+        server.refusing(403, 'x requires moderation. Your input was flagged for "violence"'),
+        server.refusing(403, "no access to this model"),
+    )
+    model = chat()
+    with pytest.raises(RefusedError, match="flagged"):
+        model.chat(ASK)
+    with pytest.raises(AuthError):
+        model.chat(ASK)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "invalid temperature: only 1 is allowed for this model",
+        "`temperature` is deprecated for this model.",
+        "Input validation error: `temperature` must be strictly positive",
+        [{"error": {"message": 'Invalid JSON payload received. Unknown name "temperature": Cannot find field.'}}],
+    ],
+)
+def test_a_temperature_that_is_not_taken_is_left_out(server, chat, message):
+    refusal = (
+        server.refusing(400, message) if isinstance(message, str) else server.sending(json.dumps(message).encode(), 400)
+    )
+    server.script(refusal, server.saying("there"))
+    assert chat().chat(ASK).text == "there"
+    assert "temperature" not in server.requests[1]
 
 
 def test_a_model_that_does_not_exist(server, chat):

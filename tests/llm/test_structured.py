@@ -89,6 +89,11 @@ def says(*texts, seen=None):
         ('{"value": 1}', {"type": ["integer", "null"]}, 1),
         ("null", {"type": "null"}, None),
         ('"\u202eשלום"', {"type": "string"}, "\u202eשלום"),
+        ('<think>First: {"key": "no"}.</think>\nIt is {"key": "ab"}', NOTES, {"key": "ab"}),
+        ('<think>The form is {"key": ...}.</think>\n{"key": "ab"}', NOTES, {"key": "ab"}),
+        ("<think>Let me see.</think>\n\nqx", WORD, "qx"),
+        ('so {"key": "no"}\n</think>\n{"key": "ab"}', NOTES, {"key": "ab"}),
+        ('"the tag <think> is"', {"type": "string"}, "the tag <think> is"),
     ],
 )
 def test_readings(text, schema, value):
@@ -100,6 +105,7 @@ def test_readings(text, schema, value):
     [
         ("", WORD, "empty"),
         ("  \n", {"type": "string"}, "empty"),
+        ('<think>I could say {"key": "ab"} but wait', NOTES, "empty"),
         ('{"value": "aa"}', WORD, 'reply must be one of ["qx", "zz"], not "aa"'),
         ("I do not know", NOTES, "not JSON"),
         ('{"score": 1}', NOTES, "reply must have the property 'key'"),

@@ -1,4 +1,7 @@
+import json
+
 import numpy as np
+import pytest
 
 from seasoned.pool import ExperiencePool
 from seasoned.store.forget import FORGOTTEN
@@ -178,6 +181,19 @@ def test_a_lesson_that_a_person_deletes_for_good_takes_loose_vectors_along(store
     assert store.get_vectors("lesson", None, "e")[0] == ["les-3"]
     store.remove_lesson("les-3", who="person", purge=True)
     assert store.get_vectors("text", None, "e")[0] == []
+
+
+@pytest.mark.parametrize("ascii_alone", [False, True])
+def test_what_goes_for_good_is_found_within_json_too(store, ascii_alone):
+    said = f'Zoë said "no refund" before Friday: {SECRET}.'
+    within = json.dumps({"lesson": said}, ensure_ascii=ascii_alone)
+    store.add_lessons("s", [Lesson(id="les-1", kind="note", text=said)], who="person")
+    store.journal_put("s/x", "k/asked", Reply(text=within))
+    step = Step(action=f"note({within})")
+    store.add_trajectories("s", [Trajectory(id="tra-1", task_id="t", task="x", steps=(step,), lesson_ids=("les-1",))])
+    store.remove_lesson("les-1", who="person", purge=True)
+    assert store.journal_get("s/x", "k/asked") is None
+    assert SECRET not in store.get_trajectory("tra-1").model_dump_json()
 
 
 def test_what_goes_for_good_leaves_the_journal_too(store):

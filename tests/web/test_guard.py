@@ -42,6 +42,12 @@ def test_the_address_lets_in_and_the_token_leaves_it(stranger):
     assert stranger.get("/lessons").status_code == 200
 
 
+@pytest.mark.parametrize("odd", ['prefs={"theme":"dark"}', "a=b c", "flag", "k[a]=1", "theme=dark", "="])
+def test_another_programs_cookie_locks_nobody_out(odd):
+    for header in (f"{odd}; seasoned-1=token", f"seasoned-1=token; {odd}", f'{odd};seasoned-1="token"'):
+        assert _cookie(header, "seasoned-1") == "token"
+
+
 def test_another_host_is_refused_everywhere(client):
     for host in ("evil.example", "evil.example:8764", "127.0.0.1.evil.example", "10.0.0.1", "", "[::1"):
         assert client.get("/lessons", headers={"host": host}).status_code == 421

@@ -1,6 +1,8 @@
 import json
 import shutil
 
+import pytest
+
 FIRST, SECOND, THIRD = "20310405T101112-emoji-aaaaaa", "20310406T101112-emoji-bbbbbb", "20310407T101112-emoji-cccccc"
 
 
@@ -10,6 +12,14 @@ def test_the_list_has_folders_and_what_the_store_alone_knows(client, store):
     for name in (FIRST, SECOND, THIRD, "r-in-store"):
         assert name in page
     assert "not complete" in page
+
+
+@pytest.mark.parametrize("run", ["x", ["x"], None])
+def test_an_odd_summary_in_the_store_hides_no_run(client, store, run):
+    store.add_run("r-odd", "demo", "/etc", {})
+    store.finish_run("r-odd", "complete", {"headline": "hi", "run": run})
+    assert FIRST in client.get("/runs").text
+    assert client.get("/run?id=r-odd").status_code == 200
 
 
 def test_one_run(client):

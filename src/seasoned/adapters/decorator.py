@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -52,17 +52,15 @@ def remembering(
             with run:
                 with _failing(run, call):
                     result = cast(Any, function)(*args, **full)
+                if inspect.isawaitable(result):  # a plain function around a coroutine
+                    return _awaited(run, call, result)
                 run.record(_end, run, call, result)
             return result
 
         @functools.wraps(function)
         async def remembered_later(*args: Any, **kwargs: Any) -> Any:
             run, call, full = await asyncio.to_thread(calls.begin, args, kwargs)
-            with run:
-                with _failing(run, call):
-                    result = await cast(Any, function)(*args, **full)
-                await asyncio.to_thread(run.record, _end, run, call, result)
-            return result
+            return await _awaited(run, call, cast(Any, function)(*args, **full))
 
         return cast(Callable[P, R], remembered_later if inspect.iscoroutinefunction(function) else remembered)
 
@@ -109,6 +107,14 @@ def _failing(run: Run, call: str) -> Iterator[None]:
             with recording(run):
                 run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
         raise
+
+
+async def _awaited(run: Run, call: str, coming: Awaitable[Any]) -> Any:
+    with run:
+        with _failing(run, call):
+            result = await coming
+        await asyncio.to_thread(run.record, _end, run, call, result)
+    return result
 
 
 def _end(run: Run, call: str, result: object) -> None:

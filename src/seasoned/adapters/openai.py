@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked, led, recording
 from seasoned.errors import ConfigError
+from seasoned.llm.answers import words_of
 from seasoned.memory import Memory
 from seasoned.memory.chat import read_chat
 from seasoned.types import Message
@@ -167,18 +168,17 @@ class _Talks:
         if hasattr(reply, "choices"):
             new = [_plain(choice.message) for choice in (reply.choices or ())[:1]]
             calls = [_field(call, "id") for each in new for call in each.get("tool_calls") or ()]
-            answer = "".join(each.get("content") or "" for each in new)
         else:
             new = [_plain(item) for item in getattr(reply, "output", None) or ()]
             calls = [_field(item, "call_id") for item in new if item.get("type") == "function_call"]
-            answer = getattr(reply, "output_text", "")
         talk.said, talk.reply = [*before, *new], _field(reply, "id")
         talk.run.attempt.messages(talk.said)
         if talk.run.own:
             self._wait(talk, calls)
             if not calls:
+                answer = getattr(reply, "output_text", None)
                 with talk.run:
-                    talk.run.ended(answer)
+                    talk.run.ended("".join(words_of(each) or "" for each in new) if answer is None else answer)
 
     def _wait(self, talk: _Talk, calls: list[str]) -> None:
         with self._lock:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _DROPPABLE = ("max_tokens", "temperature", "stop", "seed")
 _UNSUPPORTED = re.compile(
-    r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default", re.I
+    r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default|deprecated"
+    r"|only .{0,20}(?:is|are) allowed|must be strictly positive",
+    re.I,
 )
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum (context|model|prompt) length|available context size"
@@ -33,7 +35,7 @@ def translated(endpoint: Endpoint, error: openai.OpenAIError, model: str) -> LLM
 
     if isinstance(error, openai.APIStatusError) and error.status_code not in (401, 403):
         said = said_in(error)
-        if _TOO_LONG.search(f"{error.code} {error.type} {said}"):
+        if error.status_code == 413 or _TOO_LONG.search(f"{error.code} {error.type} {said}"):
             return ContextLengthError(
                 f"the prompt does not fit into the context of {model} ({error.status_code}: {endpoint.safe(said)}): "
                 "shorten the guidance or the history, ask for fewer tokens, or give the model a larger context."

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
+from seasoned.commands import without_thinking
 from seasoned.errors import LLMError, ParseError, RequestError
 from seasoned.llm.schema import Schema, check_schema, problems, shorten
 from seasoned.types import Message, Reply
@@ -115,6 +116,8 @@ def with_parsed(reply: Reply, schema: Schema | None, name: str) -> Reply:
 def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]:
     """Reads a reply as JSON that fits `schema`: exactly, then repaired; a {"value": ...} around it may be taken off.
 
+    What the model considered in `<think>` is no part of it.
+
     Returns:
         The value and "", or None and a sentence on what is wrong. Never raises, whatever the text.
     """
@@ -124,22 +127,24 @@ def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]
         if not wrong:
             return value, ""
         complaint = complaint or "; ".join(wrong[:5])
-    return None, complaint or ("the reply is not JSON" if text.strip() else "the reply is empty")
+    return None, complaint or ("the reply is not JSON" if without_thinking(text).strip() else "the reply is empty")
 
 
 def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
     unwraps = wrapped or "object" not in schema.get("type", ["object"])
-    for load in (json.loads, _repaired):
+    said = without_thinking(text).strip()
+    # As it is first: a text within JSON may hold the tag.
+    for given, repairs in dict.fromkeys(((text, False), (said, False), (said, True))):
         try:
-            value = _plain(load(text))
+            value = _plain(_repaired(given) if repairs else json.loads(given))
         except Exception:  # the text is hostile and the repair is somebody else's code: any failure is "not JSON"
             continue
         if unwraps and isinstance(value, dict) and set(value) == {"value"}:
             yield value["value"]
         yield value
     # Without a constraint a small model answers a bare word where a JSON string was asked for.
-    if text and schema.get("type") == "string":
-        yield clean(text).strip("\"'` \n")
+    if said and schema.get("type") == "string":
+        yield clean(said).strip("\"'` \n")
 
 
 def _repaired(text: str) -> Any:

@@ -79,8 +79,8 @@ class Forgetting(Lessons):
             asked = calls.c.key.endswith("/asked", autoescape=True)  # see `seasoned.llm.journal.ASKED`
             wanted = wanted.where(calls.c.scope.startswith(f"{scope}/", autoescape=True), asked)
         for said in words:
-            quoted = json.dumps(said[:_QUOTED], ensure_ascii=False)[1:-1]
-            connection.execute(wanted.where(place(calls.c.body, quoted) > 0))
+            for quoted in {_escaped(form) for form in _forms(said[:_QUOTED])}:
+                connection.execute(wanted.where(place(calls.c.body, quoted) > 0))
 
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
         """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
@@ -191,7 +191,8 @@ def _blank(connection: Connection, trajectory_ids: Sequence[str], words: Sequenc
             stored = from_body(Trajectory, row.body, f"the trajectory {row.id}")
             # Guidance that was asked for again stands below the first, in a block of its own.
             told = [stored.guidance, *re.split(r"(?<=>)\n+(?=<)", stored.guidance)]
-            gone = [text for text in (*told, *words) if len(text) >= _OWN]
+            spelled = (form for text in words for form in _forms(text))
+            gone = [text for text in (*told, *spelled) if len(text) >= _OWN]
             values = stored.model_dump()
             fields = {name: _without(values[name], gone) for name in ("messages", "steps", "outcome", "meta")}
             guidance = FORGOTTEN if stored.guidance else ""
@@ -226,6 +227,15 @@ def _words(connection: Connection, lesson_id: str) -> list[str]:
         line = " ".join(text.split())
         said |= {text, line, line[: _CUT - 1].rstrip()}
     return sorted((text for text in said if len(text) >= _OWN), key=len, reverse=True)
+
+
+def _escaped(text: str, *, ascii_alone: bool = False) -> str:
+    return json.dumps(text, ensure_ascii=ascii_alone)[1:-1]
+
+
+def _forms(text: str) -> list[str]:
+    """A text as it may stand in a reply or a call: as it is, or within JSON, as structured replies have it."""
+    return list(dict.fromkeys((text, _escaped(text), _escaped(text, ascii_alone=True))))
 
 
 def _sources(body: str) -> set[str]:

@@ -19,6 +19,7 @@ from seasoned.report.tables import comparison_table, lessons_table, main_table
 from seasoned.report.trial_tables import trials_table
 from seasoned.runner.outputs import SUMMARY, read_rows, read_summary
 from seasoned.store import pages
+from seasoned.store.runs import RunRow
 from seasoned.web.guard import POLICY
 from seasoned.web.lessons import Missing
 from seasoned.web.show import show
@@ -136,7 +137,7 @@ def known_runs(site: Site) -> list[Known]:
     found = {path.name: _from_folder(path) for path in _folders(site.runs)}
     for row in site.store.runs(_MOST):
         if row.run_id not in found:
-            found[row.run_id] = Known(row.run_id, row.created, row.status, None, row.summary)
+            found[row.run_id] = _from_store(row)
     return sorted(found.values(), key=lambda run: (run.created[:19], run.id), reverse=True)
 
 
@@ -152,7 +153,13 @@ def find(site: Site, run_id: str) -> Known:
     row = site.store.get_run(run_id)
     if row is None:
         raise Missing(f"there is no run {run_id[:80]!r} in the runs folder or the store")
-    return Known(row.run_id, row.created, row.status, None, row.summary)
+    return _from_store(row)
+
+
+def _from_store(row: RunRow) -> Known:
+    """A run that the store alone knows; a summary of another form, as a program of one's own may give it, is none."""
+    readable = isinstance((row.summary or {}).get("run", {}), dict)
+    return Known(row.run_id, row.created, row.status, None, row.summary if readable else None)
 
 
 def _folders(runs: Path) -> list[Path]:
