@@ -206,7 +206,8 @@ def _learned(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for name, shown in {**{name: label(name) for name in names}, "training": GATHERING}.items():
         if (used := learning.get(name, Usage())).calls:
-            told = f"{count(used.tokens)} tokens in {used.calls} calls ({cost(used.cost)})"
+            calls = "1 call" if used.calls == 1 else f"{used.calls} calls"
+            told = f"{count(used.tokens)} tokens in {calls} ({cost(used.cost)})"
             groups.setdefault(told, []).append(shown)
     listed = "; ".join(f"{', '.join(who)} {told}" for told, who in groups.items())
     return [f"Learning is not in these figures; it took: {listed}."] if listed else []
