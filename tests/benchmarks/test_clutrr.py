@@ -108,6 +108,8 @@ def test_worked_cases_give_nothing_away() -> None:
         ("the son-in-law", "son-in-law"),
         ("son in law", "son-in-law"),
         ("Sister-In-Law", "sister-in-law"),
+        ("brother\u2011in\u2011law", "brother-in-law"),
+        ("step\u2010son", "stepson"),
         ("grand-daughter", "granddaughter"),
         ("great-grandfather", "great-grandfather"),
         ("step-son", "stepson"),

@@ -140,7 +140,7 @@ def test_what_learning_took_is_told_beside_the_figures(make_row):
     }
     assert found["remarks"][-1] == (
         "Learning is not in these figures; it took: ERL, ERL-all 1k tokens in 3 calls ($0); "
-        "ExpeL 7 tokens in 1 calls (\N{EM DASH})."
+        "ExpeL 7 tokens in 1 call (\N{EM DASH})."
     )
     assert not any("Learning" in remark for remark in build(rows, run={}, learning={"erl": Usage()})["remarks"])
 

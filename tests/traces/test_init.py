@@ -43,6 +43,8 @@ def of(tmp_path, text, name="log", form=None):
         (json.dumps([{"messages": TALK}], indent=1), "messages"),
         ("\n".join(map(json.dumps, TALK)), "messages"),
         (json.dumps({"conversations": TALK}), "messages"),
+        (json.dumps({"trace_id": "x", "messages": TALK}), "messages"),
+        ("\n".join(json.dumps({**message, "trace_id": "x"}) for message in TALK), "messages"),
         (json.dumps(SPAN), "otel"),
         (json.dumps([SPAN], indent=2), "otel"),
         (json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [SPAN]}]}]}), "otel"),

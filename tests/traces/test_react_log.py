@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,6 +135,22 @@ def test_rulers_and_labels_within_an_observation_are_text():
     seen = "a\n-----\nstatus: 200\ntask: none\n> quoted\nb"
     text = f"Question: Q?\nAction 1: cat\nObservation 1: {seen}\nAction 2: Finish[b]\n"
     assert of(text).trajectories[0].steps[0].observation == seen
+
+
+def test_a_status_that_a_page_shows_is_no_verdict():
+    seen = "HTTP reply\nStatus: OK\nRefunded: no"
+    told = "Thought 2: so yes\nAction 2: Finish[yes]\nObservation 2: Answer is INCORRECT\n"
+    (made,) = of(f"Question: Q?\nAction 1: get\nObservation 1: {seen}\n{told}").trajectories
+    assert (made.outcome.success, made.steps[0].observation) == (False, seen)
+    (failed,) = of("Question: Q?\nAction 1: get\nObservation 1: nothing\nSTATUS: FAIL\n").trajectories
+    assert (failed.outcome.success, failed.steps[0].observation) == (False, "nothing")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_steps_may_count_from_0(first):
+    steps = [f"Thought {n}: t\nAction {n}: Search[x{n}]\nObservation {n}: r\n" for n in range(first, first + 4)]
+    attempts = of("Question: Q?\n" + "".join(steps + steps[:2])).trajectories
+    assert [len(made.steps) for made in attempts] == [4, 2]
 
 
 def test_colours_are_dropped():

@@ -69,6 +69,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
     """The last kinship word of the answer must be the right one."""
+    text = text.replace("\u2011", "-").replace("\u2010", "-")  # hyphens that only look otherwise
     found = [kinship(m.group()) for m in _KINSHIP.finditer(text)]
     answer, gold = found[-1] if found else text.strip(), data.get("answer")
     if gold is None:

@@ -155,9 +155,9 @@ def _told(values: Iterable[Any]) -> Format | None:
             continue
         if isinstance(value.get("eval"), dict):
             return "inspect"
+        if is_message(value) or any(isinstance(value.get(n), list) for n in ("messages", "conversations", "turns")):
+            return "messages"
         names = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "spans", "traceId", "trace_id")
         if any(name in value for name in names) or isinstance(value.get("context"), dict):
             return "otel"
-        if is_message(value) or any(isinstance(value.get(n), list) for n in ("messages", "conversations", "turns")):
-            return "messages"
     return None

@@ -39,12 +39,17 @@ class Attempt:
     score: float | None = None
     section: str = ""
     labelled: bool = False
+    count: int = -1  # the number of the last thought or action that had one
     again: bool = False  # its task was told for the one before
     ended: bool = False
 
     def text(self, which: int) -> str:
         """A part of the last step."""
         return "\n".join(self.steps[-1][which]).strip()
+
+    def begins_anew(self, count: int) -> bool:
+        """Whether a step of this number is another attempt's first: some logs count from 0, most from 1."""
+        return bool(self.text(ACTION)) and (count < self.count or (count == 1 and self.count != 0))
 
 
 def finished(

@@ -78,7 +78,7 @@ class _Reader:
         self.skipping = False
         if kind.startswith("perhaps "):
             kind = self._settled(kind.removeprefix("perhaps "), line.rest)
-        if kind == "status" and verdict(line.rest.split(" ")[0]) is None:
+        if kind == "status" and (verdict(line.rest.split(" ")[0]) is None or self._is_seen(text)):
             kind = "text"
         if kind == "ruler" or (kind == "blank" and self.held):
             self.held.append(text)
@@ -213,7 +213,7 @@ class _Reader:
     def _labelled(self, place: int, count: int) -> Attempt:
         """The open attempt, or a new one at the same task where the count of steps begins anew."""
         now = self.open
-        again = now is not None and bool(now.steps) and count <= 1 and (now.ended or (count == 1 and now.text(ACTION)))
+        again = now is not None and bool(now.steps) and count <= 1 and (now.ended or now.begins_anew(count))
         if now is None or again:
             task = "\n".join(now.task if now is not None else self.task)
             environment = now.environment if now is not None else -1
@@ -222,7 +222,7 @@ class _Reader:
             assert self.open is not None
             self.open.task, self.open.again = [task] if task else [], True
         assert self.open is not None
-        self.open.labelled = True
+        self.open.labelled, self.open.count = True, count
         return self.open
 
     # --- verdicts and reflections ---
@@ -231,6 +231,12 @@ class _Reader:
         if self.open is not None:
             self.open.gold = line.rest
             self._end()
+
+    def _is_seen(self, text: str) -> bool:
+        """Whether a line belongs to what was observed: a page may say `Status: OK`, where logs shout `STATUS`."""
+        now = self.open
+        seen = now is not None and now.labelled and bool(now.steps) and self.into is now.steps[-1][SEEN]
+        return seen and "STATUS" not in text
 
     def _status(self, place: int, text: str, line: Line) -> None:
         if self.open is not None:

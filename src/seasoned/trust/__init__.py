@@ -22,11 +22,21 @@ _BLOB = 64  # base64 digits in a row that are looked into
 _BLOB_READ = 4096  # digits of it that are decoded
 
 _VERBS = (
-    r"ignor\w{0,6}|disregard\w{0,3}|(?<!n't )(?<!not )(?<!never )forget|override|overrule|bypass"
+    r"(?<!n't )(?<!not )(?<!never )(?<!avoid )(?:ignor\w{0,6}|disregard\w{0,3}|forget|override|overrule|bypass)"
     r"|do(?: not|n't) (?:follow|obey)|stop (?:following|obeying)"
-    r"|vergiss|missachte|olvida|oublie[zr]?|ne tiens pas compte|忽略|无视|忘记|無視"
+    r"|vergiss|vergessen sie|missachte|olvida|oublie[zr]?|ne tiens pas compte|忽略|无视|忘记|無視"
 )
-_VERB_HINTS: tuple[str, ...] = ("ignor", "disregard", "forget", "overr", "bypass", "follow", "obey", "vergiss")
+_VERB_HINTS: tuple[str, ...] = (
+    "ignor",
+    "disregard",
+    "forget",
+    "overr",
+    "bypass",
+    "follow",
+    "obey",
+    "vergiss",
+    "vergessen",
+)
 _VERB_HINTS += ("missachte", "olvida", "oublie", "tiens", "忽略", "无视", "忘记", "無視")
 _WHICH = (
     r"previous\w{0,2}|prior|above|earlier|preceding|all|any|every|your|these|those|system|original|initial|vorherig\w{1,2}"
@@ -48,6 +58,7 @@ _PHRASES = re.compile(
     rf"|\b(?:new|updated|real|actual|important) (?:system )?instructions?(?: for (?:you|(?:the )?{_MODEL}))?\s{{0,3}}:"
     rf"|\b(?:attention|note|message|instructions?) (?:to|for) (?:the |any |all )?{_MODEL}\b"
     rf"|\bif you are an? {_MODEL}\b"
+    r"|(?<!n't )(?<!not )(?<!never )\b(?:ignore|disregard) (?:the |everything |all of the )?(?:text |task )?above\b"
 )
 _ROLES = re.compile(
     r"<\|?/?(?:im_start|im_end|im_sep|system|user|assistant|developer|endoftext|end_of_turn|start_of_turn|eot_id|bos"

@@ -5,6 +5,7 @@ Always holds: no text raises; the time taken grows linearly with the length; mas
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -18,6 +19,7 @@ from seasoned.errors import ConfigError
 
 _PASSES = 8  # masking is repeated until nothing changes, at most so often; one pass is the rule
 _BRIEF = 200  # characters of a short text
+_LONGEST_VALUE = 500  # characters of a value that its key alone may make a secret
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ _KEYS = (
     r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}"
     r"|ya29\.[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
     r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|dop_v1_[a-f0-9]{32,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|AGE-SECRET-KEY-[A-Z0-9]{20,}"
+    r"|xapp-[A-Za-z0-9-]{16,}|whsec_[A-Za-z0-9+/=]{20,}|shpat_[a-f0-9]{20,}|glsa_[A-Za-z0-9_]{20,}|hvs\.[A-Za-z0-9_-]{20,}"
+    r"|ATATT[A-Za-z0-9_=-]{20,}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{20,}|nvapi-[A-Za-z0-9_-]{20,}|tvly-[A-Za-z0-9-]{16,}"
+    r"|pplx-[A-Za-z0-9]{20,}"
 )
 _KEY_HINTS: tuple[str, ...] = ("sk-", "rk-", "pk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_")
 _KEY_HINTS += (
@@ -57,7 +62,7 @@ _KEY_HINTS += (
     "xai-",
     "r8_",
 )
-_KEY_HINTS += ("secret-key",)
+_KEY_HINTS += ("secret-key", "xapp-", "whsec_", "shpat_", "glsa_", "hvs.", "atatt", "lsv2_", "nvapi-", "tvly-", "pplx-")
 # To its end; of one that was cut off, what looks like it. No block reaches over the beginning of another.
 _BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN ).)*?-----END [A-Z0-9 ]{0,60}-----"
@@ -65,7 +70,7 @@ _BLOCK = (
 )
 _AWS = r"(?<![A-Za-z0-9])(?-i:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?![A-Za-z0-9])"
 _NAMES = (
-    r"pass(?:word|wd|phrase)?|pwd|secret|(?:api|access|auth|private|secret|encryption|account|client|signing)"
+    r"[A-Za-z0-9]{0,20}(?:password|passwd|passphrase|passwort|kennwort)|pass|contraseña|密码|密碼|口令|pwd|secret|(?:api|access|auth|private|secret|encryption|account|client|signing)"
     r"[_ -]?(?:key|token|secret)(?:[_-]?id)?|(?:aws[_-]?)?secret[_-]?access[_-]?key"
     r"|(?:refresh|session|id|bearer)[_-]?token"
 )
@@ -74,14 +79,15 @@ _BEFORE = r"(?:[A-Za-z0-9]{1,30}[_-]){0,3}(?-i:[A-Za-z0-9]{0,30}[a-z0-9](?=[A-Z]
 _QUOTE = r"\\{0,7}[\"']"  # JSON within JSON within JSON
 # After "is" stands prose as a rule ("the password is wrong"), so there a secret has to look like one.
 _ODD = r"[^\s]{0,64}[\d!#$%*+]"
-_GIVES = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>?|:|\bis\b(?=[ \t\"'\\]{{0,12}}{_ODD}))[ \t]{{0,4}}"
-# Between quotes a word of any characters; else up to the next thing, which a comma alone does not begin, nor a bracket
-# where what follows looks like a secret.
-_QUOTED = r"(?:(?!(?P=quote))(?:\\[^\s]|[^\s\\])){6,}"
+_GIVES = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>?|[:：]|\b(?:is|ist)\b(?=[ \t\"'\\]{{0,12}}{_ODD}))[ \t]{{0,4}}"
+# Between quotes a word of any characters, and the words after it up to the other quote; else up to the next thing,
+# which a comma alone does not begin, nor a bracket where what follows looks like a secret.
+_IN_QUOTES = r"(?!(?P=quote))(?:\\[^\s]|[^\s\\])"
+_QUOTED = rf"(?:{_IN_QUOTES}){{6,}}(?:(?:{_IN_QUOTES}|[ \t]){{0,200}}(?=(?P=quote)))?"
 _PLAIN = r"[^\s\"',;<>&\[\]{}()\\]|\\(?!\\{0,6}[\"'])|,(?=[^\s\"',{\[])(?!\w{1,40}[ \t]?[=:])"
 _BARE = rf"(?:(?:{_PLAIN}){{6,}}|[({{]{{1,3}}(?={_ODD})(?:{_PLAIN}){{5,}}(?:[)}}]{{1,3}}(?:{_PLAIN}){{0,200}})?)"
 
-_SECRET_HINTS = ("pass", "pwd", "secret", "key", "token")
+_SECRET_HINTS = ("pass", "pwd", "secret", "key", "token", "kennwort", "contraseña", "密码", "密碼", "口令")
 
 SECRETS: tuple[Secret, ...] = (
     Secret("private key", _BLOCK, ("private key",)),
@@ -135,7 +141,7 @@ SECRETS: tuple[Secret, ...] = (
         r"(?P<secret>[^\s<>]{6,})(?=\s{0,8}</)",
         _SECRET_HINTS,
     ),
-    Secret("e-mail", r"(?<![\w.%+-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+", ("@",)),
+    Secret("e-mail", r"(?<![\w.%+-])[\w.%+-]+@(?:[\w-]+\.)+[^\W\d_]{2,}(?!\w)", ("@",)),
 )
 """What is masked where nothing else is said. To add to it: `(*SECRETS, Secret("order", r"ORD-\\d{8}"))`."""
 
@@ -223,17 +229,27 @@ def _is_text(value: object) -> bool:
 def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:
     """A value made of dictionaries, lists, tuples and texts, with all of its texts masked, keys too.
 
-    What is nested deeper than `depth` becomes None: no store would take it.
+    A text under a key such as `password` is masked as it would be were both written out. What is nested deeper than
+    `depth` becomes None: no store would take it.
     """
     if isinstance(value, str):
         return masking(value)
     if isinstance(value, dict | list | tuple) and depth <= 0:
         return None
     if isinstance(value, dict):
-        return {mask_value(key, masking): mask_value(item, masking, depth - 1) for key, item in value.items()}
+        return {mask_value(key, masking): _under(key, item, masking, depth) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(mask_value(item, masking, depth - 1) for item in value)
     return value
+
+
+def _under(key: object, item: Any, masking: Mask, depth: int) -> Any:
+    """A value of a dictionary, masked; what its key makes a secret, too."""
+    told = mask_value(item, masking, depth - 1)
+    if isinstance(key, str) and isinstance(item, str) and told == item and len(item) <= _LONGEST_VALUE:
+        said = f"{key}={json.dumps(item, ensure_ascii=False)}"
+        return "[masked:secret]" if masking(said) != said else told
+    return told
 
 
 def _masked(found: re.Match[str], mark: str) -> str:
