@@ -133,7 +133,7 @@ def _in_turn(
 
 
 def _session(model: OpenAIChat, store: Store) -> Session:
-    return Session(store, "bench", Metered(model, Budget(), scope="run"), Limits(calls=10**6), {})
+    return Session(store, Path("bench"), Metered(model, Budget(), scope="run"), Limits(calls=10**6), {})
 
 
 def _recipe(on: str = "thought") -> Recipe:

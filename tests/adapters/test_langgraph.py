@@ -158,7 +158,7 @@ def test_a_graph_whose_result_has_no_messages(memory, kept):
     graph, _ = graph_of("refused")
     updates = remembering(memory, graph).invoke({"messages": "refund order 17"}, stream_mode="updates")
     assert isinstance(updates, list)
-    assert [(t.task, t.outcome.reason) for t in kept()] == [("refund order 17", "answered")]
+    assert [(t.task, t.outcome.reason) for t in kept()] == [("refund order 17", "reported")]
 
 
 def test_what_is_no_graph_is_refused(memory, monkeypatch):
