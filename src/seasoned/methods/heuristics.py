@@ -104,12 +104,11 @@ def write_heuristic(
     Args:
         llm: the model.
         trajectory: the attempt.
-        judges: whether the model has to tell itself how the attempt ended (appendix C.2); it is then shown nothing
-            that was said to an answer.
+        judges: whether the model is not told how the attempt ended and has to say it (appendix C.2).
         about: what kind of tasks these are.
         example: a trigger and an action as they should be, where something of one task comes again in others.
-        worked: a failed attempt which teaches `example`, and the analysis of it: shown as an exchange before and not
-            quoted, as a small model copies what is quoted; not used where it judges, or without `example`.
+        worked: a failed attempt which teaches `example`, and its analysis: an exchange that goes before, as a small
+            model copies what is quoted; not used where it judges, or without `example`.
         begins: the words that every action begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
         room: tokens of the attempt, and of the worked one; halved up to three times where the prompt is too long.
@@ -124,31 +123,26 @@ def write_heuristic(
     shown = None if judges or example is None else worked
     ask = partial(llm.chat, schema=heuristic_schema(judges, begins), max_tokens=max_tokens)
     read_reply = partial(read_heuristic, judges=judges, example=example, begins=begins)
-    told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    system = render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=shown is None)
+    system = _system(about, judges, example, quotes=shown is None)
     for _ in range(_HALVINGS + 1):
-        messages: list[Message] = [{"role": "system", "content": system}]
-        messages += _exchange(*shown, example, TOKEN * room) if shown and example else []
-        messages.append({"role": "user", "content": _case(trajectory, judges, TOKEN * room)})
+        before = _exchange(*shown, example, TOKEN * room) if shown and example else []
+        messages = [system, *before, _said(_case(trajectory, judges, TOKEN * room))]
         try:
             reply: Any = ask(messages).parsed
         except ContextLengthError as error:
             refused, room = error, room // 2
             continue
-        except ParseError as error:
-            log.info("the heuristic of %s is read as far as it goes: %s", trajectory.id, error)
+        except ParseError as error:  # it is read as far as it goes
             reply = str(getattr(error.reply, "text", ""))
-        draft, problem = read_reply(reply)
-        verdict = read_verdict(reply)
+        (draft, problem), verdict = read_reply(reply), read_verdict(reply)
         if draft is None and problem.startswith((_TOO_LATE, _COPIED)):
-            messages += _again(reply, problem.startswith(_COPIED), shown)
+            again = [*messages, *_again(reply, problem.startswith(_COPIED), shown)]
             with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
-                draft, problem = read_reply(ask(messages).parsed)
+                draft, problem = read_reply(ask(again).parsed)
                 verdict = draft.succeeded if draft else verdict
         if judges and verdict is not None and keep_verdict is not None:
             keep_verdict(verdict)
-        if problem:
-            log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
+        _tell(trajectory, draft, problem)
         return draft
     log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, refused)
     return None
@@ -252,6 +246,20 @@ def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit
         {"role": "user", "content": _case(worked, False, limit)},
         {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
     ]
+
+
+def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: bool) -> Message:
+    told = {"about": clean(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
+    return {"role": "system", "content": render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=quotes)}
+
+
+def _said(text: str) -> Message:
+    return {"role": "user", "content": text}
+
+
+def _tell(trajectory: Trajectory, draft: Draft | None, problem: str) -> None:
+    if problem:
+        log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
 
 
 def _again(reply: Any, copied: bool, shown: object) -> list[Message]:
