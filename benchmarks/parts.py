@@ -16,9 +16,9 @@ from seasoned.benchmarks import load_benchmark
 from seasoned.embed import embedder
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import MissingExtraError
+from seasoned.jobs import run_jobs
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
-from seasoned.runner.executors import run_jobs
 from seasoned.store.vectors import top_k
 from seasoned.types import Lesson, Reply, Task, Usage, new_id
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from work import LESSON, NEAREST, Given, Job, Side
 
+from seasoned.jobs import run_jobs
 from seasoned.llm.openai import OpenAIChat
 from seasoned.memory import Memory
-from seasoned.runner.executors import run_jobs
 
 
 class Embedder:

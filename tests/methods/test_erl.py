@@ -2,6 +2,7 @@
 
 import logging
 import re
+import threading
 import time
 
 import pytest
@@ -133,6 +134,37 @@ def test_a_judge_that_is_gone_is_no_failure_and_what_was_written_stays(pool):
     assert len(pool.lessons("heuristic")) == 1
 
 
+class Together:
+    """A model that answers only when so many requests are there at once, and the last of them first."""
+
+    name = "together"
+
+    def __init__(self, at_once):
+        self.meeting = threading.Barrier(at_once)
+
+    def chat(self, messages, **settings):
+        self.meeting.wait(timeout=5)
+        number = int(re.findall(r"do task-(\d+)", messages[-1]["content"])[-1])
+        time.sleep(0.05 * (3 - number % 3))
+        if number == 4:
+            raise InfrastructureError("gone")
+        return ScriptedModel([reply(f"box {number} is red", f"open box {number}")]).chat(messages, **settings)
+
+
+def test_several_heuristics_are_written_at_once_and_kept_in_order(pool):
+    attempts = [attempt(f"task-{number}") for number in range(3)]
+    ERL(Together(3), workers=3).learn(attempts, pool)
+    assert [lesson.sources for lesson in pool.lessons("heuristic")] == [(a.id,) for a in attempts]
+    assert [lesson.key for lesson in pool.lessons("heuristic")] == [f"box {number} is red" for number in range(3)]
+
+
+def test_what_was_written_before_a_model_was_gone_stays_also_where_several_are_asked(pool):
+    attempts = [attempt(f"task-{number}") for number in range(6)]
+    with pytest.raises(InfrastructureError):
+        ERL(Together(3), workers=3).learn(attempts, pool)
+    assert [lesson.sources for lesson in pool.lessons("heuristic")] == [(a.id,) for a in attempts[:3]]
+
+
 def test_an_attempt_without_a_heuristic_is_passed_over_and_logged(pool, caplog):
     empty = reply("", "be careful")
     with caplog.at_level(logging.WARNING):
@@ -151,7 +183,7 @@ def test_a_read_only_pool_costs_no_call(store):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"k": 0}, {"retrieve": "magic"}, {"outcomes": "some"}, {"on": "luck"}, {"rank_room": 1}]
+    "wrong", [{"k": 0}, {"retrieve": "magic"}, {"outcomes": "some"}, {"on": "luck"}, {"rank_room": 1}, {"workers": 0}]
 )
 def test_settings_that_make_no_sense(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):

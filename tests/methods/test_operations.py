@@ -36,6 +36,19 @@ LOOK, ASK, SLOW = ("Look first.", 3), ("Ask twice.", 2), ("Go slowly.", 1)
 
 
 @pytest.mark.parametrize(
+    "text", ["The list of insights is empty.", "As insight 2 says, look first.", "Keep this list short."]
+)
+def test_what_speaks_of_the_list_is_no_insight(text):
+    for operation in (add(text), edit(2, text)):
+        applied = apply(LIST, [operation])
+        assert applied.items == LIST
+        assert applied.problems == (
+            f"{operation}: it speaks of the list of insights, not of the tasks, so it is passed over",
+        )
+    assert apply(LIST, [add("Where a shop has no milk, leave.")]).done
+
+
+@pytest.mark.parametrize(
     ("operations", "after"),
     [
         pytest.param([], [LOOK, ASK, SLOW], id="nothing changes nothing"),

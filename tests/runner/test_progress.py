@@ -45,6 +45,60 @@ def test_an_unknown_cost_is_not_shown_as_nothing():
     assert "$" not in shown(False, cost=None)
 
 
+def learning(terminal, calls, expected, monkeypatch):
+    now = iter(range(0, 100_000, 20))
+    monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: float(next(now)))
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=160)
+    with Watch(3, console=console) as watch, watch.learns("erl", expected) as told:
+        for _ in range(calls):
+            told()
+    return text.getvalue()
+
+
+def test_learning_tells_how_far_it_is(monkeypatch):
+    lines = learning(False, 3, 60, monkeypatch).splitlines()
+    assert [line.rpartition(", about")[0] for line in lines] == [
+        "erl learns: call 1 of about 60",
+        "erl learns: call 2 of about 60",
+        "erl learns: call 3 of about 60",
+    ]
+    assert all(line.endswith(" s left") for line in lines)
+
+
+def test_learning_that_takes_more_calls_than_expected(monkeypatch):
+    assert "erl learns: call 3 of about 3" in learning(False, 3, 0, monkeypatch)
+
+
+def test_learning_without_a_call_says_nothing(monkeypatch):
+    assert learning(False, 0, 60, monkeypatch) == ""
+
+
+def test_learning_has_a_bar_that_ends_full():
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=160)
+    with Watch(3, console=console) as watch, watch.learns("erl", 60) as told:
+        told()
+        told()
+    assert "erl learns" in text.getvalue()
+    assert "2/2" in text.getvalue()
+
+
+def test_the_time_left_is_measured_over_the_last_lines(monkeypatch):
+    """What a resumed run has already comes at once, and says nothing about how long the rest takes."""
+    now = [0.0]
+    monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: now[0])
+    text = io.StringIO()
+    with Watch(1000, console=Console(file=text, force_terminal=False, width=160)) as watch:
+        watch.stage("expnote", 1000)
+        for _ in range(900):
+            watch.ended("expnote", made(ENDS[0]))
+        for _ in range(30):  # from now on one in twenty seconds
+            now[0] += 20
+            watch.ended("expnote", made(ENDS[0]))
+    assert text.getvalue().splitlines()[-1].endswith(f"about {20 * 70} s left")
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_quiet(terminal):
     assert shown(terminal, quiet=True).strip() == ""

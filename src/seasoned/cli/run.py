@@ -248,7 +248,7 @@ def _named(store: str) -> str:
 
 def _stopped(error: BaseException, store: str) -> int:
     """Print why a run stopped and, where anything was done, how to go on; returns the exit code."""
-    from seasoned.runner.executors import jobs_at_work
+    from seasoned.jobs import jobs_at_work
 
     if isinstance(error, KeyboardInterrupt):
         typer.echo("\nStopped.", err=True)

@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
+from seasoned.jobs import run_jobs
 from seasoned.methods.demonstrations import attempts_at
 from seasoned.methods.expnote import thoughts
 from seasoned.methods.heuristic_book import LONGEST, Book, as_item, fitting, open_book, told, trigger
-from seasoned.methods.heuristics import as_lesson, write_heuristic
+from seasoned.methods.heuristics import Draft, as_lesson, write_heuristic
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
 from seasoned.retrieve.mark import rank_each
@@ -55,6 +56,7 @@ class ERL:
         blind: whether known outcomes are hidden from the model too, so that its verdicts can be compared with them.
         first: whether only the first attempt at each task is learned from, where there were retries.
         failures: whether only failures are learned from: known ones, and those that the model itself judges to be some.
+        workers: how many heuristics are written at once.
         max_tokens: of a reply of the model; a ranking gets more where it needs more.
         room: tokens that an attempt may take in a prompt.
         rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
@@ -86,6 +88,7 @@ class ERL:
     blind: bool = False
     first: bool = False
     failures: bool = False
+    workers: int = 1
     max_tokens: int = 300
     room: int = 2400
     rank_room: int = ROOM
@@ -96,7 +99,15 @@ class ERL:
     same_task: bool = False
 
     def __post_init__(self) -> None:
-        least = {"k": 1, "recall_first": 1, "max_tokens": 16, "room": 100, "rank_room": 100, "guidance_tokens": 1}
+        least = {
+            "k": 1,
+            "recall_first": 1,
+            "workers": 1,
+            "max_tokens": 16,
+            "room": 100,
+            "rank_room": 100,
+            "guidance_tokens": 1,
+        }
         for name, lowest in least.items():
             if getattr(self, name) < lowest:
                 raise ConfigError(f"{name} of ERL must be at least {lowest}, not {getattr(self, name)}")
@@ -120,34 +131,45 @@ class ERL:
         pool.writable()
         # Deleted ones too: what a person removed is not written again.
         known = {source for lesson in pool.lessons("heuristic", status=None) for source in lesson.sources}
-        for trajectory in trajectories:
-            judges = self.blind or trajectory.outcome.success is None
-            wanted = trajectory.outcome.reason != "error" and (self.blind or self.judge or not judges)
-            if self.first and trajectory.meta.get("trial", 0):
-                wanted = False
-            if self.failures and not judges and trajectory.outcome.success:
-                wanted = False
-            if not wanted or trajectory.id in known:
-                continue
-            known.add(trajectory.id)
-            draft = write_heuristic(
-                self.llm,
-                trajectory,
-                judges=judges,
-                about=self.about,
-                example=self.example,
-                worked=self.worked,
-                begins=self.begins,
-                max_tokens=self.max_tokens,
-                room=self.room,
-                keep_verdict=partial(pool.keep_verdict, trajectory.id),
-            )
-            if draft is None:
-                pool.passed_over(f"no heuristic of {trajectory.id}: what came back holds none that can be used")
-            elif self.failures and draft.succeeded:
-                log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
-            else:
-                pool.add(as_lesson(draft, trajectory, self._goal(trajectory.task)), why="learned from one attempt")
+        new = {t.id: t for t in trajectories if t.id not in known and self._teaches(t)}
+        wanted = list(new.values())
+        for start in range(0, len(wanted), self.workers):
+            batch = wanted[start : start + self.workers]
+            drafts = run_jobs(partial(self._write, pool), batch, self.workers)
+            for trajectory, draft in zip(batch, drafts, strict=True):
+                if draft is None:
+                    pool.passed_over(f"no heuristic of {trajectory.id}: what came back holds none that can be used")
+                elif self.failures and draft.succeeded:
+                    log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
+                else:
+                    pool.add(as_lesson(draft, trajectory, self._goal(trajectory.task)), why="learned from one attempt")
+
+    def _judges(self, trajectory: Trajectory) -> bool:
+        """Whether the model is to say how an attempt ended."""
+        return self.blind or trajectory.outcome.success is None
+
+    def _teaches(self, trajectory: Trajectory) -> bool:
+        """Whether an attempt is one that is learned from."""
+        judges = self._judges(trajectory)
+        if trajectory.outcome.reason == "error" or (judges and not (self.blind or self.judge)):
+            return False
+        if self.first and trajectory.meta.get("trial", 0):
+            return False
+        return not self.failures or judges or not trajectory.outcome.success
+
+    def _write(self, pool: ExperiencePool, trajectory: Trajectory) -> Draft | None:
+        return write_heuristic(
+            self.llm,
+            trajectory,
+            judges=self._judges(trajectory),
+            about=self.about,
+            example=self.example,
+            worked=self.worked,
+            begins=self.begins,
+            max_tokens=self.max_tokens,
+            room=self.room,
+            keep_verdict=partial(pool.keep_verdict, trajectory.id),
+        )
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The heuristics that help with a task, the best first; nothing at the moment that `on` does not name.

@@ -27,6 +27,9 @@ MOST = 4
 """Operations of one reply that count."""
 LONGEST = 300
 """Characters of an insight; what is longer is cut."""
+_OF_THE_LIST = re.compile(
+    r"\b(list of insights|insights? (list|\d+)|this list|the list is (empty|full))\b", re.IGNORECASE
+)
 _HEAVY = 3.0  # what a DOWNVOTE takes away when the list is full
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 
@@ -142,6 +145,8 @@ def _choose(insights: Sequence[Item], operations: Sequence[Operation]) -> tuple[
 def _objection(operation: Operation, insights: Sequence[Item], taken: set[int]) -> str:
     if operation.kind in ("ADD", "EDIT") and not same_words(operation.text):
         return "it has no text"
+    if operation.kind in ("ADD", "EDIT") and _OF_THE_LIST.search(operation.text):
+        return "it speaks of the list of insights, not of the tasks"
     if operation.kind == "ADD":
         return ""
     if operation.target is None or not 1 <= operation.target <= len(insights):

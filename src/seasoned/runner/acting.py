@@ -186,6 +186,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         blind=chosen.blind,
         first=chosen.first,
         failures=recipe.gather.iterate == "failures",
+        workers=recipe.at_once,
         max_tokens=max(300, recipe.caps.think),
         seed=recipe.seeds[0],
         **recalls,

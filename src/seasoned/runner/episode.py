@@ -65,9 +65,14 @@ class Session:
         kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}", prompts=not turns)
         return kept if meter is None else Metered(kept, parent=meter)
 
-    def learning(self, key: str) -> LLM:
-        """The model that learns; what it was asked and its replies are kept under this key."""
-        return Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{key}")
+    def learning(self, key: str, before: Callable[[], None]) -> LLM:
+        """The model that learns; what it was asked and its replies are kept under this key.
+
+        Args:
+            key: of the pool.
+            before: called before each request, also where its reply is known already.
+        """
+        return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{key}"), before=before)
 
     def count(self, trajectory: Trajectory) -> None:
         """Notice servers that are gone.

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from seasoned.errors import ConfigError, SeasonedError
+from seasoned.jobs import run_jobs
 from seasoned.llm.budget import Metered
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted
@@ -18,7 +19,6 @@ from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.condition import Condition
 from seasoned.runner.episode import Session, episode, meta, with_llm
-from seasoned.runner.executors import run_jobs
 from seasoned.runner.folds import check_no_leak
 from seasoned.runner.gather import (
     guided_by_failures,
@@ -61,7 +61,7 @@ def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Ses
             f"that learn do so anew; test episodes to be made again: {again}, with what did not change replayed"
         )
     return [
-        _enter(plan, block, condition, n, training, session)
+        _enter(plan, block, condition, n, training, session, watch)
         for condition in plan.conditions
         for n in plan.points(condition, block)
     ]
@@ -153,7 +153,13 @@ def _parts(plan: Plan, block: Block, condition: Condition, llm: LLM) -> tuple[Ag
 
 
 def _enter(
-    plan: Plan, block: Block, condition: Condition, trained_on: int, training: Sequence[Trajectory], session: Session
+    plan: Plan,
+    block: Block,
+    condition: Condition,
+    trained_on: int,
+    training: Sequence[Trajectory],
+    session: Session,
+    watch: Watch,
 ) -> Entrant:
     recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
     label = plan.label(condition, block, trained_on)
@@ -169,8 +175,9 @@ def _enter(
     if method is not None and condition.writes and not learned:
         unlearn(session.store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
-        learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on))
-        learner.learn(shown, pool)
+        with watch.learns(label, condition.learning(recipe, len(shown))) as told:
+            learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on), told)
+            learner.learn(shown, pool)
         mark_learned(session.store, scope, shown, pool.problems)
     pool = ExperiencePool(
         session.store,

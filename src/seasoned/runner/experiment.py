@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, NotFoundError, StoreError
+from seasoned.jobs import heed_ctrl_c
 from seasoned.llm.budget import Budget, Metered
 from seasoned.protocols import LLM
 from seasoned.report import stats
 from seasoned.runner.episode import Session
 from seasoned.runner.evaluate import check_parts, enter, evaluate
-from seasoned.runner.executors import heed_ctrl_c
 from seasoned.runner.gather import gather
 from seasoned.runner.given import check_given
 from seasoned.runner.models import check_llm, open_llm

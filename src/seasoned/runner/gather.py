@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from seasoned.jobs import run_jobs
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.methods.reflexion import read_reflection
@@ -22,7 +23,6 @@ from seasoned.runner.answering import dialogue
 from seasoned.runner.condition import Condition
 from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.episode import Session, episode, meta, with_llm
-from seasoned.runner.executors import run_jobs
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.progress import Watch
@@ -86,7 +86,6 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
     assert erl.method is not None
     method = erl.method(plan.recipe.for_seed(block.seed), block.benchmark, session.llm)
     name = plan.pool(erl, block, len(block.train))
-    learner = learning(plan, block, erl, session, name)
     pool = ExperiencePool(
         session.store,
         f"{session.run_id}/{name}",
@@ -95,16 +94,18 @@ def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[
         experience=training_scope(session, block),
     )
     made: list[Trajectory] = []
-    for start in range(0, len(block.train), settings.batch):
-        tried = run_jobs(
-            lambda task: _attempt(plan, block, session, watch, task, 0, (method, pool)),
-            block.train[start : start + settings.batch],
-            plan.workers,
-        )
-        made += tried
-        # What was learned from before is not: a person may have changed it since.
-        if news := left_out(session.store, pool.scope, without_errors(tried)):
-            learner.learn(news, pool)
+    with watch.learns("erl", len(block.train)) as told:
+        learner = learning(plan, block, erl, session, name, told)
+        for start in range(0, len(block.train), settings.batch):
+            tried = run_jobs(
+                lambda task: _attempt(plan, block, session, watch, task, 0, (method, pool)),
+                block.train[start : start + settings.batch],
+                plan.workers,
+            )
+            made += tried
+            # What was learned from before is not: a person may have changed it since.
+            if news := left_out(session.store, pool.scope, without_errors(tried)):
+                learner.learn(news, pool)
     problems = [*problems_of(session.store, pool.scope), *pool.problems]
     mark_learned(session.store, pool.scope, without_errors(made), problems)
     return made
@@ -115,11 +116,16 @@ def without_errors(attempts: Sequence[Trajectory]) -> list[Trajectory]:
     return [t for t in attempts if t.outcome.reason != "error"]
 
 
-def learning(plan: Plan, block: Block, condition: Condition, session: Session, pool: str) -> Method:
-    """A condition's method as it learns for a pool: with the model that learns, its replies kept with the pool."""
+def learning(
+    plan: Plan, block: Block, condition: Condition, session: Session, pool: str, before: Callable[[], None]
+) -> Method:
+    """A condition's method as it learns for a pool: with the model that learns, its replies kept with the pool.
+
+    What is to be done `before` each of its calls tells how far it is.
+    """
     assert condition.method is not None
     recipe = plan.recipe.for_learning.for_seed(block.seed)
-    return condition.method(recipe, block.benchmark, session.learning(f"{pool}/learn"))
+    return condition.method(recipe, block.benchmark, session.learning(f"{pool}/learn", before))
 
 
 def is_open(trials: Sequence[Trajectory], retries: int) -> bool:

@@ -59,9 +59,8 @@ class Plan:
 
     @property
     def workers(self) -> int:
-        """How many episodes are made at once: as many as the local server has slots."""
-        recipe = self.recipe
-        return recipe.workers or (recipe.llm.slots if recipe.llm.base_url is None else 8)
+        """How many episodes are made at once."""
+        return self.recipe.at_once
 
     @property
     def trains(self) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +21,7 @@ from rich.progress import TimeRemainingColumn as TimeLeft
 from seasoned.types import Trajectory, Usage
 
 _EVERY = 15.0
+_LOOKS_BACK = 20  # lines: how fast it goes is measured over these, as what a resumed run has already takes no time
 
 
 class Watch:
@@ -30,8 +34,9 @@ class Watch:
         self._lock = threading.Lock()
         self._counts: dict[str, tuple[int, int, int]] = {}
         self._bars: dict[str, TaskID] = {}
-        self._said = self._began = time.monotonic()
+        self._said = time.monotonic()
         self._done, self._total = 0, total
+        self._marks: deque[tuple[float, int]] = deque([(self._said, 0)], _LOOKS_BACK)
         self._bar = Progress(
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=24),
@@ -70,6 +75,29 @@ class Watch:
             self._bar.update(self._all, total=self._total)
             self._bar.update(self._bars[name], total=(self._bar.tasks[self._bars[name]].total or 0) + 1)
 
+    @contextmanager
+    def learns(self, name: str, expected: int) -> Iterator[Callable[[], None]]:
+        """A condition learns, which takes about so many calls of a model; gives what is to be done before each call."""
+        began, asked = time.monotonic(), 0
+        bar: TaskID | None = None
+
+        def before_call() -> None:
+            nonlocal asked, bar
+            with self._lock:
+                asked += 1
+                whole = max(expected, asked)
+                if bar is None:
+                    bar = self._bar.add_task(f"{name} learns", total=whole, solved="calls", used="")
+                # The call that begins now is not done.
+                self._bar.update(bar, completed=asked - 1, total=whole)
+                if self._is_time():
+                    left = (time.monotonic() - began) / max(asked - 1, 1) * (whole - asked + 1)
+                    self._print(f"{name} learns: call {asked:,} of about {whole:,}, about {left:.0f} s left")
+
+        yield before_call
+        if bar is not None:
+            self._bar.update(bar, completed=asked, total=asked)
+
     def say(self, text: str) -> None:
         """One line for the person."""
         if not self.quiet:
@@ -91,15 +119,24 @@ class Watch:
             self._line(stage, rate)
 
     def _line(self, stage: str, rate: str) -> None:
-        now = time.monotonic()
-        if self.quiet or self.console.is_terminal or (now - self._said < _EVERY and self._done < self._total):
+        if not self._is_time() and self._done < self._total:
             return
-        self._said = now
-        left = (now - self._began) / max(self._done, 1) * (self._total - self._done)
-        self.console.print(
-            f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left",
-            soft_wrap=True,
+        now, (then, had) = time.monotonic(), self._marks[0]
+        left = (now - then) / max(self._done - had, 1) * (self._total - self._done)
+        self._marks.append((now, self._done))
+        self._print(
+            f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left"
         )
+
+    def _is_time(self) -> bool:
+        """Whether the last line is long enough ago."""
+        return time.monotonic() - self._said >= _EVERY
+
+    def _print(self, line: str) -> None:
+        """A line for those who have no terminal."""
+        if not self.quiet and not self.console.is_terminal:
+            self._said = time.monotonic()
+            self.console.print(line, soft_wrap=True)
 
 
 def _used(usage: Usage) -> str:

@@ -69,6 +69,11 @@ class Recipe(Section):
     run_limits: Limits = Limits()
 
     @property
+    def at_once(self) -> int:
+        """How many attempts are made, or heuristics written, at once: as many as the local server has slots."""
+        return self.workers or (self.llm.slots if self.llm.base_url is None else 8)
+
+    @property
     def caps(self) -> Caps:
         """The caps of replies: the settings', else short for the bundled models and roomy for others."""
         usual = SHORT if self.llm.bundled else ROOMY

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from seasoned import jobs
+from seasoned.jobs import heed_ctrl_c, jobs_at_work, run_jobs
 from seasoned.llm.budget import Metered
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.runner import executors
-from seasoned.runner.executors import heed_ctrl_c, jobs_at_work, run_jobs
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2, 8])
@@ -64,9 +64,9 @@ def test_after_ctrl_c_those_at_work_get_their_reply_and_ask_no_more(monkeypatch,
         ended.append(metered.chat([]).text)
         ended.append(metered.chat([]).text)
 
-    real = executors._tell
-    monkeypatch.setattr(executors, "wait", press)
-    monkeypatch.setattr(executors, "_tell", lambda n: (real(n), pressed.set()))
+    real = jobs._tell
+    monkeypatch.setattr(jobs, "wait", press)
+    monkeypatch.setattr(jobs, "_tell", lambda n: (real(n), pressed.set()))
     with pytest.raises(KeyboardInterrupt):
         run_jobs(work, range(9), 2)
     assert ended == ["a reply"] * 2
