@@ -30,6 +30,18 @@ def test_the_same_recipe_is_the_same_plan(recipe):
     assert make_plan(recipe()).blocks[0].test != make_plan(recipe(seeds=[1])).blocks[0].test
 
 
+def test_the_tasks_of_a_plan_are_others_where_a_right_answer_is(recipe, tmp_path):
+    """So that a run is not resumed after a correction of the data, which would judge a part of it by the old ones."""
+    data, told = tmp_path / "own.jsonl", []
+    for answer in ("Oslo", "Bergen"):
+        page = ["Bridges", ["There are many."]]
+        cases = [{"question": f"Where is bridge {n}?", "answer": answer, "context": [page]} for n in range(20)]
+        data.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
+        wanted = recipe(benchmark={"name": "hotpotqa", "data": str(data)}, conditions=["act"], train=0, test=10)
+        told.append([*make_plan(wanted).tasks])
+    assert [task.replace("Oslo", "Bergen") for task in told[0]] == told[1] != told[0]
+
+
 def test_limit_takes_the_first_of_each_block(recipe):
     whole, some = make_plan(recipe()), make_plan(recipe(limit=2))
     assert some.blocks[0].train == whole.blocks[0].train[:2]

@@ -84,8 +84,12 @@ class Plan:
 
     @property
     def tasks(self) -> Iterator[str]:
-        """Every task with its block, as a text, in order: what a run's manifest has the hash of."""
-        return (f"{block.name} {task.id} {task.text}" for block in self.blocks for task in (*block.train, *block.test))
+        """Every task with its block and its right answer, in order: what a run's manifest has the hash of."""
+        return (
+            f"{block.name} {task.id} {task.text} {task.data.get('answer', '')}"
+            for block in self.blocks
+            for task in (*block.train, *block.test)
+        )
 
     @property
     def _curved(self) -> Condition | None:
