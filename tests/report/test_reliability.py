@@ -193,6 +193,8 @@ def test_by_guidance_counts_every_run_and_takes_tasks_as_observations(make_row):
     assert tuple(erl["interval"]) == interval(14 / 16, 8)
     assert (erl["points"], erl["p"]) == (75.0, 2 / 2**8)
     assert by_guidance([row for row in rows if row.condition == "erl"], []) == []
+    later = [row.model_copy(update={"condition": "erl-thought"}) if row.condition == "erl" else row for row in rows]
+    assert by_guidance(later, [])[1] == {**erl, "condition": "erl-thought", "guidance_tokens": None}
 
 
 def test_a_judges_verdicts(make_row):

@@ -56,6 +56,23 @@ def test_categories_with_the_papers_beside_them(retried_summary):
     assert _own(table) == [("clean", "2/6", "2/6", "3/6", "39%", "61%"), ("put", "2/6", "3/6", "4/6", "46%", "50%")]
 
 
+def test_tasks_whose_goal_was_met_in_training_stand_apart(make_row):
+    rows = [
+        make_row(name, f"t{i}", success=(i < 3) is (name == "expel"), familiar=i < 3, category="put")
+        for name in ("react", "expel")
+        for i in range(8)
+    ]
+    summary = build(rows, run={}, baseline="react")
+    assert [block["familiar"]["yes"] for block in summary["conditions"]] == [
+        {"n": 3, "successes": 0},
+        {"n": 3, "successes": 3},
+    ]
+    table = categories_table(summary)
+    assert _own(table) == [("goal met in training", "0/3", "3/3"), ("goal not met", "5/5", "0/5")]
+    new = [row.model_copy(update={"familiar": False}) for row in rows]
+    assert categories_table(build(new, run={}, baseline="react")) is None
+
+
 def test_one_category_needs_no_table(make_row):
     assert categories_table(build([make_row(success=True)], run={})) is None
     many = [make_row(task_id=str(i), success=True, category=f"kind {i}") for i in range(50)]

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.acting import make_actor
 from seasoned.runner.outputs import read_rows, read_summary, row_of
+from seasoned.runner.plan import make_plan
 from seasoned.runner.rundir import recipe_of
 from seasoned.types import Task, Trajectory, Usage
 
@@ -46,6 +48,24 @@ def test_every_result_names_its_trajectory_and_its_lessons(directory):
     assert used
     assert used <= set(lessons)
     assert {lesson["data"]["seed"] for lesson in lessons.values()} == {0, 1}
+
+
+def test_test_tasks_whose_goal_was_a_training_tasks_too_are_known(go, recipe):
+    plan = make_plan(recipe())
+    (block,) = plan.blocks
+    told = {block.train[0].text: "a", **{task.text: "ab"[i % 2] for i, task in enumerate(block.test)}}
+    benchmark = replace(block.benchmark, goal=lambda text: told.get(text, "c"))
+    directory = go(replace(plan, blocks=(replace(block, benchmark=benchmark),)))
+    assert {row["familiar"] for row in rows(directory, "results.jsonl") if row["split"] == "train"} == {None}
+    tested = {row["task"]: row["familiar"] for row in rows(directory, "results.jsonl") if row["split"] == "test"}
+    assert tested == {task.text: i % 2 == 0 for i, task in enumerate(block.test)}
+    for condition in read_summary(directory)["conditions"]:
+        assert (condition["familiar"]["yes"]["n"], condition["familiar"]["no"]["n"]) == (3, 2)
+
+
+def test_where_goals_are_not_told_from_tasks_none_is_familiar(directory):
+    assert {row["familiar"] for row in rows(directory, "results.jsonl")} == {None}
+    assert all(condition["familiar"] == {} for condition in read_summary(directory)["conditions"])
 
 
 def test_reading_back(directory):

@@ -173,7 +173,7 @@ def guidance_points(summary: Mapping[str, Any]) -> str:
 
     def draw(axes: Axes) -> None:
         widest = 1.3 * max(1.0, *(block["guidance_tokens"] for block in blocks))
-        for i, (block, colour) in enumerate(zip(blocks, (VERMILION, BLUE, GREEN), strict=False)):
+        for i, (block, colour) in enumerate(zip(blocks, (VERMILION, BLUE, GREEN, PURPLE), strict=False)):
             rate, (low, high) = 100 * block["accuracy"], (100 * bound for bound in block["interval"])
             axes.errorbar(
                 block["guidance_tokens"],

@@ -161,12 +161,12 @@ def by_guidance(rows: Iterable[Row], steps: Iterable[Mapping[str, Any]]) -> list
         steps: `guidance_tokens` by `condition`, as `seasoned.report.steps.step_statistics` gives them.
 
     Returns:
-        For few-shot-trajectories, erl-matched and erl: `condition`, `guidance_tokens` (null if unknown), `n`,
-        `successes`, `accuracy` and `interval` as in `by_origin`, and `points` and `p` against few-shot-trajectories,
-        null for itself (see `stats.paired`); nothing where that, or both others, were not run.
+        For few-shot-trajectories, erl-matched, erl and erl-thought: `condition`, `guidance_tokens` (null if unknown),
+        `n`, `successes`, `accuracy` and `interval` as in `by_origin`, `points` and `p` against few-shot-trajectories,
+        null for itself (see `stats.paired`); nothing where that, or all others, were not run.
     """
     tokens = {one["condition"]: one.get("guidance_tokens") for one in steps}
-    own: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl")}
+    own: dict[str, list[Row]] = {name: [] for name in (TRAJECTORIES, "erl-matched", "erl", "erl-thought")}
     for row in rows:
         if row.counted and row.condition in own:
             own[row.condition].append(row)

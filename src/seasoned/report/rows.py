@@ -28,7 +28,8 @@ class Row(BaseModel):
     first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
     other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`; `aside` is the
     part of `usage` that recalled and reflected beside the agent; `judged` is what a model took a training attempt to be
-    that had to judge it itself, where one had to.
+    that had to judge it itself, where one had to; `familiar` is whether the goal of a test task, as the benchmark tells
+    it from the rest of the task, is that of a training task too: null where a benchmark has no such goals.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +44,7 @@ class Row(BaseModel):
     task_id: str
     task: str
     category: str = ""
+    familiar: bool | None = None
     success: bool | None = None
     judged: bool | None = None
     reward: float | None = None

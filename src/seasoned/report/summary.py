@@ -15,8 +15,10 @@ seeds, folds or runs of the test is one observation of an interval and of a test
                     (Wilson's, with tasks as trials), trained_on, lessons (mean size of a pool), tokens {prompt, cached,
                     completion, total}, cost (US dollars), calls, seconds, cached_share, turns (mean), reward (mean),
                     per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard error over seeds and folds),
-                    categories {name: {n, successes}}, reasons {reason: count}, outcomes {success, failed, halted}
-                    (ExpeL, figures 25 to 27), trials (where tasks were tried again: see `seasoned.report.trials`),
+                    categories {name: {n, successes}}, familiar (tasks whose goal was a training task's too, and the
+                    others: {"yes": {n, successes}, "no": ..}; empty where goals are not told from tasks, or nothing was
+                    learned), reasons {reason: count}, outcomes {success, failed, halted} (ExpeL, figures 25 to 27),
+                    trials (where tasks were tried again: see `seasoned.report.trials`),
                     reliability (run by run: see `seasoned.report.reliability`), learning (what writing its lessons
                     used: tokens, cost, calls, seconds, as above; null where none are written;
                     in a run also `problems`, their number), phases (ERL, table 4: see `seasoned.report.phases`)
@@ -164,9 +166,10 @@ def _condition(
     ]
     mean, error = stats.mean_and_error([part["accuracy"] for part in per_seed]) if per_seed else (None, None)
     categories = {
-        category: _score([row for row in counted if row.category == category])
+        category: _solved([row for row in counted if row.category == category])
         for category in sorted({row.category for row in counted})
     }
+    parts = {"yes": [row for row in counted if row.familiar], "no": [row for row in counted if row.familiar is False]}
     return {
         "name": name,
         **_score(counted),
@@ -181,7 +184,8 @@ def _condition(
         "per_seed": per_seed,
         "mean": mean,
         "error": error,
-        "categories": {key: {"n": part["n"], "successes": part["successes"]} for key, part in categories.items()},
+        "categories": categories,
+        "familiar": {key: _solved(part) for key, part in parts.items() if part},
         "reasons": dict(Counter(row.reason for row in rows)),
         "outcomes": endings(rows),
         "trials": by_trial(attempts),
@@ -191,9 +195,13 @@ def _condition(
     }
 
 
+def _solved(counted: Sequence[Row]) -> dict[str, int]:
+    return {"n": len(counted), "successes": sum(row.solved for row in counted)}
+
+
 def _score(counted: Sequence[Row]) -> dict[str, Any]:
-    successes = sum(row.solved for row in counted)
-    return {"n": len(counted), "successes": successes, "accuracy": share(successes, len(counted))}
+    found = _solved(counted)
+    return {**found, "accuracy": share(found["successes"], found["n"])}
 
 
 def _spread(counted: Sequence[Row]) -> dict[str, Any]:

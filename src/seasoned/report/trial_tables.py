@@ -183,15 +183,22 @@ def guidance_table(summary: Mapping[str, Any]) -> Table | None:
     return Table("Heuristics against trajectories", columns, tuple(lines), notes)
 
 
+_MET = {"yes": "goal met in training", "no": "goal not met"}
+
+
 def categories_table(summary: Mapping[str, Any]) -> Table | None:
     """Solved of attempted by category, one column a condition (ExpeL, table 5), and the papers' rates beside it.
+
+    Tasks whose goal was a training task's too stand below, apart from the others: what helps with them may have been
+    remembered.
 
     Args:
         summary: What `seasoned.report.summary.build` returns. Where all is of one category there is no table.
     """
     blocks = summary["conditions"]
     names = sorted({name for block in blocks for name in block["categories"]})
-    if len(names) < 2:
+    met = tuple(_MET) if any("yes" in block.get("familiar", {}) for block in blocks) else ()
+    if len(names) < 2 and not met:
         return None
     wanted = {str(block["name"]) for block in blocks} | {"imitation"}
     published: dict[str, dict[str, float]] = {}
@@ -204,12 +211,17 @@ def categories_table(summary: Mapping[str, Any]) -> Table | None:
         *(Column(f"{label(name)}\n(paper)", spare=True) for name in published),
     )
     lines = []
-    for name in names[:MAX_CATEGORIES]:
-        parts = [block["categories"].get(name) for block in blocks]
+
+    def add(said: str, name: str, parts: Sequence[Mapping[str, int] | None]) -> None:
         cells = [f"{part['successes']}/{part['n']}" if part else UNKNOWN for part in parts]
         rates = [f"{by_name[name]:.0f}%" if name in by_name else "" for by_name in published.values()]
         values = {"category": name, **{str(block["name"]): part for block, part in zip(blocks, parts, strict=True)}}
-        lines.append(Line((one_line(name, 40) or "(none)", *cells, *rates), values))
+        lines.append(Line((said, *cells, *rates), values))
+
+    for name in names[:MAX_CATEGORIES] if len(names) > 1 else ():
+        add(one_line(name, 40) or "(none)", name, [block["categories"].get(name) for block in blocks])
+    for key in met:
+        add(_MET[key], _MET[key], [block.get("familiar", {}).get(key) for block in blocks])
     notes = []
     if len(names) > MAX_CATEGORIES:
         notes.append(f"{len(names) - MAX_CATEGORIES} more categories are in summary.json.")

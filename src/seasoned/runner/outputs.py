@@ -55,7 +55,13 @@ def write_outputs(
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
     kept = _in_order(plan, [t for t in episodes.values() if (t.meta["seed"], t.task_id) in tasks])
     judged = _verdicts(plan, store, run_id)
-    rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id)) for t in kept]
+    familiar = _familiar(plan)
+    rows = [
+        row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id)).model_copy(
+            update={"familiar": familiar.get((t.meta["seed"], t.meta["fold"], t.task_id))}
+        )
+        for t in kept
+    ]
     lessons = list(_lessons(plan, store, run_id))
     write_jsonl(directory / "trajectories.jsonl", kept)
     write_jsonl(directory / "lessons.jsonl", lessons)
@@ -127,6 +133,16 @@ def row_of(trajectory: Trajectory, run_id: str, task: Task, judged: bool | None 
         trial=meta.get("trial", 0),
         repeat=meta.get("repeat", 0),
     )
+
+
+def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
+    """Whether the goal of a test task is that of a training task, by seed, fold and task; see `Row.familiar`."""
+    found: dict[tuple[int, int, str], bool] = {}
+    for block in plan.blocks if plan.trains else ():
+        if (goal := block.benchmark.goal) is not None:
+            known = {goal(task.text) for task in block.train}
+            found |= {(block.seed, block.fold, task.id): goal(task.text) in known for task in block.test}
+    return found
 
 
 def read_summary(directory: Path) -> dict[str, Any]:
