@@ -34,6 +34,13 @@ def test_one_call_with_constant_text_first_and_the_task_last():
     assert shown(first) == [("1", "Look first."), ("2", "Open it first."), ("3", "Do not look.")]
 
 
+def test_what_covers_another_step_than_the_rest_counts_more():
+    """ERL ranks for diversity too (appendix B); the model is told, and nothing else chooses for it."""
+    model = ScriptedModel([reply((1, 50))])
+    rank(model, "Find the milk.", ["Look first.", "Open it."], 1)
+    assert "covers a step that the others you picked do not" in model.requests[0]["messages"][0]["content"]
+
+
 def test_the_end_of_a_long_task_is_seen():
     model = ScriptedModel([reply((1, 90))])
     rank(model, f"{'The report says many things. ' * 100}Question: how much did the tulips cost?", ["a", "b"], 1)

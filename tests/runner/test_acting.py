@@ -479,6 +479,59 @@ def test_a_server_error_while_reflecting_loses_no_reflection(played, go, reader)
     assert (found["reflexion"]["errors"], found["reflexion"]["successes"]) == (0, 3)
 
 
+def test_a_judge_that_is_gone_stops_the_run_and_is_no_failure_of_a_task(played, go, store, reader):
+    """What was judged before is kept, and the run goes on where it was."""
+    reader.heuristic = {**HEURISTIC, "succeeded": False}
+    left = [InfrastructureError("gone")]
+
+    def failing(messages):
+        asks = '"succeeded"' in messages[0]["content"]
+        return left.pop() if left and asks and len(judgements()) == 2 else reader(messages)
+
+    def judgements():
+        return [asked for asked in reader.asked.elements() if '\\"succeeded\\"' in asked]
+
+    with pytest.raises(InfrastructureError, match="gone") as stopped:
+        played(
+            conditions=["react", "erl"],
+            erl={"blind": True, "retrieve": "all"},
+            gather={"retries": 0},
+            model=ScriptedModel(failing, name="reader"),
+        )
+    (run,) = store.runs()
+    assert run.status == "stopped"
+    assert any("Go on with" in note for note in stopped.value.__notes__)
+    assert all(t.outcome.reason != "error" for t in store.episodes(run.run_id).values())
+    directory = Path(run.path)
+    go(load_recipe(directory / "config.toml"), resume=directory, llm=ScriptedModel(reader, name="reader"))
+    _, found = blocks(directory)
+    assert (found["erl"]["n"], found["erl"]["errors"]) == (3, 0)
+    assert len(lines(directory, "lessons.jsonl")) == 4
+    assert len(judgements()) == len(set(judgements())) == 4
+
+
+def test_a_ranker_that_is_gone_is_an_error_of_the_server_and_made_again(played, go, reader):
+    left, animals = [InfrastructureError("gone")], ["cat", "dog", "bird", "fish"]
+
+    def failing(messages):
+        if "You choose lessons" in messages[0]["content"]:
+            return left.pop() if left else "[]"
+        if '"trigger", "action"' in str(messages):
+            return json.dumps({**HEURISTIC, "trigger": f"a {animals.pop()} is known"})
+        return reader(messages)
+
+    directory = played(
+        conditions=["react", "erl"],
+        erl={"retrieve": "llm", "k": 1, "reasons": True},
+        gather={"retries": 0},
+        model=ScriptedModel(failing, name="reader"),
+    )
+    erl = blocks(directory)[1]["erl"]
+    assert (erl["n"], erl["errors"]) == (2, 1)
+    go(load_recipe(directory / "config.toml"), resume=directory, llm=ScriptedModel(failing, name="reader"))
+    assert blocks(directory)[1]["erl"]["errors"] == 0
+
+
 def used(directory):
     """What the attempts of a condition that is told reflections used, and the part that reflected, by attempt."""
     rows = [row for row in lines(directory, "results.jsonl") if row["trial"]]

@@ -14,7 +14,7 @@ from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.acting import make_actor
 from seasoned.runner.conditions import CONDITIONS, conditions
 from seasoned.runner.plan import make_plan
-from seasoned.runner.recipe import load_recipe
+from seasoned.runner.recipe import load_recipe, make_recipe
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path.stem for path in (ROOT / "experiments").glob("*.toml"))
@@ -111,8 +111,38 @@ def test_the_headline_of_a_recipe_of_erl_is_about_erl(name):
     assert first == ("erl-k20" if name == "erl_k" else "erl")
 
 
-def test_expel_on_webshop_keeps_eight_insights():
-    assert load_recipe(ROOT / "experiments" / "expel_webshop.toml").expel.max_insights == 8
+def test_expel_on_webshop_is_the_papers():
+    expel = load_recipe(ROOT / "experiments" / "expel_webshop.toml").expel
+    assert (expel.chunk, expel.k, expel.max_insights) == (4, 2, 8)
+
+
+@pytest.mark.parametrize("name", ["erl_emoji", "erl_alfworld", "erl_webshop"])
+def test_expel_beside_erl_is_that_of_erls_paper(name):
+    expel = load_recipe(ROOT / "experiments" / f"{name}.toml").expel
+    assert (expel.chunk, expel.k) == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["lets", "clutrr", "mets", "fever"])
+def test_erl_and_what_it_is_compared_with_run_on_benchmarks_that_have_no_recipe_of_it(name, go, tmp_path):
+    posts = tmp_path / "posts.csv"
+    lines = [f"{n},\"[{{'type': 'Symptom', 'value': 'cough{n}'}}]\",I have a cough{n} .\n" for n in range(12)]
+    posts.write_text("tweet_id,labels,preprocessed_text\n" + "".join(lines), encoding="utf-8")
+    alone = "act" if name == "fever" else "disabled"
+    recipe = make_recipe(
+        {
+            "name": "everywhere",
+            "benchmark": {"name": name, **({"data": str(posts)} if name == "mets" else {})},
+            "baseline": alone,
+            "conditions": [alone, "erl", "erl-embedding", "erl-matched", "few-shot-trajectories", "expel", "autoguide"],
+            "train": 2,
+            "test": 2,
+            "repeats": 2,
+            "workers": 1,
+            "embedder": "hashing",
+            "llm": {"temperature": 0.7},
+        }
+    )
+    check(recipe, go(recipe, llm=ScriptedModel(parrot, name="parrot")))
 
 
 def check(recipe, directory):
@@ -127,6 +157,9 @@ def check(recipe, directory):
         figures = {one["k"]: one for one in block["reliability"]["figures"]}
         assert set(figures) == set(range(1, recipe.repeats + 1))
         assert 0 <= figures[recipe.repeats]["pass^k"] <= figures[recipe.repeats]["pass@k"] <= 1
+        for which in ("pass@k", "pass^k"):
+            low, high = figures[recipe.repeats][f"{which}_interval"]
+            assert 0 <= low <= figures[recipe.repeats][which] <= high <= 1
     if recipe.benchmark.name in ACTS and any(condition.startswith("erl") for condition in recipe.conditions):
         recalled = [json.loads(line) for line in (directory / "results.jsonl").read_text(encoding="utf-8").splitlines()]
         assert all(row["lesson_ids"] for row in recalled if row["condition"] in ("erl", "erl-embedding"))
