@@ -44,6 +44,20 @@ def test_a_thought_is_no_step_and_free_words_are_told(cli, typed):
     assert "You stopped after 1 step." in done.out
 
 
+def test_a_person_shops(cli, typed):
+    typed("")
+    page = cli("play", "webshop", "-c", "products=60", "--task", "webshop-5").out
+    assert "walking shoes" in page
+    words = "search[walking shoes vegan leather easy on water resistant]"
+    typed(words, "")
+    found = cli("play", "webshop", "-c", "products=60", "--task", "webshop-5").out
+    (code,) = re.findall(r"\[(\w{10})\]\n.*Walking Shoes, Non Slip", found)
+    typed(words, f"click[{code}]", "click[teal]", "click[6]", "click[Buy Now]")
+    assert (
+        "You made it after 5 steps, reward 1." in cli("play", "webshop", "-c", "products=60", "--task", "webshop-5").out
+    )
+
+
 def test_a_task_that_is_not_there_is_one_sentence(cli, typed):
     done = cli("play", "emoji", "--task", "none-such")
     assert done.code == 1
