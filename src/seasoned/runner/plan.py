@@ -86,7 +86,7 @@ class Plan:
     def tasks(self) -> Iterator[str]:
         """Every task with its block and its right answer, in order: what a run's manifest has the hash of."""
         return (
-            f"{block.name} {task.id} {task.text} {task.data.get('answer', '')}"
+            " ".join((block.name, task.id, task.text, *([str(task.data["answer"])] if "answer" in task.data else [])))
             for block in self.blocks
             for task in (*block.train, *block.test)
         )
