@@ -462,7 +462,7 @@ def test_what_methods_draw_differs_from_seed_to_seed(recipe, store):
         for block in plan.blocks
     ]
     assert drawn == [[3] * 3, [5] * 3]
-    learners = [learning(plan, block, plan.conditions[0], session, "pool") for block in plan.blocks]
+    learners = [learning(plan, block, plan.conditions[0], session, "pool", lambda: None) for block in plan.blocks]
     assert [learner.seed for learner in learners] == [3, 5]  # the order in which successes are looked at
 
 
