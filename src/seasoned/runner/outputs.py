@@ -54,14 +54,8 @@ def write_outputs(
     # By seed: the same text has another right answer under another seed.
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
     kept = _in_order(plan, [t for t in episodes.values() if (t.meta["seed"], t.task_id) in tasks])
-    judged = _verdicts(plan, store, run_id)
-    familiar = _familiar(plan)
-    rows = [
-        row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id)).model_copy(
-            update={"familiar": familiar.get((t.meta["seed"], t.meta["fold"], t.task_id))}
-        )
-        for t in kept
-    ]
+    judged, familiar = _verdicts(plan, store, run_id), _familiar(plan)
+    rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id), familiar) for t in kept]
     lessons = list(_lessons(plan, store, run_id))
     write_jsonl(directory / "trajectories.jsonl", kept)
     write_jsonl(directory / "lessons.jsonl", lessons)
@@ -104,8 +98,14 @@ def write_outputs(
     return summary
 
 
-def row_of(trajectory: Trajectory, run_id: str, task: Task, judged: bool | None = None) -> Row:
-    """One line of `results.jsonl`; `judged` is what a model took the attempt to be that was not told how it ended."""
+def row_of(
+    trajectory: Trajectory,
+    run_id: str,
+    task: Task,
+    judged: bool | None = None,
+    familiar: Mapping[tuple[int, int, str], bool] | None = None,
+) -> Row:
+    """One line of `results.jsonl`; `judged` is what a model took it to be that was not told, `familiar` as below."""
     meta = trajectory.meta
     aside = meta.get("aside")  # of older versions, the total of its tokens alone
     return Row(
@@ -118,6 +118,7 @@ def row_of(trajectory: Trajectory, run_id: str, task: Task, judged: bool | None 
         task_id=trajectory.task_id,
         task=trajectory.task,
         category=trajectory.category,
+        familiar=(familiar or {}).get((meta["seed"], meta["fold"], trajectory.task_id)),
         success=trajectory.outcome.success,
         reward=trajectory.outcome.reward,
         reason=trajectory.outcome.reason,
