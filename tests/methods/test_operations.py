@@ -36,7 +36,7 @@ LOOK, ASK, SLOW = ("Look first.", 3), ("Ask twice.", 2), ("Go slowly.", 1)
 
 
 @pytest.mark.parametrize(
-    "text", ["The list of insights is empty.", "As insight 2 says, look first.", "Keep this list short."]
+    "text", ["The list of insights is empty.", "As insight 2 says, look first.", "Keep the insights list short."]
 )
 def test_what_speaks_of_the_list_is_no_insight(text):
     for operation in (add(text), edit(2, text)):
@@ -45,7 +45,7 @@ def test_what_speaks_of_the_list_is_no_insight(text):
         assert applied.problems == (
             f"{operation}: it speaks of the list of insights, not of the tasks, so it is passed over",
         )
-    assert apply(LIST, [add("Where a shop has no milk, leave.")]).done
+    assert apply(LIST, [add("When the list is empty, search this list again.")]).done
 
 
 @pytest.mark.parametrize(

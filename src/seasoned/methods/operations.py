@@ -27,9 +27,7 @@ MOST = 4
 """Operations of one reply that count."""
 LONGEST = 300
 """Characters of an insight; what is longer is cut."""
-_OF_THE_LIST = re.compile(
-    r"\b(list of insights|insights? (list|\d+)|this list|the list is (empty|full))\b", re.IGNORECASE
-)
+_OF_THE_LIST = re.compile(r"\b(list of insights|insights? (list|\d+))\b", re.IGNORECASE)
 _HEAVY = 3.0  # what a DOWNVOTE takes away when the list is full
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 
