@@ -60,7 +60,10 @@ def test_posts_with_one_medical_entity_are_the_cases(tmp_path: Path) -> None:
     assert {t.category for t in (*benchmark.train, *benchmark.test)} == {""}  # a part of the answer is no category
 
 
-@pytest.mark.parametrize(("text", "fine"), [("preprocessed_text", True), ("tweet_content", True), ("body", False)])
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [("preprocessed_text", True), ("tweet_content", True), ("full_text", True), ("body", False)],
+)
 def test_the_column_of_the_text(tmp_path: Path, text: str, fine: bool) -> None:
     path = tmp_path / "posts.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -70,8 +73,25 @@ def test_the_column_of_the_text(tmp_path: Path, text: str, fine: bool) -> None:
     if fine:
         assert len(golds(load_benchmark("mets", {"data": str(path)}))) == 3
         return
-    with pytest.raises(DataError, match=r"a column preprocessed_text or tweet_content, .*found tweet_id, labels, body"):
+    with pytest.raises(DataError, match=r"a column preprocessed_text or tweet_content .*found tweet_id, labels, body"):
         load_benchmark("mets", {"data": str(path)})
+
+
+def test_the_authors_files_have_tabs_and_no_texts(tmp_path: Path) -> None:
+    path = tmp_path / "posts.csv"
+    path.write_text(f"tweet_id\tlabels\n1\t{[span('Drug', 'zinc')]!r}\n2\t[]\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"found tweet_id, labels; the authors' files .* fetch the posts by their tweet_id"):
+        load_benchmark("mets", {"data": str(path)})
+
+
+def test_labels_of_a_text_whose_signs_were_set_apart_are_found_in_the_post(tmp_path: Path) -> None:
+    path = tmp_path / "posts.csv"
+    text = "Got my COVID-19 vaccine,\tfinally. Zincite is a stone."
+    rows = [f"1\t{[span('Vaccine-related', 'COVID - 19 vaccine')]!r}", f"2\t{[span('Drug', 'zinc')]!r}"]
+    posts = [f'{r}\t"{text}"' for r in rows] + [f"3\t{[span('Drug', 'zinc')]!r}\tTook zinc."]
+    path.write_text("\n".join(["tweet_id\tlabels\tfull_text", *posts]), encoding="utf-8")
+    found = golds(load_benchmark("mets", {"data": str(path)})).values()
+    assert sorted(found) == ["(COVID - 19 vaccine, vaccine)", "(zinc, drug)"]
 
 
 def test_the_folder_for_data_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

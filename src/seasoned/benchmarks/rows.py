@@ -85,7 +85,9 @@ def _object(line: str) -> tuple[dict[str, Any], str]:
 
 
 def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
-    """The rows of a CSV file whose first line names the columns. Every value is a text.
+    """The rows of a CSV file whose first line names the columns, apart by commas, or by tabs where it has no comma.
+
+    Every value is a text.
 
     Args:
         path: The file.
@@ -94,7 +96,10 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
     Raises:
         DataError: As for `read_lines`; a column is missing (named, with what was found); a line is broken or too long.
     """
-    reader = csv.reader(io.StringIO(read_text(Path(path)), newline=""), strict=True)
+    text = read_text(Path(path))
+    first = text.lstrip().partition("\n")[0]
+    apart = "\t" if "\t" in first and "," not in first else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=apart, strict=True)
     header: list[str] = []
     rows: list[Row] = []
     last = 0
