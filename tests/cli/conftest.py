@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import seasoned
+from seasoned.benchmarks import load_benchmark
 from seasoned.cli import main
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner import experiment, models
@@ -27,6 +28,25 @@ workers = 2
 name = "emoji"
 symbols = "codes"
 """
+
+ACTS = """
+name = "source-hotpotqa"
+conditions = ["react", "expel-insights"]
+baseline = "react"
+train = 3
+test = 3
+folds = 2
+curve = [1]
+embedder = "hashing"
+workers = 1
+[benchmark]
+name = "hotpotqa"
+[gather]
+retries = 0
+[agent]
+examples = 0
+"""
+ADAPTED = "Judge the claim by both pages."
 
 
 @dataclass
@@ -48,6 +68,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "small.toml").write_text(RECIPE, encoding="utf-8")
+    (tmp_path / "source.toml").write_text(ACTS, encoding="utf-8")
     return tmp_path
 
 
@@ -68,18 +89,60 @@ def cli(monkeypatch, capsys):
 
 
 @pytest.fixture
-def model(apprentice, monkeypatch):
+def opens(monkeypatch):
+    """Makes the given model every model that a run opens."""
+
+    def use(made):
+        @contextmanager
+        def opened(settings):
+            yield made
+
+        for module in (experiment, models):
+            monkeypatch.setattr(module, "open_llm", opened)
+            monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
+        return made
+
+    return use
+
+
+@pytest.fixture
+def model(apprentice, opens):
     """Every model that a run opens is the apprentice of tests/conftest.py."""
-    made = ScriptedModel(apprentice, name="apprentice")
+    return opens(ScriptedModel(apprentice, name="apprentice"))
 
-    @contextmanager
-    def opened(settings):
-        yield made
 
-    for module in (experiment, models):
-        monkeypatch.setattr(module, "open_llm", opened)
-        monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
-    return made
+class Player:
+    """Solves every task of HotpotQA, has one insight in each pool, and adapts whatever there is."""
+
+    def __init__(self):
+        self.calls = 0
+        self.lock = threading.Lock()
+        self.adapted = [{"number": 1, "text": ADAPTED}]
+        data = load_benchmark("hotpotqa", {}, seed=0)
+        self.answers = {task.text: task.data["answer"] for task in (*data.train, *data.test)}
+
+    def __call__(self, messages):
+        with self.lock:
+            self.calls += 1
+        whole = "\n".join(message["content"] for message in messages)
+        if "You adapt insights" in whole:
+            return json.dumps(self.adapted)
+        if "New task." not in whole:
+            return "ADD: Read both pages where two are named."
+        last = messages[-1]["content"]
+        answer = next((self.answers[text] for text in self.answers if text in last), "SUPPORTS")
+        return f"Thought: so.\nAction: Finish[{answer}]"
+
+
+@pytest.fixture
+def player():
+    return Player()
+
+
+@pytest.fixture
+def acting(player, opens):
+    """Every model that a run opens is the player."""
+    return opens(ScriptedModel(player, name="player"))
 
 
 def heeds_ctrl_c():

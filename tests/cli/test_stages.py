@@ -1,8 +1,11 @@
 """`seasoned gather|learn|evaluate`: one after the other, with a person in between."""
 
+import json
 from pathlib import Path
 
 import pytest
+
+INSIGHT = "Read both pages where two are named."  # as the player of conftest.py says
 
 
 def test_the_stages_one_by_one_come_to_a_whole_run(cli, model):
@@ -61,6 +64,24 @@ def test_what_was_changed_after_the_judgement_is_told(cli, model):
 def test_a_person_is_told_what_comes_next(cli, model):
     done = cli("gather", "small.toml", "-q")
     assert "Go on with: seasoned learn" in done.out
+
+
+def test_a_person_corrects_insights_between_the_stages(cli, acting, player):
+    assert cli("gather", "source.toml", "-q", "-c", "folds=0", "-c", "curve=[]").code == 0
+    cli("learn", "last", "-q")
+    learned = cli("lessons", "list", "--kind", "insight", "--json").json
+    assert [(one["text"], one["importance"]) for one in learned] == [(INSIGHT, 2)]
+    assert learned[0]["sources"]  # the attempts it came from
+    assert cli("lessons", "edit", learned[0]["id"], "--text", "Look at the second page too.", "--why", "a test").code == 0
+    assert cli("lessons", "add", "Answer in two words.", "--kind", "insight", "--scope", learned[0]["scope"]).code == 0
+    calls = player.calls
+    done = cli("evaluate", "last", "-q", "--json").json
+    assert player.calls == calls + 6  # two conditions at three tasks; nothing is gathered or learned again
+    rows = (Path(done["path"]) / "trajectories.jsonl").read_text(encoding="utf-8").splitlines()
+    told = {row["guidance"] for row in map(json.loads, rows) if row["meta"]["condition"] == "expel-insights"}
+    assert len(told) == 1
+    assert all(words in told.copy().pop() for words in ("Look at the second page too.", "Answer in two words."))
+    assert INSIGHT not in str(told)
 
 
 @pytest.mark.parametrize("stage", ["learn", "evaluate"])

@@ -1,31 +1,11 @@
 """`seasoned transfer`: the insights of one pool, adapted, and given to a run of the other benchmark."""
 
 import json
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from seasoned.llm.scripted import ScriptedModel
-from seasoned.runner import experiment, models
-
-LEARNS = """
-name = "source"
-conditions = ["react", "expel-insights"]
-baseline = "react"
-train = 3
-test = 3
-folds = 2
-curve = [1]
-embedder = "hashing"
-workers = 1
-[benchmark]
-name = "hotpotqa"
-[gather]
-retries = 0
-[agent]
-examples = 0
-"""
+ADAPTED = "Judge the claim by both pages."  # as the player of conftest.py adapts
 GIVEN = """
 name = "target"
 conditions = ["react", "given"]
@@ -36,57 +16,20 @@ workers = 1
 [benchmark]
 name = "fever"
 """
-ADAPTED = "Judge the claim by both pages."
-
-
-class Player:
-    """Solves every task of HotpotQA, has one insight in each pool, and adapts whatever there is."""
-
-    def __init__(self):
-        self.adapted = [{"number": 1, "text": ADAPTED}]
-        from seasoned.benchmarks import load_benchmark
-
-        data = load_benchmark("hotpotqa", {}, seed=0)
-        self.answers = {task.text: task.data["answer"] for task in (*data.train, *data.test)}
-
-    def __call__(self, messages):
-        whole = "\n".join(message["content"] for message in messages)
-        if "You adapt insights" in whole:
-            return json.dumps(self.adapted)
-        if "New task." not in whole:
-            return "ADD: Read both pages where two are named."
-        last = messages[-1]["content"]
-        answer = next((self.answers[text] for text in self.answers if text in last), "SUPPORTS")
-        return f"Thought: so.\nAction: Finish[{answer}]"
 
 
 @pytest.fixture
-def player():
-    return Player()
-
-
-@pytest.fixture
-def model(monkeypatch, player):
-    made = ScriptedModel(player, name="player")
-
-    @contextmanager
-    def opened(settings):
-        yield made
-
-    monkeypatch.setattr(experiment, "open_llm", opened)
-    monkeypatch.setattr(experiment, "check_llm", lambda settings, dry=False: None)
-    monkeypatch.setattr(models, "open_llm", opened)
-    return made
+def model(acting):
+    return acting
 
 
 @pytest.fixture
 def learned(cli, model, folder):
-    (folder / "source.toml").write_text(LEARNS, encoding="utf-8")
     return Path(cli("run", "source.toml", "-q", "--json").json["path"]).name
 
 
 def test_the_insights_of_one_fold_are_adapted_and_given(cli, model, folder, learned):
-    done = cli("transfer", "--from", learned, "--to", "fever", "-c", "benchmark.selected=0", "--json").json
+    done = cli("transfer", "--from", "hotpotqa", "--to", "fever", "-c", "benchmark.selected=0", "--json").json
     assert done["scope"] == f"{learned}/s0f0/expel"
     assert done["from"] == 1
     assert [lesson["text"] for lesson in done["lessons"]] == [ADAPTED]
@@ -125,7 +68,6 @@ def test_nothing_adapted_is_a_fault_and_no_file(cli, model, player, folder, lear
 
 
 def test_a_run_without_insights_is_one_sentence(cli, model, folder):
-    (folder / "source.toml").write_text(LEARNS, encoding="utf-8")
     done = cli("run", "source.toml", "-q", "--json", "-c", 'conditions=["react"]', "-c", "folds=0", "-c", "test=1").json
     run = Path(done["path"]).name
     done = cli("transfer", "--from", run, "--to", "fever")
