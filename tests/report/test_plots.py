@@ -66,6 +66,19 @@ def test_the_curve_needs_two_points_of_its_own(make_row, drawn):
     assert plots.learning_curve(build(rows, run={})) == ""
 
 
+def test_the_curve_has_a_star_for_lessons_from_no_training_case(make_row):
+    rows = [make_row("react", success=False)]
+    rows += [make_row("expel", success=True, trained_on=n) for n in (5, 9)]
+    worked = make_row("expel-worked", success=False, lesson_ids=("les-1",))
+    alone = plots.learning_curve(build(rows, run={}))
+    drawn = plots.learning_curve(build([*rows, worked], run={}))
+    assert "ExpeL-worked" not in alone
+    assert "ExpeL-worked" in drawn
+    told = [point for point in build([*rows, worked], run={})["curve"] if point["condition"] == "expel-worked"]
+    assert [(point["trained_on"], point["successes"], point["n"]) for point in told] == [(0, 0, 1)]
+    assert plots.learning_curve(build([rows[0], rows[1], worked], run={})) == ""
+
+
 def test_the_segments_say_how_many_tasks(summary: dict[str, Any], drawn):
     moved = next(one for one in summary["transitions"] if one["condition"] == "expnote")
     texts = _texts(drawn["transitions_bars"])

@@ -73,6 +73,8 @@ def _accuracy_words(blocks: Sequence[Mapping[str, Any]]) -> str:
 def learning_curve(summary: Mapping[str, Any]) -> str:
     """Accuracy by number of training cases, with the Wilson band (ExpNote, figure 3).
 
+    A star at 0 is what had lessons from no training case, such as insights from worked examples (ExpeL, figure 6).
+
     Returns:
         SVG text; "" when no condition was evaluated at two sizes of its own.
 
@@ -83,7 +85,9 @@ def learning_curve(summary: Mapping[str, Any]) -> str:
     for point in summary["curve"]:
         if point["n"]:
             curves.setdefault(point["condition"], []).append(point)
-    curves = {name: points for name, points in curves.items() if sum(one["trained_on"] > 0 for one in points) > 1}
+    grown = {name for name, points in curves.items() if sum(one["trained_on"] > 0 for one in points) > 1}
+    untrained = {name for name, points in curves.items() if not any(one["trained_on"] for one in points)}
+    curves = {name: points for name, points in curves.items() if grown and name in grown | untrained}
     words = f"Accuracy by number of training cases for {', '.join(map(label, curves))}."
     return _curves("curve", words, curves, "trained_on", "training cases") if curves else ""
 

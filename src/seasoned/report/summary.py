@@ -252,9 +252,10 @@ def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> list[dic
     untrained = [row for row in full.values() if row.condition == baseline and row.counted]
     points = []
     for name, sizes in own.items():
-        if name == baseline or not any(sizes):
+        told = any(row.lesson_ids for row in sizes.get(0, []))  # lessons that came from no training case
+        if name == baseline or not (any(sizes) or told):
             continue
-        start = {} if 0 in sizes or not untrained else {0: untrained}
+        start = {0: untrained} if untrained and 0 not in sizes else {}
         for trained_on, found in sorted((start | sizes).items()):
             points.append({"condition": name, "trained_on": trained_on, **_score(found), **_spread(found)})
     return points
