@@ -1,9 +1,9 @@
 """A chat server that answers at once, as a program of its own so that it shares no interpreter lock with its client.
 
-It prints its port and serves until its standard input ends. Always holds: it listens on loopback alone; a request for
-one of several values gets the first of them, any other request the same short text. Once a PUT has brought a message,
-that is the answer to everything, with the number of the request for each NUMBER in it, and a GET takes out the requests
-that came since the last one.
+It prints its port and serves until its standard input ends; given a number, it takes so many seconds for each answer.
+Always holds: it listens on loopback alone; a request for one of several values gets the first of them, any other
+request the same short text. Once a PUT has brought a message, that is the answer to everything, with the number of the
+request for each NUMBER in it, and a GET takes out the requests that came since the last one.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 
+_PAUSE = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
 _told: list[str] = []
 _asked: list[Any] = []
 _numbers = count()
@@ -30,6 +32,7 @@ class Chat(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer."""
         asked = json.loads(self._body())
+        time.sleep(_PAUSE)
         message = {"role": "assistant", "content": _first_choice(asked.get("response_format")) or "joy, relief"}
         if _told:
             _asked.append(asked)

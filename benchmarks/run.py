@@ -21,6 +21,7 @@ import memories
 import pages
 import parts
 import programs
+import shares
 from rich.console import Console
 from timing import QUICK, Figure, Sizes, table
 
@@ -38,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "start": lambda: programs.starts(sizes),
         "install": lambda: programs.install(asked.install),
         "calls": lambda: calls.figures(sizes),
+        "shares": lambda: shares.figures(sizes),
         "vectors": lambda: parts.vectors(sizes),
         "jobs": lambda: parts.jobs(sizes),
         "store": lambda: parts.store(sizes),

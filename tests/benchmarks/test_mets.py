@@ -80,7 +80,7 @@ def test_the_column_of_the_text(tmp_path: Path, text: str, fine: bool) -> None:
 def test_the_authors_files_have_tabs_and_no_texts(tmp_path: Path) -> None:
     path = tmp_path / "posts.csv"
     path.write_text(f"tweet_id\tlabels\n1\t{[span('Drug', 'zinc')]!r}\n2\t[]\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"found tweet_id, labels; the authors' files .* fetch the posts by their tweet_id"):
+    with pytest.raises(DataError, match=r"found tweet_id, labels; the authors' .* fetch the posts by their tweet_id"):
         load_benchmark("mets", {"data": str(path)})
 
 

@@ -1,4 +1,4 @@
-"""The recipes as a person calls them: `seasoned run experiments/NAME.toml --limit N --json`, and a game in the terminal."""
+"""What a person calls: `seasoned run experiments/NAME.toml --limit N --json`, and a household game in the terminal."""
 
 import io
 import json

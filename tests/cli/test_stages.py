@@ -72,8 +72,9 @@ def test_a_person_corrects_insights_between_the_stages(cli, acting, player):
     learned = cli("lessons", "list", "--kind", "insight", "--json").json
     assert [(one["text"], one["importance"]) for one in learned] == [(INSIGHT, 2)]
     assert learned[0]["sources"]  # the attempts it came from
-    assert cli("lessons", "edit", learned[0]["id"], "--text", "Look at the second page too.", "--why", "a test").code == 0
-    assert cli("lessons", "add", "Answer in two words.", "--kind", "insight", "--scope", learned[0]["scope"]).code == 0
+    [insight] = learned
+    assert cli("lessons", "edit", insight["id"], "--text", "Look at the second page too.", "--why", "test").code == 0
+    assert cli("lessons", "add", "Answer in two words.", "--kind", "insight", "--scope", insight["scope"]).code == 0
     calls = player.calls
     done = cli("evaluate", "last", "-q", "--json").json
     assert player.calls == calls + 6  # two conditions at three tasks; nothing is gathered or learned again

@@ -55,11 +55,12 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         columns = rows[0].values
         if not set(_TEXTS) & set(columns):
             wanted, found = " or ".join(_TEXTS), ", ".join(columns)
-            fetch = "; the authors' files hold ids and labels only: fetch the posts by their tweet_id and add that column"
-            raise DataError(
-                f"{path} should have a column {wanted}, the text of each post; found {found}"
-                + (fetch if "tweet_id" in columns else "")
+            fetch = (
+                "; the authors' files hold ids and labels only: fetch the posts by their tweet_id, and add that column"
+                if "tweet_id" in columns
+                else ""
             )
+            raise DataError(f"{path} should have a column {wanted}, the text of each post; found {found}{fetch}")
         for row in rows:
             try:
                 tasks += _cases(path, row)
@@ -104,7 +105,7 @@ def _plain(entity: str) -> tuple[str, ...]:
 
 
 def _stands_in(words: tuple[str, ...], text: tuple[str, ...]) -> bool:
-    """Whether the words stand in a row: labels are of a text whose signs were set apart, which the given one may not be."""
+    """Whether the words stand in a row. Labels are of texts whose signs were set apart; the given one's may not be."""
     return any(text[i : i + len(words)] == words for i in range(len(text) - len(words) + 1))
 
 

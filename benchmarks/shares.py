@@ -1,0 +1,70 @@
+"""How much of an attempt's wall time is the framework's own, where a model takes a tenth of a second for each reply.
+
+Always holds: attempts are those of a whole experiment on HotpotQA's own questions, one at a time, with their search,
+their journal and their record; what the server and the connection take counts as the framework's.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import openai
+from calls import answering
+from timing import Figure, Sizes
+
+from seasoned.llm.openai import OpenAIChat
+from seasoned.runner.experiment import run
+from seasoned.runner.recipe import make_recipe
+from seasoned.store.sql import Store
+
+_TASKS = 6
+_ACTS = {"role": "assistant", "content": "Thought: another page may say it.\nAction: Search[page NUMBER]"}
+TARGET = 5.0
+"""Per cent of an attempt's wall time."""
+
+
+def figures(sizes: Sizes) -> list[Figure]:
+    """The share for ReAct, and for Reflexion with its reflections, in per cent."""
+    found = []
+    for condition in ("react", "reflexion"):
+        samples = tuple(_share(condition, sizes.job_seconds) for _ in range(min(sizes.repeats, 3)))
+        what = f"own share of an attempt at HotpotQA, {condition}, {1000 * sizes.job_seconds:g} ms a reply"
+        found.append(Figure(what, samples, unit="%", target=TARGET))
+    return found
+
+
+def _share(condition: str, pause: float) -> float:
+    """Per cent of the attempts' wall time that was not the model's.
+
+    What an experiment takes before and after its attempts is left out: it is that of one task taken from that of all.
+    """
+    with _acting(pause) as model:
+        some, all_of_them = (_experiment(condition, tasks, model) for tasks in (1, 1 + _TASKS))
+    calls, wall = (b - a for a, b in zip(some, all_of_them, strict=True))
+    return 100 * (1 - pause * calls / wall)
+
+
+def _experiment(condition: str, tasks: int, model: OpenAIChat) -> tuple[int, float]:
+    """The model calls and the wall time, in seconds, of an experiment of so many tasks."""
+    settings = {"conditions": [condition], "baseline": condition, "train": 0, "test": tasks, "workers": 1}
+    recipe = make_recipe({"name": "share", "benchmark": {"name": "hotpotqa"}, **settings})
+    with TemporaryDirectory(prefix="seasoned-bench-") as folder, Store(Path(folder) / "seasoned.db") as store:
+        began = time.perf_counter()
+        made = run(recipe, store=store, runs_dir=Path(folder) / "runs", quiet=True, llm=model)
+        wall = time.perf_counter() - began
+        rows = [json.loads(line) for line in (made / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    return sum(row["usage"]["calls"] for row in rows), wall
+
+
+@contextmanager
+def _acting(pause: float) -> Iterator[OpenAIChat]:
+    """A model that searches for another page at each turn, and takes so many seconds to say so."""
+    with answering(pause) as url, closing(OpenAIChat("m", base_url=url, max_retries=0)) as model:
+        with openai.OpenAI(base_url=url, api_key="none", max_retries=0) as client:
+            client.put("/told", body=_ACTS, cast_to=object)
+        yield model
