@@ -63,6 +63,7 @@ BLOCK = f"{BEGIN}\nProc-Type: 4,ENCRYPTED\n\n{LINE}\n{LINE}\nQw==\n-----END RSA 
         ("xai-" + "a1" * 20, "[masked:key]"),
         ("xapp-1-A0123456789-abcdef", "[masked:key]"),
         ('password: "correct horse battery staple"', 'password: "[masked:secret]"'),
+        ('passphrase: "my dog is big"', 'passphrase: "[masked:secret]"'),
         ('{"passphrase": "correct horse 9", "x": "keep me"}', '{"passphrase": "[masked:secret]", "x": "keep me"}'),
         ("PGPASSWORD=s3cretpw99 psql -h db", "PGPASSWORD=[masked:secret] psql -h db"),
         ("Das Passwort ist Geheim123.", "Das Passwort ist [masked:secret]"),

@@ -117,6 +117,12 @@ SECRETS: tuple[Secret, ...] = (
         rf"(?<![A-Za-z0-9]){_BEFORE}(?:{_NAMES}){_GIVES}(?P<quote>{_QUOTE})?(?P<secret>(?(quote){_QUOTED}|{_BARE}))",
         _SECRET_HINTS,
     ),
+    # A passphrase may begin with a short word; under other names a short word begins prose ("is too short").
+    Secret(
+        "secret",
+        rf"passphrase{_GIVES}(?P<quote>{_QUOTE})(?P<secret>(?!\[masked:)(?:{_IN_QUOTES}|[ \t]){{6,200}}(?=(?P=quote)))",
+        ("passphrase",),
+    ),
     Secret(
         "secret",
         rf"(?P<quote>{_QUOTE})[A-Za-z0-9_-]{{0,40}}token(?P=quote)[ \t]{{0,4}}(?:=>|:)[ \t]{{0,4}}(?P=quote)"
