@@ -101,6 +101,7 @@ class TestOwnChecks:
             "problems": ["x"],
             "source": "goods of seed 3",
             "unwinnable": 0,
+            "facts": [],
         }
 
     def test_which_data_was_checked_is_said(self, cli, found):

@@ -18,7 +18,7 @@ from seasoned.benchmarks import NAMES
 class Check:
     """Of `total` tasks `good` were solved with what is known to solve them; `problems` are sentences for a person.
 
-    `source` says which data that was. `unwinnable` of the others cannot be solved with the options that were given, as
+    `source` says which data that was, `facts` what else was measured. `unwinnable` of the others cannot be solved with the options that were given, as
     these are documented: they are no fault of the data.
     """
 
@@ -27,6 +27,7 @@ class Check:
     problems: tuple[str, ...] = ()
     source: str = ""
     unwinnable: int = 0
+    facts: tuple[str, ...] = ()
 
 
 class OwnCheck(Protocol):

@@ -67,7 +67,8 @@ def check(
     if as_json:
         print_json({"benchmark": name, **vars(found)})
     else:
-        shown = [*([f"the data: {found.source}"] if found.source else []), *found.problems[:PROBLEMS]]
+        source = [f"the data: {found.source}"] if found.source else []
+        shown = [*source, *found.facts, *found.problems[:PROBLEMS]]
         if len(found.problems) > PROBLEMS:
             shown.append(f"and {len(found.problems) - PROBLEMS} more")
         tell("\n".join([*shown, _solved(found.good, found.total)]))

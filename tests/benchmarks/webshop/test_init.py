@@ -1,5 +1,7 @@
 import json
+import re
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -74,6 +76,21 @@ def test_every_goal_of_the_default_can_be_won():
     found = webshop.check(SMALL)
     assert found.good == found.total > 100
     assert (found.problems, found.source, found.unwinnable) == ((), "60 generated products", 0)
+    pages, took = found.facts
+    assert re.search(r"page 1 for \d+ of the first 100 goals and within 5 pages for (9\d|100); of all", pages)
+    assert float(took.split()[-2]) < 50
+
+
+@pytest.mark.parametrize(
+    ("before", "first", "five"), [(0, "100", "100"), (9, "100", "100"), (10, "0", "100"), (49, "0", "100"), (50, "0", "0")]
+)
+def test_on_which_page_a_goals_product_is(before, first, five):
+    opened = webshop._open(SMALL, 0)
+    wanted = {task.data["instruction"]: task.data["asin"] for task in opened.tasks}
+    shop = replace(opened.shop, search=lambda words: (*["other"] * before, wanted[words])[:50])
+    said = webshop._pages(opened._replace(shop=shop))
+    assert f"page 1 for {first} of the first 100 goals and within 5 pages for {five}; of all, for {first}.0%" in said
+    assert said.endswith(f"and {five}.0%")
 
 
 def test_the_check_is_of_the_seeds_shop(monkeypatch):

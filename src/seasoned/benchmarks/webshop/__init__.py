@@ -8,6 +8,7 @@ won.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,9 +19,9 @@ from seasoned.benchmarks.checks import Check
 from seasoned.benchmarks.webshop.catalogue import KINDS, find_files, read_json, read_products
 from seasoned.benchmarks.webshop.goals import as_task, goal_of, human_goals, numbered, pools, synthetic_goals
 from seasoned.benchmarks.webshop.made import make_catalogue
-from seasoned.benchmarks.webshop.pages import shown
+from seasoned.benchmarks.webshop.pages import PER_PAGE, shown
 from seasoned.benchmarks.webshop.reward import alike, nouns
-from seasoned.benchmarks.webshop.search import make_search
+from seasoned.benchmarks.webshop.search import TOP, make_search
 from seasoned.benchmarks.webshop.shop import STEPS, Shop, ShopEnvironment
 from seasoned.benchmarks.webshop.worked import worked
 from seasoned.benchmarks.worked import acting
@@ -87,9 +88,12 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 
     Returns:
         How many earned a reward of 1. With `upstream_colors`, goals that are won without it are the `unwinnable` ones.
+        Its facts: on which page of results a goal's product is for the instruction, and the time of an episode.
     """
     opened = _open(options, seed)
+    began = time.perf_counter()
     lost = _lost(opened.tasks, range(len(opened.tasks)), opened.shop)
+    each = 1000 * (time.perf_counter() - began) / len(opened.tasks)
     problems: tuple[str, ...] = ()
     unwinnable = 0
     if lost:
@@ -102,7 +106,8 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     if lost and opened.shop.upstream_colors:
         unwinnable = len(lost) - len(_lost(opened.tasks, lost, replace(opened.shop, upstream_colors=False)))
         problems += (f"{unwinnable} of them are won without upstream_colors: that is WebShop's fault, not the data's",)
-    return Check(len(opened.tasks) - len(lost), len(opened.tasks), problems, opened.source, unwinnable)
+    facts = (_pages(opened), f"an episode, a search, the product, its options, its purchase, took {each:.1f} ms")
+    return Check(len(opened.tasks) - len(lost), len(opened.tasks), problems, opened.source, unwinnable, facts)
 
 
 def _open(options: Mapping[str, Any], seed: int) -> _Opened:
@@ -148,6 +153,19 @@ def _lost(tasks: Sequence[Task], numbers: Iterable[int], shop: Shop) -> list[int
     """Those of the numbers whose tasks do not earn 1."""
     env = ShopEnvironment(shop, reveal=False)
     return [number for number in numbers if not _won(env, tasks[number], shop)]
+
+
+def _pages(opened: _Opened) -> str:
+    """On which page of the results for its whole instruction a goal's product is, as a sentence."""
+    goals = [goal_of(task) for task in opened.tasks]
+    found = {text: opened.shop.search(text) for text in {goal.text for goal in goals}}
+    places = [found[goal.text].index(goal.asin) if goal.asin in found[goal.text] else TOP for goal in goals]
+    first = [place for place in places[:100] if place < TOP]
+    return (
+        f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in first)} of the "
+        f"first {len(places[:100])} goals and within {TOP // PER_PAGE} pages for {len(first)}; of all, for "
+        f"{sum(p < PER_PAGE for p in places) / len(places):.1%} and {sum(p < TOP for p in places) / len(places):.1%}"
+    )
 
 
 def _won(env: ShopEnvironment, task: Task, shop: Shop) -> bool:
