@@ -18,8 +18,8 @@ from seasoned.benchmarks import NAMES
 class Check:
     """Of `total` tasks `good` were solved with what is known to solve them; `problems` are sentences for a person.
 
-    `source` says which data that was, `facts` what else was measured. `unwinnable` of the others cannot be solved with the options that were given, as
-    these are documented: they are no fault of the data.
+    `source` says which data that was, `facts` what else was measured. `unwinnable` of the others cannot be solved with
+    the options that were given, as these are documented: they are no fault of the data.
     """
 
     good: int

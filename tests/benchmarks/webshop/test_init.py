@@ -82,7 +82,8 @@ def test_every_goal_of_the_default_can_be_won():
 
 
 @pytest.mark.parametrize(
-    ("before", "first", "five"), [(0, "100", "100"), (9, "100", "100"), (10, "0", "100"), (49, "0", "100"), (50, "0", "0")]
+    ("before", "first", "five"),
+    [(0, "100", "100"), (9, "100", "100"), (10, "0", "100"), (49, "0", "100"), (50, "0", "0")],
 )
 def test_on_which_page_a_goals_product_is(before, first, five):
     opened = webshop._open(SMALL, 0)

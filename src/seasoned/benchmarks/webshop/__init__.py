@@ -162,8 +162,8 @@ def _pages(opened: _Opened) -> str:
     places = [found[goal.text].index(goal.asin) if goal.asin in found[goal.text] else TOP for goal in goals]
     first = [place for place in places[:100] if place < TOP]
     return (
-        f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in first)} of the "
-        f"first {len(places[:100])} goals and within {TOP // PER_PAGE} pages for {len(first)}; of all, for "
+        f"searched for by its whole instruction, the product is on page 1 for {sum(p < PER_PAGE for p in first)} of "
+        f"the first {len(places[:100])} goals and within {TOP // PER_PAGE} pages for {len(first)}; of all, for "
         f"{sum(p < PER_PAGE for p in places) / len(places):.1%} and {sum(p < TOP for p in places) / len(places):.1%}"
     )
 
