@@ -27,6 +27,15 @@ def test_the_weightiest_facts_about_words_of_the_task_come_first(facts):
     assert "animal" not in text
 
 
+def test_words_take_turns_and_those_that_say_little_have_none(tmp_path):
+    file = tmp_path / "facts.csv"
+    lines = [("a", "letter", 9), ("dog", "bark", 8), ("dog", "pet", 7), ("dog", "bark", 8), ("cat", "nap", 1)]
+    told = [f'/a/1\t/r/CapableOf\t/c/en/{a}\t/c/en/{b}\t{{"weight": {n}}}\n' for a, b, n in lines]
+    file.write_text("".join(told), encoding="utf-8")
+    text = TeachMe(str(file), k=3).recall(Task(id="x", text="Is a dog more than a cat?"), None).text
+    assert [line for line in text.splitlines() if line[:1] == "-"] == ["- dog can bark", "- cat can nap", "- dog can pet"]
+
+
 def test_broken_lines_and_other_languages_are_passed_over(facts):
     index = read_facts(facts, "en")
     assert set(index) == {"dog", "cat"}

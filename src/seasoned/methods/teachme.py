@@ -44,9 +44,18 @@ _SAYS = {
 }
 
 
+# Words that a knowledge base has facts about ("a is a kind of letter") and no question is about.
+_LITTLE = frozenset(
+    "a an the and or but if so as at by for from in into of off on out over to up with about after before between than "
+    "then this that these those there here what which who whom whose when where why how is am are was were be been being "
+    "do does did have has had having can could will would shall should may might must not no nor only very too just i me "
+    "my mine you your he him his she her it its we us our they them their s t".split()
+)
+
+
 @dataclass(frozen=True)
 class TeachMe:
-    """The k weightiest facts of `facts` (a CSV path) whose subject is a word of the task."""
+    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task, the weightiest of each word in turn."""
 
     facts: str
     k: int = 5
@@ -56,17 +65,19 @@ class TeachMe:
         """Nothing: the knowledge base is given."""
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """Facts about the words of the task, weightiest first.
+        """Facts about the words of the task but for such as "the": one of each, weightiest first, then a second one.
 
         Raises:
             DataError: if the file is missing or holds no fact of the language.
         """
         index = read_facts(self.facts, self.language)
-        found = {fact for word in set(split_words(task.text)) for fact in index.get(word, ())}
-        best = sorted(found, key=lambda item: (-item[0], item[1]))[: self.k]
-        if not best:
-            return Guidance()
-        return Guidance(text=render_prompt("seasoned.methods", "teachme.j2", facts=[clean(text) for _, text in best]))
+        words = set(split_words(task.text)) - _LITTLE
+        found: list[tuple[int, float, str]] = []
+        for known in (index[word] for word in words if word in index):
+            facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
+            found += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
+        told = [clean(text) for _, _, text in sorted(found)[: self.k]]
+        return Guidance(text=render_prompt("seasoned.methods", "teachme.j2", facts=told)) if told else Guidance()
 
 
 @cache
