@@ -46,16 +46,18 @@ _SAYS = {
 
 # Words that a knowledge base has facts about ("a is a kind of letter") and no question is about.
 _LITTLE = frozenset(
-    "a an the and or but if so as at by for from in into of off on out over to up with about after before between than "
-    "then this that these those there here what which who whom whose when where why how is am are was were be been being "
-    "do does did have has had having can could will would shall should may might must not no nor only very too just i me "
-    "my mine you your he him his she her it its we us our they them their s t".split()
+    split_words(
+        "a an the and or but if so as at by for from in into of off on out over to up with about after before between "
+        "than then this that these those there here what which who whom whose when where why how is am are was were be "
+        "been being do does did have has had having can could will would shall should may might must not no nor only "
+        "very too just i me my mine you your he him his she her it its we us our they them their s t"
+    )
 )
 
 
 @dataclass(frozen=True)
 class TeachMe:
-    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task, the weightiest of each word in turn."""
+    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task; of each word the weightiest, in turn."""
 
     facts: str
     k: int = 5
