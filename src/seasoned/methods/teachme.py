@@ -57,7 +57,7 @@ _LITTLE = frozenset(
 
 @dataclass(frozen=True)
 class TeachMe:
-    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task; of each word the weightiest, in turn."""
+    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task: of each word in turn the weightiest."""
 
     facts: str
     k: int = 5
