@@ -57,7 +57,7 @@ _LITTLE = frozenset(
 
 @dataclass(frozen=True)
 class TeachMe:
-    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task: of each word in turn the weightiest."""
+    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task, the weightiest of each in turn."""
 
     facts: str
     k: int = 5
