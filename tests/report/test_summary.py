@@ -193,6 +193,12 @@ def test_folds_of_different_size_are_one_point_of_a_curve_and_earlier_points_sta
     assert [(p["trained_on"], p["n"], p["successes"]) for p in found["curve"]] == [(0, 2, 0), (2, 1, 0), (3, 2, 1)]
 
 
+def test_more_tries_without_a_word_are_not_what_the_headline_is_about(make_row):
+    rows = [make_row(name, success=True) for name in ("disabled", "retry", "reflexion")]
+    assert build(rows, run={"conditions": ["disabled", "retry", "reflexion"]})["method"] == "reflexion"
+    assert build(rows[:2], run={"conditions": ["disabled", "retry"]})["method"] == "retry"
+
+
 def test_a_method_evaluated_with_no_training_keeps_its_own_starting_point(make_row):
     rows = [make_row("disabled", success=True)]
     rows += [make_row("expnote", success=False, trained_on=n) for n in (0, 10)]

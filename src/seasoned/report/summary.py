@@ -147,7 +147,8 @@ def _method(conditions: Sequence[Mapping[str, Any]], run: Mapping[str, Any], bas
     wanted = run.get("method")
     named = [block for block in others if block["name"] == wanted]
     learned = [block for block in others if block["trained_on"] > 0]
-    chosen = [*named, *learned, *others]
+    more = [block for block in others if block["name"] != "retry"]  # as many tries without a word are a control
+    chosen = [*named, *learned, *more, *others]
     return str(chosen[0]["name"]) if chosen else None
 
 
