@@ -13,7 +13,7 @@ from seasoned.benchmarks import load_benchmark
 from seasoned.benchmarks.base import Benchmark
 from seasoned.benchmarks.emoji import CODE_LETTERS, EMOJI, EMOTIONS, EXAMPLE_SYMBOLS, score
 from seasoned.errors import ConfigError, DataError
-from seasoned.methods.heuristics import heuristic_schema
+from seasoned.methods.heuristic_replies import heuristic_schema
 
 
 @pytest.fixture(autouse=True)

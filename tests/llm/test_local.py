@@ -25,7 +25,7 @@ from seasoned.errors import (
 )
 from seasoned.llm import local, modelfile
 from seasoned.llm.local import LocalModel, shared, usable_cores
-from seasoned.methods.heuristics import heuristic_schema
+from seasoned.methods.heuristic_replies import heuristic_schema
 from seasoned.methods.operations import operations_schema
 from seasoned.protocols import LLM
 from seasoned.retrieve.rank import ranking_schema

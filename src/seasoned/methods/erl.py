@@ -18,7 +18,8 @@ from seasoned.jobs import run_jobs
 from seasoned.methods.demonstrations import attempts_at
 from seasoned.methods.expnote import thoughts
 from seasoned.methods.heuristic_book import LONGEST, Book, as_item, fitting, open_book, told, trigger
-from seasoned.methods.heuristics import Draft, as_lesson, write_heuristic
+from seasoned.methods.heuristic_replies import Draft
+from seasoned.methods.heuristics import as_lesson, write_heuristic
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
 from seasoned.retrieve.mark import rank_each

@@ -14,7 +14,7 @@ from typing import Any
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import read
 from seasoned.methods.extraction import Call, worked_pair
-from seasoned.methods.heuristics import text_that_begins
+from seasoned.methods.heuristic_replies import text_that_begins
 from seasoned.methods.operations import holds_words, same_words
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
