@@ -69,6 +69,7 @@ def test_the_prompts_own_example_is_no_heuristic():
         "the task required moving a vase, which was successfully accomplished",
         "the steps ran out",
         "the pen has to be examined, which was not done in the previous attempt",
+        "a hot plate is wanted, and the previous attempts did not bring it",
     ],
 )
 def test_nobody_knows_beforehand_how_an_attempt_ends(trigger):

@@ -148,6 +148,25 @@ def test_a_trigger_that_comes_too_late_is_asked_for_again_once():
     assert len(model.requests) == 2
 
 
+def test_a_trigger_that_tells_what_the_agent_did_is_asked_for_again_once():
+    own = {"analysis": "x", "trigger": "the agent first looked at the shelf", "action": "look into the fridge"}
+    model = ScriptedModel([own, {**own, "trigger": "milk is wanted"}])
+    assert write_heuristic(model, attempt()).text == "When milk is wanted: look into the fridge"
+    assert "you are not in it" in model.requests[1]["messages"][-1]["content"]
+    named = attempt().model_copy(update={"task": "Call the travel agent."})
+    assert write_heuristic(ScriptedModel([own]), named).trigger == "the agent first looked at the shelf"
+
+
+def test_a_sentence_of_the_prompt_is_no_heuristic():
+    model = ScriptedModel([REPLY])
+    write_heuristic(model, attempt())
+    told = model.requests[0]["messages"][0]["content"]
+    copied = next(line for line in told.split("\n") if line.startswith("The rule is for tasks"))
+    for part in ("trigger", "action"):
+        reply = {**REPLY, part: f"rules. {copied}"[:200]}
+        assert write_heuristic(ScriptedModel([reply]), attempt()) is None
+
+
 @pytest.mark.parametrize("example", [None, ("a candle of one scent is wanted", "search for it")])
 def test_the_trigger_of_the_example_is_no_trigger_of_an_attempt(example):
     copied = {"analysis": "x", "trigger": f"When {(example or GOOD)[0]}!", "action": "look at the label first"}

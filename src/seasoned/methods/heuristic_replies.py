@@ -21,6 +21,7 @@ LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
 _REPLY = 20_000
+_KNOWN = 6  # words in a row that nobody writes by chance
 _NAMES = {
     "analysis": ("analysis", "reflection", "cause"),
     "trigger": ("trigger", "when", "condition", "situation", "if"),
@@ -41,10 +42,11 @@ _OUTCOME = re.compile(
     r"|(?:task|attempt) (?:is|was|were|has been) (?:\w+ )?(?:completed|done|accomplished|finished)\b"
     r"|(?:(?!not\b)\w+ ){0,6}"
     r"(?:completed successfully|successfully (?:completed|accomplished|done)|done successfully)\b"
-    r"|steps (?:ran|run|have run) out\b)(?! (?:except|but|apart|save|only)\b)|\bprevious attempt\b(?! to\b)",
+    r"|steps (?:ran|run|have run) out\b)(?! (?:except|but|apart|save|only)\b)|\bprevious attempts?\b(?! to\b)",
     re.IGNORECASE,
 )
 TOO_LATE = "its trigger is how the attempt ended"
+OWN = "its trigger is what was done in the attempt"
 COPIED = "its trigger is the example's of the prompt"
 _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
 
@@ -84,7 +86,13 @@ def text_that_begins(words: str, longest: int) -> dict[str, Any]:
 
 
 def read_heuristic(
-    reply: Any, *, judges: bool = False, example: tuple[str, str] | None = None, begins: str = ""
+    reply: Any,
+    *,
+    judges: bool = False,
+    example: tuple[str, str] | None = None,
+    begins: str = "",
+    told: str = "",
+    attempt: str = "",
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
 
@@ -95,6 +103,8 @@ def read_heuristic(
         judges: whether a verdict belongs to it.
         example: what the prompt showed.
         begins: the words that the action has to begin with, in any case.
+        told: what the prompt said; a sentence of it is no heuristic.
+        attempt: what was shown of the attempt; an agent that it never names is the one that made it.
 
     Returns:
         The heuristic or None, and a sentence on what was amiss or "".
@@ -109,6 +119,8 @@ def read_heuristic(
             return None, f"it has no {lacks}, so it is dropped: {clean(str(reply), 120)!r}"
         trigger, action = whole[1].strip(), whole[2].strip()
         problem = "trigger and action stood in one, and were parted"
+    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(told)):
+        return None, "it repeats the prompt, so it is dropped"
     if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
     if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
@@ -117,6 +129,8 @@ def read_heuristic(
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
         return None, f"{TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
+    if attempt and "agent" in split(trigger) and "agent" not in split(attempt):
+        return None, f"{OWN}, and no situation: {trigger!r}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:
         return None, f"it does not tell whether the attempt succeeded, so it is dropped: {clean(str(reply), 120)!r}"
@@ -134,6 +148,12 @@ def read_verdict(reply: Any) -> bool | None:
     if words & {"no", "false", "failed", "failure", "not", "0"}:
         return False
     return True if words & {"yes", "true", "succeeded", "success", "1"} else None
+
+
+def _sentences(told: str) -> list[str]:
+    """The sentences of a text that are long enough to be known again."""
+    parts = (part for line in told.split("\n") for part in re.split(r"[.:?]\s", line))
+    return [part for part in parts if len(split(part)) >= _KNOWN]
 
 
 def _fields(reply: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from seasoned.methods.heuristic_replies import (
     COPIED,
     GOOD,
     LONGEST,
+    OWN,
     TOO_LATE,
     Draft,
     heuristic_schema,
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 
 _TASK = 1000  # characters of the task that a heuristic came from
 _HALVINGS = 3
+_FAULTS = {"copied": COPIED, "own": OWN, "late": TOO_LATE}
 _ENDINGS = {
     "step_limit": ": the steps ran out",
     "loop": ": it did the same thing again and again",
@@ -80,11 +82,12 @@ def write_heuristic(
     """
     shown = None if judges or example is None else worked
     ask = partial(llm.chat, schema=heuristic_schema(judges, begins), max_tokens=max_tokens)
-    read_reply = partial(read_heuristic, judges=judges, example=example, begins=begins)
     system = _system(about, judges, example, quotes=shown is None)
+    read_with = partial(read_heuristic, judges=judges, example=example, begins=begins, told=system["content"])
     for _ in range(_HALVINGS + 1):
         before = _exchange(*shown, example, TOKEN * room) if shown and example else []
-        messages = [system, *before, _said(_case(trajectory, judges, TOKEN * room))]
+        case = _case(trajectory, judges, TOKEN * room)
+        messages, read_reply = [system, *before, _said(case)], partial(read_with, attempt=case)
         try:
             reply: Any = ask(messages).parsed
         except ContextLengthError as error:
@@ -93,8 +96,8 @@ def write_heuristic(
         except ParseError as error:  # it is read as far as it goes
             reply = str(getattr(error.reply, "text", ""))
         (draft, problem), verdict = read_reply(reply), read_verdict(reply)
-        if draft is None and problem.startswith((TOO_LATE, COPIED)):
-            again = [*messages, *_again(reply, problem.startswith(COPIED), shown)]
+        if draft is None and problem.startswith((TOO_LATE, COPIED, OWN)):
+            again = [*messages, *_again(reply, problem, shown)]
             with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
                 draft, problem = read_reply(ask(again).parsed)
                 verdict = draft.succeeded if draft else verdict
@@ -148,9 +151,10 @@ def _tell(trajectory: Trajectory, draft: Draft | None, problem: str) -> None:
         log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
 
 
-def _again(reply: Any, copied: bool, shown: object) -> list[Message]:
+def _again(reply: Any, problem: str, shown: object) -> list[Message]:
     """What is said to a heuristic that cannot be used, so that another one comes."""
-    again = render_prompt("seasoned.methods", "erl_again.j2", copied=copied, shown=shown)
+    fault = next(name for name, says in _FAULTS.items() if problem.startswith(says))
+    again = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
     return [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
 
 
