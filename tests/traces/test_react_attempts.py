@@ -26,6 +26,16 @@ def test_what_tells_of_success_in_this_order():
     assert ends().success is None
 
 
+def test_the_verdict_on_an_answer_counts_before_the_section():
+    wrong = [([], ["Finish[x]"], ["Answer is INCORRECT"])]
+    assert ends(section="correct", steps=wrong).success is False
+    assert ends(section="correct", steps=wrong, status=True).success is True
+
+
+def test_an_answer_that_the_log_says_was_none():
+    assert ends(score=0.0, unanswered=True) == Outcome(success=False, reward=0.0, reason="halted")
+
+
 def test_repeats_are_left_out_only_where_the_log_prints_them():
     twice = [attempt(status=True), attempt(5, status=True), attempt(9, status=False), attempt(13, status=False)]
     told = finished(twice, [], {}, repeats=True)
@@ -40,7 +50,7 @@ def test_a_reflection_that_is_shown_goes_to_the_attempt_before():
     assert second.guidance == "\n".join(given)
     assert "reflection" not in second.meta
     (alone,) = finished([attempt(before=given)], [], {}, repeats=False).trajectories
-    assert alone.meta["reflection"] == "\n".join(given)
+    assert (alone.guidance, "reflection" in alone.meta) == ("\n".join(given), False)
 
 
 def test_problems_come_in_the_order_of_lines():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.traces.react_lines import Line, classify
+from seasoned.traces.react_lines import Line, classify, is_unanswered, right_answer
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,18 @@ from seasoned.traces.react_lines import Line, classify
         ("(END OF EXAMPLES)", Line("resume")),
         ("Here is the task:", Line("task")),
         ("Solve it. Here are two examples.", Line("skip", "Solve it. Here are two examples.")),
-        ("{'steps': 5, 'answer': 'x', 'em': True, 'reward': True}", Line("score", "True")),
+        ("{'steps': 5, 'answer': 'x', 'em': True, 'reward': True}", Line("info", "True")),
+        ("3 r True rs [1, 0] cnts [2, 1]", Line("info", "True")),
+        ("17 Claim: The pier is wet.", Line("perhaps question", "The pier is wet.")),
+        ("17 claims: none", Line("text", "17 claims: none")),
+        ("Next plan: be slow", Line("reflection", "be slow")),
+        ("Previous Trial:", Line("perhaps heading", "Previous Trial:")),
+        ("Solve a question answering task by hand.", Line("heading", "Solve a question answering task by hand.")),
+        ("Your task is to: find it", Line("perhaps goal", "Your task is to: find it")),
+        ("4 0.5 0.25 0.0", Line("perhaps tally", "4 0.5 0.25 0.0")),
+        ("2 3 0.6666666666666666 3.5", Line("perhaps tally", "2 3 0.6666666666666666 3.5")),
+        ("12", Line("perhaps tally", "12")),
+        ("1 2 3 4", Line("text", "1 2 3 4")),
         ("  ", Line("blank")),
         ("The trial was long.", Line("text", "The trial was long.")),
         ("Environmental rules: none", Line("text", "Environmental rules: none")),
@@ -49,6 +60,12 @@ from seasoned.traces.react_lines import Line, classify
 )
 def test_kinds(line, found):
     assert classify(line) == found
+
+
+def test_what_a_line_tells_beside_the_score():
+    told = "{'steps': 2, 'answer': '', 'gt_answer': \"the miller's pier\", 'em': 0}"
+    assert (right_answer(told), is_unanswered(told)) == ("the miller's pier", True)
+    assert (right_answer("{'steps': 2, 'em': 0}"), is_unanswered("{'answer': 'x', 'em': 0}")) == ("", False)
 
 
 @given(st.text())
@@ -70,4 +87,5 @@ def test_the_time_grows_with_the_length_alone():
     ):
         classify(piece * 200_000)
         classify("{'steps': 1, " + piece * 200_000)
+        right_answer("'gt_answer': '" * 200 + piece * 200_000)
     assert time.process_time() - begin < 2

@@ -181,6 +181,10 @@ Question: q?|Thought 1: t|Action 1: a|Observation 1: o|Thought: t|Action: think:
 Environment #1:|Environment #2: Success|Trial 2:|BEGIN TRIAL 1|--- BEGIN HALTED AGENTS ---|STATUS: OK|STATUS: x
 Correct answer: g|Reward: 1|Reflection: r|Plan: p|Here are two examples.|(END OF EXAMPLES)|Here is the task:|Context: c
 Your memory for the task below:|You have attempted to answer. Below is the last trial|SUCCESS: 1|text|Task: t|Score: 0.5
+Action: Finish[x]|Observation: Answer is CORRECT|Reflections:|(END PREVIOUS TRIAL)|> |3 Claim: c|0|1 0.0 0.5 0.0
+Action: reset|Instruction:|Observation: Your score (min 0.0, max 1.0): 1.0|Your task is to: t|Previous Trial:
+Context:|Score: 1|1 r True rs [1]
+Solve a question answering task by hand.|{'steps': 1, 'answer': '', 'gt_answer': 'g', 'em': 0}
 """.strip()
     .replace("\n", "|")
     .split("|")
@@ -210,9 +214,16 @@ def test_the_time_grows_with_the_length_alone():
         "Question: q\n",
         "#####\n\n",
         "Here are two examples.\n",
+        "> \n",
+        "Reflections:\n\nThought: t\n#####\n",
+        "Reflections:\nCorrect answer:\n",
+        "3 Claim: c\n\n",
+        "5\n",
+        "Your task is to: t\n",
     ):
         of("Environment #1:\nAction 1: a\n" + piece * 8_000 + "Here is the task:\n")
-    assert time.process_time() - begin < 3
+        of("Action: Finish[a]\nObservation: Answer is CORRECT\n" + piece * 8_000)
+    assert time.process_time() - begin < 6
 
 
 def test_a_long_task_is_not_repeated_without_end(monkeypatch):

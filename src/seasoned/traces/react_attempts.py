@@ -21,6 +21,8 @@ _VERDICT = re.compile(
 _FINISH = re.compile(
     r"[ \t]{0,8}(?:finish|answer|submit)[ \t]{0,2}\[(?P<answer>.*)\][ \t.]{0,8}$", re.IGNORECASE | re.DOTALL
 )
+_ANSWERS = re.compile(r"[ \t]{0,8}(?:finish|answer|submit)[ \t]{0,2}\[", re.IGNORECASE)
+_LOOKED_AT = 8  # lines of an action in which an answer may begin
 THOUGHT, ACTION, SEEN = range(3)
 
 
@@ -42,6 +44,24 @@ class Attempt:
     count: int = -1  # the number of the last thought or action that had one
     again: bool = False  # its task was told for the one before
     ended: bool = False
+    judged: bool = False  # its last step is an answer, with the verdict as what was observed
+    unanswered: bool = False  # the log says that it gave no answer, whatever its last action is
+
+    @property
+    def over(self) -> bool:
+        """Whether what it did is told to its end."""
+        return self.ended or self.judged
+
+    def begin_step(self) -> None:
+        """Another step, on which nothing is said yet."""
+        self.steps.append(([], [], []))
+        self.judged = False
+
+    def observed(self, first: str) -> None:
+        """Takes the first line of what was observed after the last step."""
+        self.steps[-1][SEEN].append(first)
+        answers = any(_ANSWERS.match(line) for line in self.steps[-1][ACTION][:_LOOKED_AT])
+        self.judged = answers and _VERDICT.search(first[:200]) is not None
 
     def text(self, which: int) -> str:
         """A part of the last step."""
@@ -93,7 +113,7 @@ def finished(
             "trial": tries[task],
             "environment": attempt.environment if attempt.environment >= 0 else None,
             "gold": attempt.gold,
-            "reflection": reflection or (given if earlier is None else ""),
+            "reflection": reflection,
         }
         latest[task] = len(found.trajectories)
         found.trajectories.append(make(task, steps, outcome, meta=meta, guidance=given, occurrence=seen[same]))
@@ -123,15 +143,17 @@ def _reflect(trajectories: list[Trajectory], place: int, given: str) -> None:
 
 
 def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
-    said = _VERDICT.search(steps[-1].observation)
+    finish = None if attempt.unanswered else _FINISH.match(steps[-1].action)
+    said = _said(steps[-1].observation)
     success = attempt.status
+    if success is None and finish:
+        success = said  # a page may hold the same words, and then the section knows better
     if success is None and attempt.section:
         success = {"correct": True, "incorrect": False, "halted": False}.get(attempt.section)
-    if success is None and said:
-        success = said["word"].lower() == "correct" if said["word"] else said["reward"] == "1"
+    if success is None:
+        success = said
     if success is None and attempt.score is not None:
         success = verdict(attempt.score)
-    finish = _FINISH.match(steps[-1].action)
     reason = "unfinished"
     if finish:
         reason = "answered"
@@ -141,3 +163,10 @@ def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
         reason = "won" if success else "halted"
     reward = attempt.score if attempt.score is not None else (None if success is None else float(success))
     return Outcome(success=success, reward=reward, reason=reason, answer=finish["answer"].strip() if finish else "")
+
+
+def _said(observation: str) -> bool | None:
+    found = _VERDICT.search(observation)
+    if found is None:
+        return None
+    return found["word"].lower() == "correct" if found["word"] else found["reward"] == "1"

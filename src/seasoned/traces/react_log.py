@@ -11,11 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from seasoned.traces.react_attempts import ACTION, SEEN, THOUGHT, Attempt, finished
-from seasoned.traces.react_lines import AGAIN, ANSI, THINK, Line, classify
+from seasoned.traces.react_attempts import ACTION, SEEN, THOUGHT, finished
+from seasoned.traces.react_lines import AGAIN, ANSI, Line, classify, is_unanswered, right_answer
+from seasoned.traces.react_open import Open
+from seasoned.traces.react_place import Ahead, ahead, settled
 from seasoned.traces.source import Found, Problem, number, verdict
 
-_STARTS = ("question", "context", "trial", "section", "environment", "ruler", "statistic", "gold", "status")
+_STARTS = ("question", "context", "trial", "section", "environment", "ruler", "statistic", "gold", "status", "info",
+           "heading", "reset", "goal")  # fmt: skip
+_SHOP_SCORE = "Your score (min"
+_EXAMPLE_ENDS = frozenset(("resume", "task", "environment", "section", "memory"))
+_QUOTE_ENDS = frozenset(("question", "context", "gold", "trial", "environment", "section", "ruler"))
+_RESET_ENDS = frozenset(("perhaps task", "environment", "section"))
 
 
 def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Found:
@@ -36,104 +43,73 @@ def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Fo
     return finished(reader.done, reader.problems, source, repeats=reader.sections > 0)
 
 
-class _Reader:
+class _Reader(Open):
     """One pass over the lines; a class because what a line means depends on what came before."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[tuple[int, str, Line]] = []
-        self.problems: list[Problem] = []
-        self.done: list[Attempt] = []
-        self.open: Attempt | None = None
-        self.into: list[str] | None = None  # what plain text is added to
-        self.task: list[str] = []  # of the attempt before, for its next trial
-        self.section = ""
         self.sections = 0
-        self.held: list[str] = []  # rulers that may belong to the text, or end it
-        self.skipping = False
+        self.skipping: frozenset[str] = frozenset()  # the kinds of lines that end what is passed over
         self.blank = True  # whether the line before was blank
+        self.ahead = Ahead()
 
     def run(self) -> None:
-        ends = self._examples_end()
-        for (place, text, line), can_skip in zip(self.lines, ends, strict=True):
-            self._one(place, text, line, can_skip)
+        for (place, text, line), after in zip(self.lines, ahead([line for _, _, line in self.lines]), strict=True):
+            self.ahead = after
+            self._one(place, text, line)
             self.blank = line.kind in ("blank", "ruler")
-        self._close()
+        self.close()
 
-    def _examples_end(self) -> list[bool]:
-        """For each line, whether examples that begin there are said to end before the next header."""
-        ends: list[bool] = []
-        found = False
-        for _, _, line in reversed(self.lines):
-            if line.kind in ("environment", "section"):
-                found = False
-            elif line.kind in ("resume", "task"):
-                found = True
-            ends.append(found)
-        return ends[::-1]
-
-    def _one(self, place: int, text: str, line: Line, can_skip: bool) -> None:
-        now, kind = self.open, line.kind
-        if self.skipping and kind not in ("resume", "task", "environment", "section", "memory"):
+    def _one(self, place: int, text: str, line: Line) -> None:
+        now = self.open
+        if self.skipping and (line.kind not in self.skipping or (line.kind == "ruler" and self.ahead.step)):
             return
-        self.skipping = False
-        if kind.startswith("perhaps "):
-            kind = self._settled(kind.removeprefix("perhaps "), line.rest)
-        if kind == "status" and (verdict(line.rest.split(" ")[0]) is None or self._is_seen(text)):
-            kind = "text"
+        self.skipping = frozenset()
+        kind = settled(text, line, now, self.ahead, blank=self.blank, seen=self.is_seen())
         if kind == "ruler" or (kind == "blank" and self.held):
             self.held.append(text)
             return
         if self.held:
-            if kind not in _STARTS and self.into is not None and not (now and now.ended):
+            if kind not in _STARTS and self.into is not None and not (now and now.over):
                 self.into.extend(self.held)
             self.held = []
-        if kind == "prompt" and (now is None or now.labelled):
-            kind = "text"
-        if kind in ("again", "skip") and now is not None and now.steps:
-            kind = "text"
-        if kind == "skip" and not can_skip:
-            kind = "text"
-        if kind == "statistic" and now is not None and not (now.ended or self.blank):
-            kind = "text"
+        if now is not None and kind in ("thought", "action") and self.is_quoted(line.number):
+            now.after.clear()  # blank lines
+            self.into, self.skipping = None, _QUOTE_ENDS
+            return
         getattr(self, f"_{kind}")(place, text, line)
-
-    def _settled(self, kind: str, rest: str) -> str:
-        """What a label is that also stands in the midst of texts."""
-        now = self.open
-        if kind == "task":
-            return "question" if now is None or now.ended or (self.blank and now.steps) else "text"
-        if kind == "reflection":
-            return kind if now is not None and now.ended else "text"
-        fits = now is not None and (now.ended or (self.blank and now.steps)) and verdict(rest) is not None
-        return kind if fits else "text"
 
     # --- headers ---
 
     def _environment(self, place: int, text: str, line: Line) -> None:
-        self._close()
+        self.close()
         self.task = []
         if not line.rest:
-            self._begin(place, environment=line.number)
+            self.begin(place, environment=line.number)
 
     def _section(self, place: int, text: str, line: Line) -> None:
-        self._close()
+        self.close()
         self.section, self.sections = line.rest, self.sections + 1
 
     def _trial(self, place: int, text: str, line: Line) -> None:
         if self.open is not None and self.into is self.open.before and not self.open.steps:
             self.into.append("")  # "Trial 0:" in a list of earlier reflections
         elif self.open is None or self.open.steps:
-            self._close()
+            self.close()
             self.section = ""
 
     def _statistic(self, place: int, text: str, line: Line) -> None:
-        self._end()
+        self.end()
 
     def _question(self, place: int, text: str, line: Line) -> None:
         now = self.open
-        if now is None or now.steps or ("".join(now.task).strip() and now.task[0] != "Context:"):
-            self._close()
-            self._begin(place)
+        told = "".join(now.task).strip() if now is not None else ""
+        if now is None or now.steps or (told and now.task[0] != "Context:"):
+            self.close()
+            self.begin(place)
+        elif told == "Context:":
+            now.task.clear()  # a log that can show pages, and showed none
         assert self.open is not None
         asked, again, more = line.rest.partition(AGAIN)
         self.open.task.append(asked)
@@ -142,28 +118,49 @@ class _Reader:
             self._again(place, again + more, line)
 
     def _context(self, place: int, text: str, line: Line) -> None:
-        if self.open is not None and not self.open.ended and self.open.steps:
+        now = self.open
+        if now is not None and now.steps and not now.over:
             self._text(place, text, line)
             return
-        self._close()
-        self._begin(place)
+        if now is None or now.steps or "".join(now.task).strip():
+            self.close()
+            self.begin(place)
         assert self.open is not None
         self.open.task.extend(("Context:", line.rest))
         self.into = self.open.task
 
     def _again(self, place: int, text: str, line: Line) -> None:
+        if self.open is None or self.open.over or self.open.steps:
+            self.close()
+            self.begin(place)  # the question comes after what was given
         self.into = None
-        self.skipping = "below is the last trial" in text[:400].casefold()
+        if self.ahead.resumes and "below is the last trial" in text[:400].casefold():
+            self.skipping = _EXAMPLE_ENDS
 
     def _skip(self, place: int, text: str, line: Line) -> None:
-        self.skipping = True
+        self.skipping = _EXAMPLE_ENDS
+
+    def _reset(self, place: int, text: str, line: Line) -> None:
+        self.close()
+        self.skipping = _RESET_ENDS
+
+    def _heading(self, place: int, text: str, line: Line) -> None:
+        if self.open is None or self.open.steps:
+            self.end()
+
+    def _goal(self, place: int, text: str, line: Line) -> None:
+        self.close()
+        self.begin(place)
+        self._text(place, text, line)
 
     def _resume(self, place: int, text: str, line: Line) -> None:
-        self.into = self.open.task if self.open is not None and not self.open.task else None
+        # after a trial that was quoted comes more of the prompt, after examples the task
+        examples = "example" in text.casefold()
+        self.into = self.open.task if examples and self.open is not None and not self.open.task else None
 
     def _task(self, place: int, text: str, line: Line) -> None:
         if self.open is None:
-            self._begin(place)
+            self.begin(place)
         assert self.open is not None
         self.open.task, self.open.steps, self.open.labelled = [], [], False
         self.into = self.open.task
@@ -175,32 +172,18 @@ class _Reader:
     # --- steps ---
 
     def _thought(self, place: int, text: str, line: Line) -> None:
-        now = self._labelled(place, line.number)
+        now = self.labelled(place, line.number)
         if not now.steps or now.text(ACTION) or now.text(SEEN):
-            now.steps.append(([], [], []))
+            now.begin_step()
         self.into = now.steps[-1][THOUGHT]
         self.into.append(line.rest)
 
     def _action(self, place: int, text: str, line: Line) -> None:
-        self._act(self._labelled(place, line.number), line.rest)
+        self.act(self.labelled(place, line.number), line.rest)
 
     def _prompt(self, place: int, text: str, line: Line) -> None:
-        if self.open is not None and line.rest:
-            self._act(self.open, line.rest)
-
-    def _act(self, now: Attempt, said: str) -> None:
-        thinks = THINK.match(said)
-        if not now.steps or now.text(ACTION) or (now.text(SEEN) and now.text(SEEN) != "OK."):
-            now.steps.append(([], [], []))
-        thought, action, seen = now.steps[-1]
-        seen.clear()
-        if thinks:
-            inner = said[thinks.end() :]
-            thought.append(inner.removesuffix("]") if "[" in thinks.group() else inner)
-            self.into = seen
-        else:
-            action.append(said)
-            self.into = seen if not now.labelled else action
+        if self.open is not None and (line.rest or (self.open.steps and not self.open.ended)):
+            self.act(self.open, line.rest)
 
     def _observation(self, place: int, text: str, line: Line) -> None:
         if self.open is None or not self.open.steps:
@@ -208,53 +191,47 @@ class _Reader:
             return
         self.open.labelled = True
         self.into = self.open.steps[-1][SEEN]
-        self.into.append(line.rest)
-
-    def _labelled(self, place: int, count: int) -> Attempt:
-        """The open attempt, or a new one at the same task where the count of steps begins anew."""
-        now = self.open
-        again = now is not None and bool(now.steps) and count <= 1 and (now.ended or now.begins_anew(count))
-        if now is None or again:
-            task = "\n".join(now.task if now is not None else self.task)
-            environment = now.environment if now is not None else -1
-            self._close()
-            self._begin(place, environment=environment)
-            assert self.open is not None
-            self.open.task, self.open.again = [task] if task else [], True
-        assert self.open is not None
-        self.open.labelled, self.open.count = True, count
-        return self.open
+        self.open.observed(line.rest)
+        if line.rest.startswith(_SHOP_SCORE):
+            self._score(place, "", classify(line.rest))
 
     # --- verdicts and reflections ---
 
     def _gold(self, place: int, text: str, line: Line) -> None:
-        if self.open is not None:
-            self.open.gold = line.rest
-            self._end()
-
-    def _is_seen(self, text: str) -> bool:
-        """Whether a line belongs to what was observed: a page may say `Status: OK`, where logs shout `STATUS`."""
         now = self.open
-        seen = now is not None and now.labelled and bool(now.steps) and self.into is now.steps[-1][SEEN]
-        return seen and "STATUS" not in text
+        if now is None:
+            return
+        if now.judged and not now.gold and now.after:
+            # what stands between the verdict and the right answer is what the attempt was given
+            now.before.extend(now.after)
+            now.after = []
+        now.gold = line.rest
+        self.end()
+
+    def _info(self, place: int, text: str, line: Line) -> None:
+        if self.open is not None:
+            self._score(place, "", line)
+            self.open.gold = self.open.gold or right_answer(text)
+            self.open.unanswered = is_unanswered(text)
+            self.end()
 
     def _status(self, place: int, text: str, line: Line) -> None:
         if self.open is not None:
             self.open.status = verdict(line.rest.split(" ")[0])
-            self._end()
+            self.end()
 
     def _score(self, place: int, text: str, line: Line) -> None:
         if self.open is None:
             return
         grade = number(line.rest)
         self.open.score = float(verdict(line.rest) or False) if grade is None else grade
-        if self.into is not None and self.open.steps and "score (min" in text:
+        if self.into is not None and self.open.steps and _SHOP_SCORE in text:
             self.into.append(text)  # WebShop tells the score as the last observation
         self.into = None
 
     def _reflection(self, place: int, text: str, line: Line) -> None:
         if self.open is None:
-            self._stray(place)
+            self.stray(place)
             return
         self.into = self.open.after if self.open.steps else self.open.before
         self.into.append(line.rest)
@@ -269,33 +246,8 @@ class _Reader:
             if again and self.open is not None and self.into is self.open.task:
                 self._again(place, again + more, line)
         elif self.open is None or self.open.ended:
-            self._stray(place)
+            self.stray(place)
 
     def _blank(self, place: int, text: str, line: Line) -> None:
         if self.into is not None:
             self.into.append("")
-
-    def _stray(self, place: int) -> None:
-        self.problems.append(Problem(f"line {place}", "text that belongs to no attempt"))
-
-    # --- beginning and end ---
-
-    def _begin(self, place: int, environment: int = -1) -> None:
-        self.open = Attempt(place, environment=environment, section=self.section)
-        self.into = self.open.task
-
-    def _end(self) -> None:
-        self.into = None
-        if self.open is not None:
-            self.open.ended = True
-
-    def _close(self) -> None:
-        now, self.open, self.into, self.held = self.open, None, None, []
-        if now is None:
-            return
-        now.steps = [step for step in now.steps if any("".join(part).strip() for part in step)]
-        self.task = now.task
-        if now.steps:
-            self.done.append(now)
-        else:
-            self.problems.append(Problem(f"line {now.line}", "a task without a step"))
