@@ -65,7 +65,11 @@ class Attempt:
 
     def text(self, which: int) -> str:
         """A part of the last step."""
-        return "\n".join(self.steps[-1][which]).strip()
+        part = self.steps[-1][which]
+        said = "\n".join(part).strip()
+        if not said:
+            part.clear()  # blank lines say nothing, and would be joined again and again
+        return said
 
     def begins_anew(self, count: int) -> bool:
         """Whether a step of this number is another attempt's first: some logs count from 0, most from 1."""
