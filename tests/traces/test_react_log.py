@@ -222,8 +222,8 @@ def test_the_time_grows_with_the_length_alone():
         "Your task is to: t\n",
         "Observation:\n\nThought:\n",
     ):
-        of("Environment #1:\nAction 1: a\n" + piece * 8_000 + "Here is the task:\n")
-        of("Action: Finish[a]\nObservation: Answer is CORRECT\n" + piece * 8_000)
+        of("Environment #1:\nAction 1: a\n" + piece * 4_000 + "Here is the task:\n")
+        of("Action: Finish[a]\nObservation: Answer is CORRECT\n" + piece * 4_000)
     assert time.process_time() - begin < 6
 
 
