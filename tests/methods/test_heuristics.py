@@ -176,7 +176,22 @@ def test_the_trigger_of_the_example_is_no_trigger_of_an_attempt(example):
     model = ScriptedModel([copied, {**copied, "trigger": "the label is torn"}])
     draft = write_heuristic(model, attempt(), example=example)
     assert draft.text == "When the label is torn: look at the label first"
-    assert "That trigger is the example's" in model.requests[1]["messages"][-1]["content"]
+    system, *said = (message["content"] for message in model.requests[1]["messages"])
+    if example is None:
+        assert "That trigger is the example's" in said[-1]
+    else:  # asked anew, without the words that were copied
+        assert example[0] not in system + "".join(said)
+        assert len(said) == 1
+
+
+def test_each_fault_is_told_once():
+    example = ("a candle of one scent is wanted", "search for it")
+    copied = {"analysis": "x", "trigger": example[0], "action": "look into the fridge"}
+    own = {**copied, "trigger": "the agent looked at the shelf"}
+    model = ScriptedModel([copied, own, {**copied, "trigger": "milk is wanted"}])
+    assert write_heuristic(model, attempt(), example=example).trigger == "milk is wanted"
+    model = ScriptedModel([copied, own, copied])
+    assert write_heuristic(model, attempt(), example=example) is None
 
 
 def test_a_verdict_is_kept_whatever_becomes_of_the_heuristic():

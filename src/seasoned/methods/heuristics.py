@@ -30,7 +30,7 @@ from seasoned.methods.reflexion import without_verdict
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
-from seasoned.types import Lesson, Message, Trajectory
+from seasoned.types import Lesson, Message, Reply, Trajectory
 
 log = logging.getLogger(__name__)
 
@@ -95,12 +95,8 @@ def write_heuristic(
             continue
         except ParseError as error:  # it is read as far as it goes
             reply = str(getattr(error.reply, "text", ""))
-        (draft, problem), verdict = read_reply(reply), read_verdict(reply)
-        if draft is None and problem.startswith((TOO_LATE, COPIED, OWN)):
-            again = [*messages, *_again(reply, problem, shown)]
-            with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
-                draft, problem = read_reply(ask(again).parsed)
-                verdict = draft.succeeded if draft else verdict
+        plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
+        draft, problem, verdict = _mended(reply, read_reply, ask, partial(_again, messages, plain, shown))
         if judges and verdict is not None and keep_verdict is not None:
             keep_verdict(verdict)
         _tell(trajectory, draft, problem)
@@ -151,11 +147,34 @@ def _tell(trajectory: Trajectory, draft: Draft | None, problem: str) -> None:
         log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
 
 
-def _again(reply: Any, problem: str, shown: object) -> list[Message]:
-    """What is said to a heuristic that cannot be used, so that another one comes."""
-    fault = next(name for name, says in _FAULTS.items() if problem.startswith(says))
-    again = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
-    return [{"role": "assistant", "content": json.dumps(reply)}, {"role": "user", "content": again}]
+def _fault(problem: str) -> str:
+    """Which of the faults a problem is that a model can mend when it is told; "" for the others."""
+    return next((name for name, says in _FAULTS.items() if problem.startswith(says)), "")
+
+
+def _mended(
+    reply: Any,
+    read_reply: Callable[[Any], tuple[Draft | None, str]],
+    ask: Callable[[list[Message]], Reply],
+    again: Callable[[Any, str], list[Message]],
+) -> tuple[Draft | None, str, bool | None]:
+    """The heuristic, what was amiss and the verdict of a reply, or of those after it: each fault is told once."""
+    (draft, problem), verdict, told = read_reply(reply), read_verdict(reply), set[str]()
+    while draft is None and (fault := _fault(problem)) and fault not in told:
+        told.add(fault)
+        with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
+            reply = ask(again(reply, fault)).parsed
+            draft, problem = read_reply(reply)
+            verdict = draft.succeeded if draft else verdict
+    return draft, problem, verdict
+
+
+def _again(messages: list[Message], plain: Message | None, shown: object, reply: Any, fault: str) -> list[Message]:
+    """What is said to a heuristic that cannot be used, so that another one comes; `plain` is the prompt unquoted."""
+    if fault == "copied" and plain is not None:
+        return [plain, *messages[1:]]  # in the same conversation, a small model copies what is quoted once more
+    said = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
+    return [*messages, {"role": "assistant", "content": json.dumps(reply)}, _said(said)]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
