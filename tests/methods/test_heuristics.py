@@ -152,7 +152,9 @@ def test_a_trigger_that_tells_what_the_agent_did_is_asked_for_again_once():
     own = {"analysis": "x", "trigger": "the agent first looked at the shelf", "action": "look into the fridge"}
     model = ScriptedModel([own, {**own, "trigger": "milk is wanted"}])
     assert write_heuristic(model, attempt()).text == "When milk is wanted: look into the fridge"
-    assert "you are not in it" in model.requests[1]["messages"][-1]["content"]
+    assert "leave yourself out" in model.requests[1]["messages"][-1]["content"]
+    acted = {**own, "trigger": "milk is wanted", "action": "the agent opened the fridge"}
+    assert write_heuristic(ScriptedModel([acted, acted]), attempt()) is None
     named = attempt().model_copy(update={"task": "Call the travel agent."})
     assert write_heuristic(ScriptedModel([own]), named).trigger == "the agent first looked at the shelf"
 

@@ -46,7 +46,7 @@ _OUTCOME = re.compile(
     re.IGNORECASE,
 )
 TOO_LATE = "its trigger is how the attempt ended"
-OWN = "its trigger is what was done in the attempt"
+OWN = "it tells what was done in the attempt"
 COPIED = "its trigger is the example's of the prompt"
 _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
 
@@ -129,8 +129,8 @@ def read_heuristic(
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
         return None, f"{TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
-    if attempt and "agent" in split(trigger) and "agent" not in split(attempt):
-        return None, f"{OWN}, and no situation: {trigger!r}, so it is dropped"
+    if attempt and "agent" in split(f"{trigger} {action}") and "agent" not in split(attempt):
+        return None, f"{OWN}: {trigger!r}, {action!r}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:
         return None, f"it does not tell whether the attempt succeeded, so it is dropped: {clean(str(reply), 120)!r}"
