@@ -68,7 +68,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "small.toml").write_text(RECIPE, encoding="utf-8")
-    (tmp_path / "source.toml").write_text(ACTS, encoding="utf-8")
     return tmp_path
 
 
@@ -140,8 +139,9 @@ def player():
 
 
 @pytest.fixture
-def acting(player, opens):
-    """Every model that a run opens is the player."""
+def acting(player, opens, folder):
+    """Every model that a run opens is the player; there is a recipe for it beside the other one."""
+    (folder / "source.toml").write_text(ACTS, encoding="utf-8")
     return opens(ScriptedModel(player, name="player"))
 
 
