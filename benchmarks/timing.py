@@ -18,7 +18,10 @@ _SCALES = {"s": (1.0, "s"), "ms": (1e3, "ms"), "us": (1e6, "us"), "texts/s": (1.
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: repeats, lessons in the store, rows of the big matrix, calls and texts a repeat."""
+    """How much is measured: repeats, lessons in the store, rows of the big matrix, calls and texts a repeat.
+
+    `reply_seconds` is what a quick hosted model takes for a reply.
+    """
 
     repeats: int = 9
     lessons: int = 10_000
@@ -27,9 +30,10 @@ class Sizes:
     batch: int = 1_000
     texts: int = 5_000
     job_seconds: float = 0.1
+    reply_seconds: float = 0.25
 
 
-QUICK = Sizes(repeats=2, lessons=50, vectors=200, calls=2, batch=10, texts=20, job_seconds=0.001)
+QUICK = Sizes(repeats=2, lessons=50, vectors=200, calls=2, batch=10, texts=20, job_seconds=0.001, reply_seconds=0.001)
 
 
 @dataclass(frozen=True)
