@@ -1,6 +1,7 @@
 """What all tests share: the network is closed but for loopback, and nothing of the user's is touched."""
 
 import json
+import os
 import re
 import socket
 import threading
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import settings
 
 from seasoned.benchmarks.emoji import OWN_TEXTS
+from seasoned.benchmarks.install import interpreter
+from seasoned.errors import ConfigError
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("seasoned", deadline=None)
@@ -40,6 +43,15 @@ def clean_environment(monkeypatch):
         "ALFWORLD_DATA",
     ):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def engine_python():
+    """The Python that has ALFWorld's engine; where there is none, the test is skipped."""
+    try:
+        return os.environ.get("SEASONED_ALFWORLD_PYTHON", "") or str(interpreter("alfworld"))
+    except ConfigError as error:
+        pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
 
 
 class Apprentice:

@@ -2,13 +2,10 @@
 
 import io
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from seasoned.benchmarks.install import interpreter
-from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -21,18 +18,13 @@ def parrot(messages):
 
 
 @pytest.fixture(scope="module")
-def games(tmp_path_factory):
+def games(tmp_path_factory, engine_python):
     """Settings that name six new games, one of each type, and the Python that has the engine."""
-    python = os.environ.get("SEASONED_ALFWORLD_PYTHON", "")
-    try:
-        python = python or str(interpreter("alfworld"))
-    except ConfigError as error:
-        pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
     from seasoned.benchmarks.alfworld.games import generate
 
     folder = tmp_path_factory.mktemp("games")
-    generate(6, 5, folder, python=python)
-    return ("-c", f"benchmark.data={folder}", "-c", f"benchmark.python={python}")
+    generate(6, 5, folder, python=engine_python)
+    return ("-c", f"benchmark.data={folder}", "-c", f"benchmark.python={engine_python}")
 
 
 @pytest.mark.parametrize("name", REACHED)

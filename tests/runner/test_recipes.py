@@ -1,15 +1,12 @@
 """Every recipe in experiments/ runs from end to end, in small, with a model that is no help at all."""
 
 import json
-import os
 import re
 from pathlib import Path
 
 import pytest
 
 from seasoned.benchmarks import alfworld, load_benchmark
-from seasoned.benchmarks.install import interpreter
-from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.acting import make_actor
 from seasoned.runner.conditions import CONDITIONS, conditions
@@ -82,18 +79,18 @@ def test_erl_learns_from_first_attempts_where_training_tasks_are_tried_again():
 
 
 @pytest.fixture(scope="module")
-def games(tmp_path_factory):
+def games(tmp_path_factory, engine_python):
     """Settings that name a few new games and the Python that has the engine."""
-    python = os.environ.get("SEASONED_ALFWORLD_PYTHON", "")
-    try:
-        python = python or str(interpreter("alfworld"))
-    except ConfigError as error:
-        pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
     from seasoned.benchmarks.alfworld.games import generate
 
     folder = tmp_path_factory.mktemp("games")
-    generate(3, 11, folder, python=python)
-    return [f"benchmark.data={folder}", f"benchmark.python={python}", "benchmark.max_steps=3", "gather.retries=1"]
+    generate(3, 11, folder, python=engine_python)
+    return [
+        f"benchmark.data={folder}",
+        f"benchmark.python={engine_python}",
+        "benchmark.max_steps=3",
+        "gather.retries=1",
+    ]
 
 
 @pytest.mark.engine

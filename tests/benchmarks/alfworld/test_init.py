@@ -1,7 +1,6 @@
 """ALFWorld as a benchmark: where games come from, the two pools, the prompts, and the real engine where it is there."""
 
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -12,7 +11,6 @@ import pytest
 from seasoned.benchmarks import alfworld
 from seasoned.benchmarks.alfworld import check, load
 from seasoned.benchmarks.alfworld.game import CATEGORIES, KINDS, read_game
-from seasoned.benchmarks.install import interpreter
 from seasoned.benchmarks.worker import Workers
 from seasoned.contracts import check_environment
 from seasoned.errors import ConfigError, DataError
@@ -224,18 +222,13 @@ def test_check_names_a_game_that_kills_the_engine(engine, write_game, tmp_path, 
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory):
+def real(tmp_path_factory, engine_python):
     """Three new games, of three categories, and the Python that has the engine."""
-    python = os.environ.get("SEASONED_ALFWORLD_PYTHON", "")
-    try:
-        python = python or str(interpreter("alfworld"))
-    except ConfigError as error:
-        pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
     from seasoned.benchmarks.alfworld.games import generate
 
     folder = tmp_path_factory.mktemp("games")
-    generate(3, 11, folder, python=python)
-    return {"data": str(folder), "python": python}
+    generate(3, 11, folder, python=engine_python)
+    return {"data": str(folder), "python": engine_python}
 
 
 @pytest.mark.engine
