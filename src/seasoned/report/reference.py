@@ -44,12 +44,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Steps:
-    """What an attempt consisted of on average: thoughts, actions, and actions that were invalid (ExpeL, table 6)."""
+    """What an attempt consisted of on average (ExpeL, table 6): thoughts, actions, actions that were invalid; and the
+    tokens of its thoughts, actions and observations."""
 
     condition: str
     thoughts: float
     actions: float
     invalid: float
+    thought_tokens: float
+    action_tokens: float
+    observation_tokens: float
     source: str = f"{_EXPEL[1]}, paper"
 
 
@@ -240,24 +244,24 @@ _ALL = (*_expnote(), *_expel(), *_expel_trials(), *_expel_categories(), *_reflex
 
 _STEPS = {
     "hotpotqa": (
-        Steps("act", 0.0, 5.08, 0.0),
-        Steps("react", 5.19, 5.18, 0.0),
-        Steps("expel-insights", 5.28, 5.04, 0.01),
-        Steps("expel-retrieve", 4.65, 4.63, 0.01),
-        Steps("expel", 5.02, 4.8, 0.03),
+        Steps("act", 0.0, 5.08, 0.0, 0.0, 58.79, 445.72),
+        Steps("react", 5.19, 5.18, 0.0, 192.51, 68.07, 625.46),
+        Steps("expel-insights", 5.28, 5.04, 0.01, 231.48, 71.4, 560.42),
+        Steps("expel-retrieve", 4.65, 4.63, 0.01, 176.71, 60.34, 496.69),
+        Steps("expel", 5.02, 4.8, 0.03, 212.13, 66.41, 547.23),
     ),
     "alfworld": (
-        Steps("act", 0.0, 11.13, 6.25),
-        Steps("react", 8.96, 14.82, 2.84),
-        Steps("expel-insights", 7.57, 14.0, 2.34),
-        Steps("expel-retrieve", 7.9, 13.08, 1.95),
-        Steps("expel", 8.16, 14.3, 2.32),
+        Steps("act", 0.0, 11.13, 6.25, 0.0, 81.19, 416.46),
+        Steps("react", 8.96, 14.82, 2.84, 282.28, 104.14, 393.16),
+        Steps("expel-insights", 7.57, 14.0, 2.34, 241.62, 98.98, 384.54),
+        Steps("expel-retrieve", 7.9, 13.08, 1.95, 260.27, 93.75, 376.1),
+        Steps("expel", 8.16, 14.3, 2.32, 262.66, 100.78, 393.19),
     ),
     "webshop": (
-        Steps("act", 0.0, 4.32, 0.16),
-        Steps("react", 3.08, 4.47, 0.42),
-        Steps("expel-insights", 3.26, 4.72, 0.26),
-        Steps("expel-retrieve", 2.91, 4.24, 0.61),
-        Steps("expel", 3.2, 4.33, 0.35),
+        Steps("act", 0.0, 4.32, 0.16, 0.0, 43.8, 41.52),
+        Steps("react", 3.08, 4.47, 0.42, 116.41, 45.33, 58.27),
+        Steps("expel-insights", 3.26, 4.72, 0.26, 118.8, 50.39, 58.97),
+        Steps("expel-retrieve", 2.91, 4.24, 0.61, 103.52, 44.35, 56.66),
+        Steps("expel", 3.2, 4.33, 0.35, 111.51, 44.99, 57.23),
     ),
 }

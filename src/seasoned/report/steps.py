@@ -1,22 +1,29 @@
-"""What an attempt consists of, on average: thoughts, actions, words and tokens (ExpeL, table 6).
+"""What an attempt consists of, on average: thoughts, actions and tokens (ExpeL, table 6).
 
 Always holds: every attempt counts, repeated ones too, but for those that an error of the server ended; a figure that
 the trajectories do not hold is null, never 0.
 
 One condition: condition, n (attempts), and means over them: thoughts (steps with a thought), actions (steps with an
 action), invalid (actions that the environment could not read, from `meta["invalid"]`), prompt_tokens,
-completion_tokens, calls, thought_words, action_words, observation_words (parted by white space; the paper counts
-tokens there), guidance_tokens (see `seasoned.retrieve.transcript.guidance_tokens`).
+completion_tokens, calls, thought_tokens, action_tokens, observation_tokens (of Llama 2's vocabulary, as it lies in
+the wordllama package: null without it; the paper's are tiktoken's), guidance_tokens (see
+`seasoned.retrieve.transcript.guidance_tokens`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from seasoned.embed import static
+from seasoned.errors import SeasonedError
 from seasoned.report.rows import Row
 from seasoned.retrieve.transcript import guidance_tokens
 from seasoned.types import Trajectory
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 _MEANS: dict[str, Callable[[Trajectory], int | None]] = {
     "thoughts": lambda made: sum(bool(step.thought.strip()) for step in made.steps),
@@ -25,9 +32,9 @@ _MEANS: dict[str, Callable[[Trajectory], int | None]] = {
     "prompt_tokens": lambda made: made.usage.prompt_tokens,
     "completion_tokens": lambda made: made.usage.completion_tokens,
     "calls": lambda made: made.usage.calls + made.usage.replayed,
-    "thought_words": lambda made: sum(len(step.thought.split()) for step in made.steps),
-    "action_words": lambda made: sum(len(step.action.split()) for step in made.steps),
-    "observation_words": lambda made: sum(len(step.observation.split()) for step in made.steps),
+    "thought_tokens": lambda made: _tokens(step.thought for step in made.steps),
+    "action_tokens": lambda made: _tokens(step.action for step in made.steps),
+    "observation_tokens": lambda made: _tokens(step.observation for step in made.steps),
 }
 
 
@@ -62,6 +69,21 @@ def _mean(made: Sequence[Trajectory], figure: Callable[[Trajectory], int | None]
     figures = [figure(one) for one in made]
     told = [one for one in figures if one is not None]
     return sum(told) / len(figures) if len(told) == len(figures) else None
+
+
+def _tokens(texts: Iterable[str]) -> int | None:
+    if (tokenizer := _tokenizer()) is None:
+        return None
+    return sum(len(one) for one in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False))
+
+
+@cache
+def _tokenizer() -> Tokenizer | None:
+    """None where it is not installed, or broken: a report is not kept back for a column."""
+    try:
+        return static.tokenizer()
+    except SeasonedError:
+        return None
 
 
 def _invalid(made: Trajectory) -> int | None:

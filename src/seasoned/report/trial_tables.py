@@ -7,6 +7,7 @@ sense in its place is blank; a table without lines is None.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -231,7 +232,7 @@ def categories_table(summary: Mapping[str, Any]) -> Table | None:
 
 
 def steps_table(summary: Mapping[str, Any]) -> Table | None:
-    """Thoughts, actions, words and tokens of an attempt, on average (ExpeL, table 6).
+    """Thoughts, actions and tokens of an attempt, on average (ExpeL, table 6).
 
     Args:
         summary: What `seasoned.report.summary.build` returns.
@@ -247,18 +248,23 @@ def steps_table(summary: Mapping[str, Any]) -> Table | None:
         Column("tokens\nin"),
         Column("tokens\nout"),
         Column("calls", spare=True),
-        Column("words,\nthoughts", spare=True),
-        Column("words,\nactions", spare=True),
-        Column("words,\nobservations", spare=True),
+        Column("tokens,\nthoughts", spare=True),
+        Column("tokens,\nactions", spare=True),
+        Column("tokens,\nobservations", spare=True),
     )
     lines = [_steps_line(one) for one in summary["steps"]]
     names = {one["condition"] for one in summary["steps"]}
     for one in step_references(str(summary["run"].get("benchmark", ""))):
         if one.condition in names:
-            shown = (f"{figure:.1f}" for figure in (one.thoughts, one.actions, one.invalid))
-            values = {"name": one.condition, "thoughts": one.thoughts, "actions": one.actions, "invalid": one.invalid}
-            lines.append(Line((label(one.condition), "", *shown, *[""] * 6), values, source=one.source))
-    notes = ("Means over the test attempts, repeated ones too; those that a server's error ended are left out.",)
+            steps = (f"{figure:.1f}" for figure in (one.thoughts, one.actions, one.invalid))
+            parts = (f"{figure:.1f}" for figure in (one.thought_tokens, one.action_tokens, one.observation_tokens))
+            cells = (label(one.condition), "", *steps, "", "", "", *parts)
+            lines.append(Line(cells, {"name": one.condition, **asdict(one)}, source=one.source))
+    notes = (
+        "Means over the test attempts, repeated ones too; those that a server's error ended are left out. Tokens in"
+        " and out are the model's; those of thoughts, actions and observations, each counted once, are of one"
+        " vocabulary for all models (Llama 2's; the paper's are tiktoken's).",
+    )
     return Table("What an attempt consists of", columns, tuple(lines), notes)
 
 
@@ -272,6 +278,6 @@ def _steps_line(one: Mapping[str, Any]) -> Line:
         *(mean(what) for what in ("thoughts", "actions", "invalid")),
         count(round(one["prompt_tokens"])),
         count(round(one["completion_tokens"])),
-        *(mean(what) for what in ("calls", "thought_words", "action_words", "observation_words")),
+        *(mean(what) for what in ("calls", "thought_tokens", "action_tokens", "observation_tokens")),
     )
     return Line(cells, {"name": one["condition"], **one})
