@@ -252,6 +252,17 @@ def test_what_is_recalled_again_is_kept_once_and_shown_still():
     assert [f"Find cellar {n}." in last for n in (1, 2, 3)] == [False, True, True]
 
 
+def test_demonstrations_that_stay_keep_their_places_before_new_ones():
+    one, two, three = (WORKED.model_copy(update={"id": f"tra-{n}", "task": f"Find cellar {n}."}) for n in (1, 2, 3))
+    answers = iter([(two, one), (three, two), (two, three)])
+    _, act = agent(["open 1", "open 2", "open 4", "open 3"], style="act", asks=True)
+    made = act.run(
+        TASK, Corridor(), Guidance(demonstrations=(one, two)), lambda progress: Guidance(demonstrations=next(answers))
+    )
+    shown = [{"from": 0, "ids": ["tra-1", "tra-2"]}, {"from": 2, "ids": ["tra-2", "tra-3"]}]
+    assert made.meta["demonstrations"] == shown
+
+
 def test_demonstrations_that_stay_the_same_are_not_exchanged():
     own = WORKED.model_copy(update={"id": "tra-1"})
     _, act = agent(["open 1", "open 3"], style="act", asks=True)

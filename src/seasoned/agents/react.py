@@ -145,11 +145,13 @@ class React:
         told = before.text.split("\n")
         if news := [line for line in recalled.text.split("\n") if line and line not in told]:
             recorder.say("user", "\n".join(news))
-        ids = tuple(example.id for example in recalled.demonstrations)
-        if not ids or ids == recorder.shown[-1][1]:
+        order = {name: place for place, name in enumerate(recorder.shown[-1][1])}
+        if not recalled.demonstrations or {example.id for example in recalled.demonstrations} == order.keys():
             return begun
-        recorder.shown.append((len(recorder.steps), ids))
-        _, *examples = self.preamble(recalled.demonstrations)
+        # Those that stay stand first, as they stood, so that the model's server has read the prompt up to there.
+        fitting = sorted(recalled.demonstrations, key=lambda example: order.get(example.id, len(order)))
+        recorder.shown.append((len(recorder.steps), tuple(example.id for example in fitting)))
+        _, *examples = self.preamble(fitting)
         recorder.messages[1:begun] = examples
         return 1 + len(examples)
 
