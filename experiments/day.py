@@ -19,7 +19,7 @@ from scipy.stats import mannwhitneyu
 from seasoned import Memory
 from seasoned.benchmarks import load_benchmark
 from seasoned.report.drawing import BLUE, GREY, rates_axis, svg
-from seasoned.report.stats import wilson
+from seasoned.report.reliability import interval
 from seasoned.runner.conditions import dialogue
 from seasoned.runner.models import open_llm
 from seasoned.runner.progress import Watch
@@ -116,7 +116,7 @@ def draw(solved, alone):
             parts = in_blocks(attempts)
             ends = [min(BLOCK * (i + 1), len(attempts)) for i in range(len(parts))]
             rates = [100 * sum(part) / len(part) for part in parts]
-            low, high = zip(*(wilson(sum(part), len(part)) for part in parts), strict=True)
+            low, high = zip(*(interval(sum(part) / len(part), len(part)) for part in parts), strict=True)
             bounds = [[100 * x for x in side] for side in (low, high)]
             axes.fill_between(ends, *bounds, color=colour, alpha=0.16, linewidth=0)
             axes.plot(ends, rates, color=colour, marker="o", linewidth=2, label=name)

@@ -33,7 +33,7 @@ from seasoned.methods.erl import ERL
 from seasoned.methods.heuristic_book import as_item
 from seasoned.methods.heuristics import Draft
 from seasoned.pool import ExperiencePool
-from seasoned.report.reliability import found_again, interval
+from seasoned.report.reliability import interval
 from seasoned.report.text import count
 from seasoned.retrieve.mark import rank_each
 from seasoned.runner.models import open_llm
@@ -141,7 +141,7 @@ def compared(asked, every, two, pool, task):
 
     def against(chosen):
         about = sum(kind in lessons[each].text for each in chosen) / len(chosen) if chosen else None
-        return {"recall": found_again(chosen, best), "about": about}
+        return {"recall": len({*chosen} & {*best}) / len(best) if best else None, "about": about}
 
     chosen = [place[lesson.id] for lesson in method(asked, two, "two-stage").choose(task, pool)]
     near = [place[x.id] for x in method(asked, None, "embedding", k=len(place)).choose(task, pool)]

@@ -44,7 +44,7 @@ def test_the_insights_of_one_fold_are_adapted_and_given(cli, model, folder, lear
 def test_another_pool_is_named(cli, model, learned):
     other = f"{learned}/s0f1/expel"
     done = cli("transfer", "--from", learned, "--to", "fever", "--scope", other)
-    assert f"1 lessons from 1 insights of {other} are in" in done.out
+    assert f"1 lesson from 1 insight of {other}, in " in done.out
     done = cli("transfer", "--from", learned, "--to", "fever", "--scope", "none-such")
     assert (done.code, "the pool none-such has no insights" in done.err) == (1, True)
 

@@ -240,7 +240,6 @@ def test_a_program_that_has_lost_its_turn_writes_nothing_more(opened, diary):
 
 def test_a_method_without_its_model_says_so_and_recalls_still(opened, monkeypatch):
     monkeypatch.setattr("seasoned.methods._HOMES", {"asking": f"{__name__}:Needy"})
-    monkeypatch.setattr("seasoned.methods.find_spec", lambda name: True)
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     memory = opened("asking")
     fill(memory, 1)

@@ -41,5 +41,11 @@ def test_a_line_that_is_no_lesson_is_named(tmp_path, line):
 def test_a_file_has_to_be_there(tmp_path):
     with pytest.raises(ConfigError, match=r"method\.given"):
         read_lessons("")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(DataError, match="there is no file"):
         read_lessons(tmp_path / "none.jsonl")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_lesson(tmp_path):
+    file = tmp_path / "lessons.jsonl"
+    file.write_text('{"text": "fine"}', encoding="utf-8-sig")
+    assert [lesson.text for lesson in read_lessons(file)] == ["fine"]

@@ -79,13 +79,6 @@ def test_an_instance_is_given_back():
         make_method(mine, k=3)
 
 
-def test_a_method_that_is_not_there_yet(monkeypatch):
-    monkeypatch.setitem(methods._HOMES, "someday", "seasoned.methods.someday:Someday")
-    with pytest.raises(ConfigError, match=r"no method 'someday' in this version of Seasoned: there are .*expnote"):
-        make_method("someday", MODEL)
-    assert "someday" not in method_names()
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [

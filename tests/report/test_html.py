@@ -2,15 +2,13 @@ from __future__ import annotations
 
 import sys
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seasoned.errors import DataError
 from seasoned.report.calls import Call
 from seasoned.report.episodes import choose_episodes
-from seasoned.report.html import render, write_report
+from seasoned.report.html import render
 from seasoned.report.summary import build
 from seasoned.types import Lesson, Trajectory
 
@@ -160,24 +158,6 @@ def test_without_matplotlib_the_page_says_so(monkeypatch, summary, rows):
 def test_an_unknown_cost_is_called_unknown(make_row):
     rows = [make_row(success=True, usage={"prompt_tokens": 9, "calls": 1, "cost": None})]
     assert "1 model calls, cost unknown" in render(build(rows, run={}), rows)
-
-
-def test_the_file_is_whole_or_not_there(tmp_path: Path, monkeypatch, summary, rows):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    target = tmp_path / "report.html"
-    assert write_report(target, summary, rows) == target
-    assert target.read_text(encoding="utf-8") == render(summary, rows)
-    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(DataError, match="could not be written"):
-        write_report(tmp_path / "missing" / "report.html", summary, rows)
-
-
-def test_a_failed_write_leaves_no_trace(tmp_path: Path, monkeypatch, summary, rows):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    (tmp_path / "report.html").mkdir()
-    with pytest.raises(DataError):
-        write_report(tmp_path / "report.html", summary, rows)
-    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_retries_have_their_table_and_their_figures(retried_summary, retried):

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from seasoned.report import tables
+from seasoned.report import forms, tables
 from seasoned.report.html import render
 from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.summary import build
@@ -31,8 +31,8 @@ def test_two_methods_are_compared_though_neither_is_the_baseline(compared):
     assert cells["ReAct", "ExpeL"] == ("10", "0", "1", "+10.0", "1.00")
     assert cells["choose", "ReAct"] == ("10", "2", "0", "−20.0", "0.50")
     assert len(cells) == 6
-    assert "| ReAct | ExpeL | 10 | 0 | 1 | +10.0 | 1.00 |" in tables.to_markdown(table)
-    assert tables.to_json(table)["rows"][0]["both"] == 2
+    assert "| ReAct | ExpeL | 10 | 0 | 1 | +10.0 | 1.00 |" in forms.to_markdown(table)
+    assert forms.to_json(table)["rows"][0]["both"] == 2
 
 
 def test_a_task_under_two_seeds_is_two_episodes(make_row):

@@ -13,47 +13,6 @@ from hypothesis import strategies as st
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.report import stats
 
-# The closed form, evaluated by hand with z = 1.959964.
-WILSON = [
-    (0, 10, 0.0, 0.27753),
-    (10, 10, 0.72247, 1.0),
-    (5, 10, 0.23659, 0.76341),
-    (15, 60, 0.15778, 0.37234),
-    (41, 60, 0.55766, 0.78694),
-    (1, 1, 0.20655, 1.0),
-]
-
-
-@pytest.mark.parametrize(("successes", "n", "low", "high"), WILSON)
-def test_wilson_known_values(successes, n, low, high):
-    assert stats.wilson(successes, n) == pytest.approx((low, high), abs=2e-5)
-
-
-def test_wilson_of_nothing_knows_nothing():
-    assert stats.wilson(0, 0) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("successes", "n", "level"), [(3, 2, 0.95), (-1, 2, 0.95), (1, 2, 0.0), (1, 2, 1.0), (1, 2, 95)]
-)
-def test_wilson_refuses_nonsense(successes, n, level):
-    with pytest.raises(DataError):
-        stats.wilson(successes, n, level)
-
-
-@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_properties(counts):
-    successes, n = counts
-    low, high = stats.wilson(successes, n)
-    assert 0 <= low <= successes / n <= high <= 1
-    mirrored = stats.wilson(n - successes, n)
-    assert (1 - mirrored[1], 1 - mirrored[0]) == pytest.approx((low, high), abs=1e-9)
-    wider = stats.wilson(successes, n, 0.99)
-    assert wider[0] <= low
-    assert wider[1] >= high
-    more = stats.wilson(10 * successes, 10 * n)
-    assert more[1] - more[0] < high - low
-
 
 def _pairs(both: int, only_a: int, only_b: int, neither: int) -> tuple[dict[int, bool], dict[int, bool]]:
     cells = [(True, True)] * both + [(True, False)] * only_a + [(False, True)] * only_b + [(False, False)] * neither
@@ -176,9 +135,6 @@ def test_without_scipy_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.stats", None)
     with pytest.raises(MissingExtraError, match=r"scipy.*seasoned\[eval\]"):
         stats.require()
-    with pytest.raises(MissingExtraError):
-        stats.wilson(1, 2)
-    assert stats.wilson(0, 0) == (0.0, 1.0)
 
 
 @given(st.lists(st.sampled_from([-1, 0, 1]), max_size=14))

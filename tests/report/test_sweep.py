@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from rich.console import Console
 
-from seasoned.report import plots, tables
+from seasoned.report import forms, plots, tables
 from seasoned.report.html import render
 from seasoned.report.summary import build
 from seasoned.report.sweep import by_k, sweep_table
@@ -40,7 +40,7 @@ def test_the_table_has_a_line_for_each_k_and_a_column_for_each_retrieval(swept):
     cells = [[cell.split(" ")[0] for cell in line.cells] for line in table.lines]
     assert cells == [["1", "20.0%", ""], ["20", "80.0%", "40.0%"], ["40", "", "60.0%"]]
     assert table.lines[0].values["erl-random"] is None
-    assert "| 20 | 80.0% " in tables.to_markdown(table)
+    assert "| 20 | 80.0% " in forms.to_markdown(table)
 
 
 def test_nothing_is_swept_by_one_number(swept):

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from seasoned.report import tables
+from seasoned.report import forms, tables
 from seasoned.report.summary import build
 from seasoned.types import Lesson, Usage
 
 EVIL = "[red]x[/red] | <b>\x1b[31m\u202e\n`"
 
 
-def _drawn(table: tables.Table, width: int) -> str:
+def _drawn(table: forms.Table, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(tables.to_rich(table, width))
+    console.print(forms.to_rich(table, width))
     return console.file.getvalue()
 
 
@@ -50,7 +50,7 @@ def test_an_unknown_cost_is_a_dash(make_row):
     assert [line.cells[7] for line in lines] == ["—", "$0"]
 
 
-def _column(table: tables.Table, name: str) -> list[str]:
+def _column(table: forms.Table, name: str) -> list[str]:
     place = [column.name for column in table.columns].index(name)
     return [line.cells[place] for line in table.lines]
 
@@ -63,7 +63,7 @@ def test_scores_have_a_column_where_an_attempt_can_succeed_in_part(guided_summar
     published = {line.cells[0]: line.cells[2:4] for line in table.lines if line.source}
     assert published["ReAct"] == ("", "0.665")
     assert {len(line.cells) for line in table.lines} == {len(table.columns)}
-    assert "0.665" in tables.to_markdown(table)
+    assert "0.665" in forms.to_markdown(table)
     assert "score" not in [column.name for column in tables.main_table(summary).columns]
 
 
@@ -102,24 +102,24 @@ def test_foreign_text_is_no_markup(make_row):
         drawn = _drawn(table, 200)
         assert "[red]x[/red]" in drawn
         assert "\x1b" not in drawn
-        written = tables.to_markdown(table)
+        written = forms.to_markdown(table)
         assert "\\[red\\]x\\[/red\\] \\| &lt;b>" in written
         assert "<b>" not in written
-        json.dumps(tables.to_json(table))
+        json.dumps(forms.to_json(table))
 
 
 def test_markdown_has_as_many_cells_in_every_line(summary: dict[str, Any]):
     for table in (tables.main_table(summary), tables.lessons_table(summary, limit=3)):
-        rows = [line for line in tables.to_markdown(table).splitlines() if line.startswith("|")]
+        rows = [line for line in forms.to_markdown(table).splitlines() if line.startswith("|")]
         assert {row.count(" | ") for row in rows} == {len(table.columns) - 1}
         assert len(rows) == len(table.lines) + 2
-    written = tables.to_markdown(tables.main_table(summary))
+    written = forms.to_markdown(tables.main_table(summary))
     assert "| *ExpNote (gpt-3.5-turbo, paper)* |" in written
     assert "| **ExpNote** |" in written
 
 
 def test_json_has_figures_not_their_looks(summary: dict[str, Any]):
-    found = json.loads(json.dumps(tables.to_json(tables.main_table(summary))))
+    found = json.loads(json.dumps(forms.to_json(tables.main_table(summary))))
     assert found["rows"][0]["n"] == 119
     assert found["rows"][0]["source"] == ""
     assert found["rows"][-1]["value"] == 60.0

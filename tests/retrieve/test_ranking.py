@@ -37,6 +37,7 @@ def test_the_form_that_was_asked_for():
         "3: 85, same kind of task\n1: 20, far from it",
         "**3.** score: 85/100 - same kind\n- Heuristic 1 (score 20)",
         "<think>1 is 99?</think>3: 85\n1: 20",
+        "1 is 99?\n1: 99</think>3: 85\n1: 20",
         '[{"number": 3, "score": "eighty-five"}, {"number": 1, "score": "twenty"}]',
         '[{"number": 3, "score": "17/20"}, {"number": 1, "score": "20%"}]',
         '[{"number": 3, "score": 0.85}, {"number": 1, "score": 0.2}]',

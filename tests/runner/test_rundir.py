@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import seasoned
 from seasoned.errors import ConfigError, StoreError
 from seasoned.runner.rundir import (
+    _prompts,
     check_data,
     check_resumable,
     hold,
@@ -96,6 +99,12 @@ def test_the_manifest_says_where_results_came_from(recipe):
     assert {"seasoned", "openai", "numpy"} <= set(one["libraries"]) | {"seasoned"}
     assert len(one["prompts"]["sha256"]) == 64
     assert json.loads(json.dumps(one)) == one
+
+
+def test_the_manifest_knows_every_prompt_of_a_run():
+    files = Path(seasoned.__file__).parent.glob("*/prompts/*")
+    there = {file.read_text(encoding="utf-8") for file in files if file.parts[-3] != "memory"}  # which is in no run
+    assert there == set(_prompts())
 
 
 @pytest.mark.parametrize("said", [None, "{", "[]", "{}", '{"data": 3}', '{"data": {"sha256": ""}}'])

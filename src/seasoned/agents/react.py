@@ -82,7 +82,7 @@ class React:
             recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
             return self._play(recorder, info, begun)
 
-        return attempt(f"{self.style}", task, env, guidance, body, advise if self.asks else None)
+        return attempt(self.name, task, env, guidance, body, advise if self.asks else None)
 
     def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
         """Instruction and examples as a conversation in the form that the agent itself uses."""

@@ -164,17 +164,16 @@ def _with_symbols(example: Example, kind: str) -> Example:
     if kind == "codes":
         return example
 
-    shown = _shown
-
     def pairs(notes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-        return tuple((shown(key), shown(text)) for key, text in notes)
+        return tuple((_shown(key), _shown(text)) for key, text in notes)
 
     return Example(
-        question=shown(example.question),
-        thought=shown(example.thought),
-        choices=tuple(shown(choice) for choice in example.choices),
-        answer=shown(example.answer),
-        wrong=shown(example.wrong),
+        question=_shown(example.question),
+        thought=_shown(example.thought),
+        choices=tuple(map(_shown, example.choices)),
+        answer=_shown(example.answer),
+        wrong=_shown(example.wrong),
+        reasoning=_shown(example.reasoning),
         recalled=pairs(example.recalled),
         notes=pairs(example.notes),
     )

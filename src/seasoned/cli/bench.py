@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -156,10 +157,9 @@ def _check_answers(name: str, options: dict[str, Any], seed: int, as_json: bool)
     solved = 0
     tasks = [*benchmark.train, *benchmark.test]
     for task in tasks:
-        env = benchmark.make_env(False)
-        env.reset(task)
-        solved += bool(env.step(f"ANSWER[{task.data['answer']}]")[4].get("success"))
-        env.close()
+        with closing(benchmark.make_env(False)) as env:
+            env.reset(task)
+            solved += bool(env.step(f"ANSWER[{task.data['answer']}]")[4].get("success"))
     result = {
         "benchmark": name,
         "source": benchmark.source,

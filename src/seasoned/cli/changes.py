@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import MEMORY, STORE, NamespaceOption, StoreOption, find_lesson, open_store, pool_of, tell
+from seasoned.cli.shared import HOME, STORE, NamespaceOption, StoreOption, find_lesson, open_store, pool_of, tell
 from seasoned.errors import ConfigError
 from seasoned.types import LessonKind
 
@@ -41,7 +41,7 @@ def add(
     from seasoned.memory.changes import written
     from seasoned.trust import mask
 
-    pool = pool_of(namespace, scope) or f"{MEMORY}default"
+    pool = pool_of(namespace, scope) or HOME
     made = written(kind, text, key=key, category=category, pinned=pin)
     with open_store(store) as opened:
         (kept,) = opened.add_lessons(pool, [made], who="person", why=mask(why))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from importlib import resources
-from pathlib import Path
 
 import typer
 
 from seasoned.cli.run import execute, show_run
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption
+from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, all_runs
 
 
 def demo(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
@@ -24,13 +23,9 @@ def demo(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOptio
     pull_with_progress("qwen")
     with resources.as_file(resources.files("seasoned.runner") / "demo.toml") as file:
         recipe = load_recipe(file)
-    mine = [p for p in _runs_of(runs) if load_recipe(p / "config.toml").digest == recipe.digest]
+    mine = [p for p in all_runs(runs, "*-demo-*") if load_recipe(p / "config.toml").digest == recipe.digest]
     if mine and (mine[-1] / SUMMARY).is_file():
         typer.echo(f"This demo has been run; here is what it found. For a fresh one, delete {mine[-1]}.", err=True)
         show_run(mine[-1], as_json)
         return
     execute(recipe, mine[-1] if mine else None, store=store, runs=runs, as_json=as_json)
-
-
-def _runs_of(runs: Path) -> list[Path]:
-    return sorted(p.parent for p in runs.glob("*-demo-*/config.toml")) if runs.is_dir() else []

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from seasoned.cli.shared import (
+    FLAGGED,
     MEMORY,
     STORE,
     JsonOption,
@@ -160,7 +161,7 @@ def export(
         pool = chosen_pool(opened, namespace, scope)
         if what == "trajectories":
             # What was flagged is for people to look at; models are tuned on it only where it is named.
-            scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith("flagged/")]
+            scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith(FLAGGED)]
             count = write_out((chat for each in scopes for chat in _chats(opened, each, successes)), output)
             _tell_left_out(opened, pool, successes)
         else:
@@ -174,9 +175,9 @@ def export(
 
 def _tell_left_out(store: Store, pool: str | None, successes: bool) -> None:
     """Say how many attempts beside those of a pool, or of all, were not written as they are flagged."""
-    beside = [each for each in store.scopes() if each.startswith("flagged/")]
+    beside = [each for each in store.scopes() if each.startswith(FLAGGED)]
     if pool is not None:
-        beside = [each for each in beside if pool == MEMORY + each.removeprefix("flagged/")]
+        beside = [each for each in beside if pool == MEMORY + each.removeprefix(FLAGGED)]
     ended = {each: [line.success for line in store.task_texts(each)] for each in beside}
     counts = {each: found.count(True) if successes else len(found) for each, found in ended.items()}
     names = " or ".join([f"--scope {each}" for each, count in counts.items() if count][:_SOURCES])

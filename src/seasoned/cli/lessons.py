@@ -13,6 +13,8 @@ from seasoned.cli.changes import IdArgument
 from seasoned.cli.exchange import by_pool, lesson_line
 from seasoned.cli.listing import RUN, show_lessons
 from seasoned.cli.shared import (
+    FLAGGED,
+    HOME,
     MEMORY,
     STORE,
     JsonOption,
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Read, correct and move what was learned.", no_args_is_help=True)
 ScopeOption = Annotated[str | None, typer.Option("--scope", help="Only lessons of this pool (see `lessons show`).")]
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
-HOME = f"{MEMORY}default"
-"""Where lessons go that name no other pool."""
 _NAMED = 20  # broken lines that are named
 
 
@@ -245,7 +245,7 @@ def recall(
 
 def _usual(store: Store) -> str:
     """The pool that is meant where none is named: `default`, else the memory `default`, else the only one there is."""
-    there = [pool for pool in store.scopes() if not pool.startswith("flagged/")]
+    there = [pool for pool in store.scopes() if not pool.startswith(FLAGGED)]
     named = next((pool for pool in ("default", HOME) if pool in there), None)
     if named is None and len(there) != 1:
         names = ", ".join(there[:5]) or "none"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from seasoned.report.text import one_line
+
 if TYPE_CHECKING:
     from seasoned.types import Lesson
 
@@ -34,8 +36,6 @@ def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
-
-    from seasoned.report.text import one_line
 
     console = Console()
     if not lessons:
@@ -93,16 +93,12 @@ def _narrowed(columns: dict[str, Sequence[str]], most: Mapping[str, int], width:
 
 def _text(lesson: Lesson) -> str:
     """The key and the beginning of the text."""
-    from seasoned.report.text import one_line
-
     key = f"{one_line(lesson.key, 60)}: " if lesson.key else ""
     return key + one_line(lesson.text, _SHORT)
 
 
 def _from(lesson: Lesson, named: bool) -> str:
     """How many attempts it came from; or the first of them, and how many more."""
-    from seasoned.report.text import one_line
-
     if not named:
         return str(len(lesson.sources) or "")
     more = f" +{len(lesson.sources) - 2}" if len(lesson.sources) > 2 else ""

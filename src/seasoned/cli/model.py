@@ -9,7 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, many, open_store, print_json
+from seasoned.cli.shared import (
+    RUNS,
+    STORE,
+    JsonOption,
+    RunsOption,
+    StoreOption,
+    all_runs,
+    is_missing,
+    many,
+    named_store,
+    open_store,
+    print_json,
+)
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.report.text import clean
 
@@ -126,17 +138,18 @@ def _libraries() -> list[dict[str, Any]]:
 
 
 def _model() -> dict[str, Any]:
+    from seasoned.llm.known import MODELS
     from seasoned.llm.modelfile import model_path
 
     file = model_path("qwen")
     if not file.exists():
         return _line("model", True, "not fetched yet: `seasoned model pull` fetches it (1.1 GB)")
-    size = file.stat().st_size
-    return _line("model", size == 1_117_320_768, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
+    size, whole = file.stat().st_size, MODELS["qwen"].size
+    return _line("model", size == whole, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
 
 
 def _store(address: str, mended: bool) -> dict[str, Any]:
-    if "://" not in address and not Path(address).exists():
+    if is_missing(address):
         return _line("store", True, f"none at {address} yet: the first run, import or memory makes it")
     try:
         with open_store(address) as opened:
@@ -145,9 +158,7 @@ def _store(address: str, mended: bool) -> dict[str, Any]:
         return _line("store", False, str(error))
     if not problems:
         return _line("store", True, f"{address} is sound")
-    # An address may hold a password, so it is not repeated.
-    named = "" if address == STORE or "://" in address else f" --store {address}"
-    advice = f"`seasoned doctor --repair{named}` mends what can be mended"
+    advice = f"`seasoned doctor --repair{named_store(address)}` mends what can be mended"
     if mended:
         advice = "what is left cannot be mended: bring back a copy, or take those rows away with any SQL tool"
     return _line("store", False, "\n".join([f"{many(len(problems), 'problem')}: {advice}", *problems]))
@@ -167,7 +178,7 @@ def _repair(address: str) -> list[dict[str, Any]]:
 def _runs(runs: Path) -> dict[str, Any]:
     from seasoned.runner.outputs import SUMMARY, read_summary
 
-    there = [p.parent for p in sorted(runs.glob("*/config.toml"))] if runs.is_dir() else []
+    there = all_runs(runs)
     complete = [directory for directory in there if (directory / SUMMARY).is_file()]
     for directory in complete:
         try:

@@ -14,6 +14,7 @@ import typer
 
 from seasoned.cli.bench import OptionOption, benchmark_options
 from seasoned.cli.shared import (
+    FLAGGED,
     STORE,
     JsonOption,
     NamespaceOption,
@@ -25,6 +26,7 @@ from seasoned.cli.shared import (
     tell,
 )
 from seasoned.errors import ConfigError
+from seasoned.report.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +112,7 @@ def attempts(
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope)
         # A memory's attempts are those that were set apart, too.
-        pools = [pool] if namespace is None else [pool, f"flagged/{namespace}"]
+        pools = [pool] if namespace is None else [pool, FLAGGED + namespace]
         found = _newest(opened, pools, " ".join(words or []), limit + 1)
     shown = found[:limit]
     if as_json:
@@ -132,8 +134,6 @@ def _print(found: list[AttemptLine]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
-
-    from seasoned.report.text import one_line
 
     several = len({line.scope for line in found}) > 1
     folded = (Column(name, overflow="fold") for name in ("ended", *(["pool"] if several else []), "task"))

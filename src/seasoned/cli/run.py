@@ -16,12 +16,16 @@ import typer
 from seasoned.cli.shared import (
     RUNS,
     STORE,
+    CasesOption,
     JsonOption,
+    QuietOption,
     RunsOption,
     StoreOption,
     fail,
     find_run,
+    is_missing,
     many,
+    named_store,
     open_store,
     print_json,
     tell,
@@ -49,7 +53,7 @@ def run(
     recipe: Annotated[Path | None, typer.Argument(help="A recipe, such as experiments/emoji.toml.")] = None,
     setting: SettingOption = None,
     resume: Annotated[str | None, typer.Option(help="Go on with this run: its directory, its name, or 'last'.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most this many training and test cases.")] = None,
+    limit: CasesOption = None,
     redo: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,7 +67,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count episodes and model calls, and run nothing.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: QuietOption = False,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
@@ -105,7 +109,7 @@ def execute(
     if directory is not None:
         check_store(directory, store)
     plan = make_plan(recipe)
-    if "://" not in store and not Path(store).exists():
+    if is_missing(store):
         check_start(plan)
     with open_store(store) as opened:
         try:
@@ -126,7 +130,7 @@ def execute(
     elif as_json:
         print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
     else:
-        typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory}{_named(store)}")
+        typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory}{named_store(store)}")
 
 
 def check_store(directory: Path, store: str) -> None:
@@ -138,7 +142,7 @@ def check_store(directory: Path, store: str) -> None:
     from seasoned.runner.redo import not_held
     from seasoned.runner.rundir import MANIFEST
 
-    if (directory / MANIFEST).is_file() and "://" not in store and not Path(store).exists():
+    if (directory / MANIFEST).is_file() and is_missing(store):
         raise not_held(directory, str(Path(store).expanduser().absolute()))
 
 
@@ -241,11 +245,6 @@ def _stops_when_told() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _named(store: str) -> str:
-    """How a command that goes on names the store. An address may hold a password, so it is not repeated."""
-    return "" if store == STORE or "://" in store else f" --store {store}"
-
-
 def _stopped(error: BaseException, store: str) -> int:
     """Print why a run stopped and, where anything was done, how to go on; returns the exit code."""
     from seasoned.jobs import jobs_at_work
@@ -255,7 +254,7 @@ def _stopped(error: BaseException, store: str) -> int:
     else:
         fail(error)
     for note in getattr(error, "__notes__", ()):
-        typer.echo(f"{note}{_named(store)}", err=True)
+        typer.echo(f"{note}{named_store(store)}", err=True)
     if isinstance(error, KeyboardInterrupt) and jobs_at_work():
         # Python would wait for the threads' replies before it ends; what has come is on disk.
         sys.stdout.flush()

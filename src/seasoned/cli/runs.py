@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from seasoned.cli.shared import RUNS, JsonOption, RunsOption, find_run, print_json
+from seasoned.cli.shared import RUNS, JsonOption, RunArgument, RunsOption, all_runs, find_run, print_json
 from seasoned.errors import ConfigError
+from seasoned.report.text import one_line
 
 app = typer.Typer(help="List, show and compare the runs of this folder.", no_args_is_help=True)
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
 
 
 @app.command("list")
@@ -19,7 +19,7 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     from seasoned.runner.outputs import SUMMARY, read_summary
 
     found = []
-    for directory in sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []:
+    for directory in all_runs(runs):
         complete = (directory / SUMMARY).is_file()
         try:
             summary = read_summary(directory) if complete else {}
@@ -39,8 +39,6 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
-
-    from seasoned.report.text import one_line
 
     width = max((len(str(row["run"])) for row in found), default=0)
     table = Table(Column("run", min_width=width), "done", "found", box=None, pad_edge=False)
@@ -71,7 +69,8 @@ def compare(
 ) -> None:
     """Compare runs condition by condition, with paired tests where they share tasks."""
     from seasoned.cli.run import known_form
-    from seasoned.report.tables import comparison_table, to_json, to_rich
+    from seasoned.report.forms import to_json, to_rich
+    from seasoned.report.tables import comparison_table
     from seasoned.runner.outputs import read_rows, read_summary
 
     if len(run) < 2:

@@ -32,14 +32,19 @@ StoreOption = Annotated[
 RunsOption = Annotated[
     Path, typer.Option("--runs", envvar="SEASONED_RUNS", help="The folder that holds the runs' directories.")
 ]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+CasesOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most this many training and test cases.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table for people.")]
 NamespaceOption = Annotated[
     str | None, typer.Option("--namespace", help="The memory, as `Memory(.., namespace=..)` names it.")
 ]
 STORE = "seasoned.db"
 RUNS = Path("runs")
-MEMORY = "memory/"
-"""What the pool of a namespace begins with."""
+MEMORY, FLAGGED = "memory/", "flagged/"
+"""What the pools of a namespace begin with: all that it recalls from, and attempts that were set apart."""
+HOME = f"{MEMORY}default"
+"""Where lessons go that name no other pool."""
 _NAMED = 8  # pools that an error names
 _SQLITE = b"SQLite format 3\0"
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file of its own
@@ -131,6 +136,16 @@ def _begins(name: str) -> bytes:
         return stream.read(len(_SQLITE))
 
 
+def is_missing(address: str) -> bool:
+    """Whether there is no store at the address yet; a server is taken to have one."""
+    return "://" not in address and not Path(address).exists()
+
+
+def named_store(address: str) -> str:
+    """How a further command names the store. An address may hold a password, so it is not repeated."""
+    return "" if address == STORE or "://" in address else f" --store {address}"
+
+
 @contextmanager
 def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
     """The store, closed at the end.
@@ -139,7 +154,7 @@ def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
         ConfigError: if it must exist and does not.
         StoreError: as the store raises it.
     """
-    if must_exist and "://" not in address and not Path(address).exists():
+    if must_exist and is_missing(address):
         raise ConfigError(
             f"there is no store at {address} yet: a run, `seasoned import` or `Memory` makes one; name another with "
             "--store"
@@ -201,7 +216,7 @@ def known_pool(store: Store, pool: str) -> str:
         ConfigError: if it has not; the message names those that it has.
     """
     there = store.scopes()
-    if pool in there or (pool.startswith(MEMORY) and f"flagged/{pool.removeprefix(MEMORY)}" in there):
+    if pool in there or (pool.startswith(MEMORY) and FLAGGED + pool.removeprefix(MEMORY) in there):
         return pool
     near = [*difflib.get_close_matches(pool, there, n=_NAMED), *there]
     named = ", ".join(list(dict.fromkeys(near))[:_NAMED]) or "none"
@@ -228,6 +243,11 @@ def find_lesson(store: Store, name: str) -> Lesson:
     )
 
 
+def all_runs(runs: Path, names: str = "*") -> list[Path]:
+    """The directories of the runs in a folder, the latest last, if it is there."""
+    return sorted(file.parent for file in runs.glob(f"{names}/config.toml"))
+
+
 def find_run(name: str, runs: Path) -> Path:
     """A run's directory by path, by full name, by the end or a part of its name, or "last".
 
@@ -239,7 +259,7 @@ def find_run(name: str, runs: Path) -> Path:
     with suppress(OSError):  # a name that is too long for a path
         if (Path(name) / "config.toml").is_file():
             return Path(name) if Path(name).name not in ("", "..") else Path(name).resolve()
-    there = sorted(p.parent for p in runs.glob("*/config.toml")) if runs.is_dir() else []
+    there = all_runs(runs)
     if name == "last" and there:
         return there[-1]
     exact = [p for p in there if p.name == name]

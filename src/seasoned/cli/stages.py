@@ -6,24 +6,33 @@ Always holds: each stage makes what it needs of the earlier ones, and none of wh
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from seasoned.cli.run import RecipeArgument, SettingOption, check_store, chosen_recipe, execute
-from seasoned.cli.shared import RUNS, STORE, JsonOption, RunsOption, StoreOption, find_run, many, open_store
+from seasoned.cli.shared import (
+    RUNS,
+    STORE,
+    CasesOption,
+    JsonOption,
+    QuietOption,
+    RunArgument,
+    RunsOption,
+    StoreOption,
+    find_run,
+    many,
+    open_store,
+)
 
 if TYPE_CHECKING:
     from seasoned.runner.experiment import Stage
-
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 def gather(
     recipe: RecipeArgument,
     setting: SettingOption = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most this many training and test cases.")] = None,
+    limit: CasesOption = None,
     quiet: QuietOption = False,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,

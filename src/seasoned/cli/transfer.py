@@ -20,9 +20,11 @@ from seasoned.cli.shared import (
     RunsOption,
     StoreOption,
     find_run,
+    many,
     open_store,
     print_json,
     refuse_store,
+    tell,
     write_out,
 )
 from seasoned.errors import ConfigError, ParseError
@@ -85,11 +87,11 @@ def transfer(
         print_json({"path": str(file), "scope": pool, "from": len(insights), "lessons": lessons})
         return
     for lesson in adapted:
-        typer.echo(f"- {lesson.text}")
-    typer.echo(f"{len(adapted)} lessons from {len(insights)} insights of {pool} are in {file}")
+        tell(f"- {lesson.text}")
+    tell(f"{many(len(adapted), 'lesson')} from {many(len(insights), 'insight')} of {pool}, in {file}")
 
 
-def _shown(worked: Sequence[Trajectory], many: int) -> tuple[Trajectory, ...]:
+def _shown(worked: Sequence[Trajectory], wanted: int) -> tuple[Trajectory, ...]:
     """So many worked attempts, those first that are the first of their category, or where there is none of an answer.
 
     The first of each kind are always shown: with a verdict left out, no insight would be about it.
@@ -98,7 +100,7 @@ def _shown(worked: Sequence[Trajectory], many: int) -> tuple[Trajectory, ...]:
     for each in worked:
         kinds.setdefault(each.category or each.outcome.answer, each)
     firsts = list(kinds.values())
-    return tuple([*firsts, *(each for each in worked if each not in firsts)][: max(many, len(firsts))])
+    return tuple([*firsts, *(each for each in worked if each not in firsts)][: max(wanted, len(firsts))])
 
 
 def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tuple[str, list[Lesson]]:

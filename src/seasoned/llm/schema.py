@@ -72,6 +72,11 @@ def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
     return found
 
 
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has all of these properties and no others."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
 def check_schema(schema: Schema) -> None:
     """Makes sure that `problems` can judge every rule of the schema.
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from seasoned.commands import without_thinking
 from seasoned.errors import LLMError, ParseError, RequestError
-from seasoned.llm.schema import Schema, check_schema, problems, shorten
+from seasoned.llm.schema import Schema, check_schema, closed_object, problems, shorten
 from seasoned.types import Message, Reply
 
 Rung = Literal["schema", "wrapped", "json", "text"]
@@ -194,8 +194,7 @@ def _is_object(schema: Schema) -> bool:
 
 
 def _wrapped(schema: Schema) -> dict[str, Any]:
-    inside = {"value": dict(schema)}
-    return {"type": "object", "properties": inside, "required": ["value"], "additionalProperties": False}
+    return closed_object({"value": dict(schema)})
 
 
 def _is_strict(schema: Schema) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from seasoned.errors import ConfigError, SeasonedError
@@ -26,7 +25,7 @@ _HOMES = {
 
 def method_names() -> list[str]:
     """The short names of the methods that are here."""
-    return [name for name, home in _HOMES.items() if find_spec(home.partition(":")[0])]
+    return list(_HOMES)
 
 
 def make_method(
@@ -46,9 +45,10 @@ def make_method(
             given.
     """
     if not isinstance(name, str):
+        own = type(name).__name__
         if options:
-            raise ConfigError(f"{_named(name)} is made already: give {', '.join(options)} to it where it is made")
-        return _checked(name, _named(name))
+            raise ConfigError(f"{own} is made already: give {', '.join(options)} to it where it is made")
+        return _checked(name, own)
     make = _find(name)
     takes = _arguments(make)
     unknown = [option for option in options if takes is not None and option not in takes]
@@ -70,13 +70,25 @@ def make_method(
     return _checked(made, name)
 
 
+def check_least(method: object, least: Mapping[str, int]) -> None:
+    """Refuse a method whose numbers are too small; None is no number.
+
+    Raises:
+        ConfigError: one is; the sentence names it.
+    """
+    for name, lowest in least.items():
+        value = getattr(method, name)
+        if value is not None and value < lowest:
+            raise ConfigError(f"{name} of {type(method).__name__} must be at least {lowest}, not {value}")
+
+
 def _find(name: str) -> Any:
     module, colon, member = _HOMES.get(name, name).rpartition(":")
     if not colon:
         module, _, member = name.rpartition(".")
-    known = f"there are {', '.join(method_names())}, or the import path of a class"
-    if not module or not member or (name in _HOMES and not find_spec(module)):
-        raise ConfigError(f"there is no method {name!r} in this version of Seasoned: {known}")
+    known = f"there are {', '.join(_HOMES)}, or the import path of a class"
+    if not module or not member:
+        raise ConfigError(f"there is no method {name!r}: {known}")
     try:
         return getattr(import_module(module), member)
     except SeasonedError:
@@ -98,7 +110,3 @@ def _checked(made: Any, name: str) -> Method:
     if isinstance(made, type) or not isinstance(made, Method):
         raise ConfigError(f"{name} is no method: it needs learn(trajectories, pool) and recall(task, pool, progress)")
     return made
-
-
-def _named(method: object) -> str:
-    return type(method).__name__

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
+from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
+from seasoned.methods import check_least
 from seasoned.methods.demonstrations import attempts_at
 from seasoned.methods.extraction import Call, attempts_before, plan_calls, worked_pair
 from seasoned.methods.guidelines import write_guideline
@@ -72,9 +74,7 @@ class AutoGuide:
     same_task: bool = False
 
     def __post_init__(self) -> None:
-        for name, lowest in {"k": 1, "room": 100, "contexts_room": 100, "max_tokens": 16}.items():
-            if getattr(self, name) < lowest:
-                raise ConfigError(f"{name} of AutoGuide must be at least {lowest}, not {getattr(self, name)}")
+        check_least(self, {"k": 1, "room": 100, "contexts_room": 100, "max_tokens": 16})
         if self.by not in get_args(By):
             raise ConfigError(f"by of AutoGuide is one of {', '.join(get_args(By))}, not {self.by!r}")
         if self.worked is not None:
@@ -180,14 +180,8 @@ class AutoGuide:
             "situation": {"type": "string", "maxLength": 120},
             "numbers": {"type": "array", "maxItems": self.k, "items": number},
         }
-        schema = {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
         try:
-            value = self.llm.chat(messages, schema=schema, max_tokens=self.max_tokens).parsed
+            value = self.llm.chat(messages, schema=closed_object(properties), max_tokens=self.max_tokens).parsed
         except ParseError as error:
             text = str(getattr(error.reply, "text", ""))[:_REPLY]
             value, wrong = read(text, {})

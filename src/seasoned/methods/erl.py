@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.jobs import run_jobs
+from seasoned.methods import check_least
 from seasoned.methods.demonstrations import attempts_at
 from seasoned.methods.expnote import thoughts
 from seasoned.methods.heuristic_book import LONGEST, Book, as_item, fitting, open_book, told, trigger
@@ -100,18 +101,8 @@ class ERL:
     same_task: bool = False
 
     def __post_init__(self) -> None:
-        least = {
-            "k": 1,
-            "recall_first": 1,
-            "workers": 1,
-            "max_tokens": 16,
-            "room": 100,
-            "rank_room": 100,
-            "guidance_tokens": 1,
-        }
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise ConfigError(f"{name} of ERL must be at least {lowest}, not {getattr(self, name)}")
+        counts = dict.fromkeys(("k", "recall_first", "workers", "guidance_tokens"), 1)
+        check_least(self, {**counts, "max_tokens": 16, "room": 100, "rank_room": 100})
         names = {"retrieve": get_args(Retrieve), "outcomes": get_args(Outcomes), "on": ("task", "thought")}
         for name, known in names.items():
             if getattr(self, name) not in known:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from seasoned.errors import ConfigError
+from seasoned.methods import check_least
 from seasoned.methods.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
 from seasoned.methods.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
 from seasoned.methods.nearest import told_cases
@@ -88,10 +88,7 @@ class ExpeL:
 
     def __post_init__(self) -> None:
         least = {"chunk": 1, "k": 0, "max_insights": 1, "cap": 1, "demo_tokens": 1, "room": 100, "max_tokens": 16}
-        for name, lowest in least.items():
-            value = getattr(self, name)
-            if value is not None and value < lowest:
-                raise ConfigError(f"{name} of ExpeL must be at least {lowest}, not {value}")
+        check_least(self, least)
         if self.worked is not None:
             worked_pair(self.worked[0])
 
@@ -108,7 +105,7 @@ class ExpeL:
             LLMError: the model failed otherwise than by its form or its length; nothing was written then.
             StoreError: when the pool is read-only; no model was called then.
         """
-        pool.add([])
+        pool.writable()
         if self.human:
             known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
             texts: dict[str, str] = {}

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from seasoned.errors import ConfigError, DataError
+from seasoned.files import read_text
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.render import bullets
 from seasoned.types import Guidance, Lesson, Task, Trajectory
@@ -45,23 +44,19 @@ def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
     data, as its sources are no attempts of this run.
 
     Raises:
-        ConfigError: no file is named, or there is none.
-        DataError: a line is no lesson; the sentence has its number.
+        ConfigError: no file is named.
+        DataError: it cannot be read, or a line is no lesson; the sentence has its number.
     """
     if not str(path):
         raise ConfigError("the condition given needs a file of lessons: -c method.given=FILE.jsonl")
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the lessons in {path} cannot be read: {error}") from error
     found = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(Path(path)).split("\n"), 1):
         if line.strip():
             try:
                 raw = {"kind": "insight", **json.loads(line)}
                 raw.pop("schema_version", None)
                 lesson = Lesson.model_validate(raw)
-            except (ValueError, TypeError, ValidationError, RecursionError) as error:
+            except (ValueError, TypeError, RecursionError) as error:
                 reason = str(error).splitlines()[0]
                 raise DataError(f"line {number} of {path} is no lesson: {reason}") from error
             origin = {"from": lesson.sources} if lesson.sources else {}

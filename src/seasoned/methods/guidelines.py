@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
 from seasoned.methods.extraction import Call, worked_pair
 from seasoned.methods.heuristic_replies import text_that_begins
@@ -139,4 +140,4 @@ def _schema(begins: str = "") -> dict[str, Any]:
     }
     if begins:
         text["guideline"] = text_that_begins(begins, LONGEST["guideline"])
-    return {"type": "object", "properties": text, "required": list(text), "additionalProperties": False}
+    return closed_object(text)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seasoned.commands import without_thinking
+from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
 from seasoned.methods.operations import holds_words, same_words, split
 from seasoned.retrieve.render import clean
@@ -75,8 +76,7 @@ def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
     if begins:
         text["action"] = text_that_begins(begins, LONGEST["action"])
     verdict = {"succeeded": {"type": "boolean"}} if judges else {}
-    properties = {"analysis": text.pop("analysis"), **verdict, **text}
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return closed_object({"analysis": text.pop("analysis"), **verdict, **text})
 
 
 def text_that_begins(words: str, longest: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from seasoned.llm.schema import shorten
+from seasoned.llm.schema import closed_object, shorten
 from seasoned.retrieve.render import clean
 from seasoned.retrieve.words import fold
 
@@ -76,8 +76,8 @@ def operations_schema(insights: int) -> dict[str, Any]:
         "number": {"type": "integer", "minimum": 0, "maximum": insights},
         "text": {"type": "string", "maxLength": LONGEST},
     }
-    item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    return {"type": "array", "minItems": 0 if insights else 1, "maxItems": MOST, "items": item}
+    least = 0 if insights else 1
+    return {"type": "array", "minItems": least, "maxItems": MOST, "items": closed_object(properties)}
 
 
 def apply(

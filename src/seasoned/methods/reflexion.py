@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from seasoned.commands import without_thinking
 from seasoned.errors import ContextLengthError
+from seasoned.methods.replies import bare_reply
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
@@ -30,7 +30,6 @@ ATTEMPT = 8000
 """Characters of an attempt in a prompt, before a context that is too short halves them."""
 _LEAST = 500
 
-_FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
 # From here on the model has gone on to make up another attempt.
 _NEXT = re.compile(
     r"^[ \t*_#>]{0,8}(?:(?:task|observation)[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：]|the attempt failed\.?[ \t]*$)",
@@ -187,7 +186,7 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
     Returns:
         One line of at most `LONGEST` characters; "" where there are no words to speak of.
     """
-    plain = _FENCE.sub("", without_thinking(text[:20_000])).strip()
+    plain = bare_reply(text)
     made_up = _NEXT.search(plain)
     plain = plain[: made_up.start()] if made_up else plain
     label = _LABEL.match(plain)

@@ -66,8 +66,7 @@ class _Raw:
     loose: bool = False
 
     def __str__(self) -> str:
-        number = "" if self.number is None else f" {self.number}"
-        return f"{self.kind}{number}{f' {shorten(self.text, 120)!r}' if self.text else ''}"
+        return str(Operation(self.kind, self.number, self.text))
 
 
 def parse_operations(text: str, insights: Sequence[Item]) -> Parsed:

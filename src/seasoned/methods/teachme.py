@@ -11,7 +11,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class TeachMe:
 
     facts: str
     k: int = 5
-    language: str = field(default="en")
+    language: str = "en"
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Nothing: the knowledge base is given."""

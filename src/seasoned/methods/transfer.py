@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.schema import closed_object
 from seasoned.methods.operations import LONGEST, same_words
 from seasoned.methods.replies import bare_reply, json_entries
 from seasoned.protocols import LLM
@@ -126,8 +127,7 @@ def _schema(insights: int, most: int) -> dict[str, Any]:
         "number": {"type": "integer", "minimum": 1, "maximum": insights},
         "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
     }
-    item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    return {"type": "array", "maxItems": most, "items": item}
+    return {"type": "array", "maxItems": most, "items": closed_object(properties)}
 
 
 def _entries(value: Any) -> list[tuple[int, str]]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, which keeps apart under the common kinds of colour blindness.
 BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#e69f00", "#cc79a7"
 PALE, GREY = "#c9ced6", "#8a919c"
+LINES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+"""Colours of lines, in the order in which they are taken."""
 INK = "#010203"
 MARKERS = "osD^vPX"
 _WIDTH = 4.7

@@ -41,7 +41,7 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
         limit: Trajectories at most.
 
     Returns:
-        Trajectory ids, for `write_report`; empty when there is no method.
+        Trajectory ids, for `seasoned.report.html.render`; empty when there is no method.
     """
     tested = [row for row in final(rows) if row.counted]
     before = {row.key: row for row in tested if row.condition == summary["baseline"]}

@@ -1,20 +1,17 @@
 """report.html: one file a person opens, reads and prints, with nothing to fetch.
 
 Always holds: whatever a model, a benchmark or a config says is escaped, cut to a readable length and kept from turning
-the direction of the text around it; the page's own policy forbids scripts and every request; the file is whole or it is
-not there.
+the direction of the text around it; the page's own policy forbids scripts and every request.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from seasoned.errors import DataError, MissingExtraError
+from seasoned.errors import MissingExtraError
 from seasoned.report.calls import Call, every_call, readable_calls
 from seasoned.report.episodes import views
 from seasoned.report.figures import FIGURES
@@ -44,53 +41,6 @@ LESSON_LIMIT = 100
 PROBLEM_LIMIT = 1000
 
 
-def write_report(
-    path: str | Path,
-    summary: Mapping[str, Any],
-    rows: Sequence[Row],
-    trajectories: Sequence[Trajectory] = (),
-    lessons: Sequence[Lesson] = (),
-    config_text: str = "",
-    everything: Sequence[Trajectory] = (),
-    calls: Sequence[Call] = (),
-) -> Path:
-    """Write the report of a run. Without matplotlib the plots are left out, and the page says so.
-
-    Args:
-        path: Where to; the folder must exist.
-        summary: What `seasoned.report.summary.build` returns. Of `run`, these are shown where they are there: name,
-            id, benchmark, model, seeds, started, finished (ISO 8601), version, revision, command.
-        rows: The rows it was built from.
-        trajectories: Whole episodes to read, for instance those that `choose_episodes` names. Two of one task, seed and
-            fold stand together.
-        lessons: The lessons of the run, to show what an episode had recalled.
-        config_text: The resolved config, shown as it is.
-        everything: All episodes of the run, to be read whole and closed at first; see `seasoned.report.reader`.
-        calls: All model calls that are no turn of an agent, in the same manner; see `seasoned.report.calls`.
-
-    Returns:
-        The path written.
-
-    Raises:
-        DataError: The file cannot be written.
-    """
-    target = Path(path)
-    page = render(summary, rows, trajectories, lessons, config_text, everything, calls)
-    try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            os.close(descriptor)
-            Path(name).write_text(page, encoding="utf-8", newline="\n")
-            Path(name).chmod(0o644)
-            os.replace(name, target)  # noqa: PTH105 - atomic, and the same call on every system
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise DataError(f"the report could not be written to {target}: {error.strerror or error}") from error
-    return target
-
-
 def render(
     summary: Mapping[str, Any],
     rows: Sequence[Row],
@@ -100,7 +50,19 @@ def render(
     everything: Sequence[Trajectory] = (),
     calls: Sequence[Call] = (),
 ) -> str:
-    """The page that `write_report` writes, as text."""
+    """The report of a run as a page. Without matplotlib the plots are left out, and the page says so.
+
+    Args:
+        summary: What `seasoned.report.summary.build` returns. Of `run`, these are shown where they are there: name,
+            id, benchmark, model, learner, seeds, started, finished (ISO 8601), version.
+        rows: The rows it was built from.
+        trajectories: Whole episodes to read, for instance those that `choose_episodes` names. Two of one task, seed and
+            fold stand together.
+        lessons: The lessons of the run, to show what an episode had recalled.
+        config_text: The resolved config, shown as it is.
+        everything: All episodes of the run, to be read whole and closed at first; see `seasoned.report.reader`.
+        calls: All model calls that are no turn of an agent, in the same manner; see `seasoned.report.calls`.
+    """
     import jinja2
     from markupsafe import Markup
 
@@ -243,7 +205,6 @@ def _figures(summary: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], st
 
 
 def _steps(run: Mapping[str, Any]) -> list[str]:
-    command = run.get("command")
     version = run.get("version")
     install = f"pip install 'seasoned[local,eval]=={version}'" if version else "pip install 'seasoned[local,eval]'"
-    return [install, one_line(command, 500) if command else "seasoned run config.toml"]
+    return [install, "seasoned run config.toml"]

@@ -13,6 +13,7 @@ from seasoned.report.drawing import (
     BLUE,
     GREEN,
     INK,
+    LINES,
     MARKERS,
     ORANGE,
     PALE,
@@ -213,9 +214,8 @@ def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, An
     """Accuracy with its Wilson band along a figure of each point, one line a name; of one point alone a star."""
 
     def draw(axes: Axes) -> None:
-        colours = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY]
         for i, (condition, points) in enumerate(curves.items()):
-            colour = colours[i % len(colours)]
+            colour = LINES[i % len(LINES)]
             sizes = [point[along] for point in points]
             rates = [100 * point["accuracy"] for point in points]
             low, high = ([100 * point["interval"][end] for point in points] for end in (0, 1))

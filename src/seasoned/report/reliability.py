@@ -6,9 +6,9 @@ server ended is no run.
 
 One figure: k, n (tasks that were run at least k times), "pass@k" (at least one of k runs solves the task) and "pass^k"
 (all of k do), both means over tasks of the unbiased estimates, and "pass@k_interval" and "pass^k_interval", [lo, hi];
-rates are 0..1, null without tasks. The intervals are Wilson's at 95%, with tasks as trials: exact where the estimate of
-each task is 0 or 1, and wider than need be otherwise: no quantity between 0 and 1 varies more than one that is either.
-A task under several seeds or folds is estimated under each, and is one trial of an interval.
+rates are 0..1. The intervals are Wilson's at 95%, with tasks as trials: exact where the estimate of each task is 0 or
+1, and wider than need be otherwise: no quantity between 0 and 1 varies more than one that is either. A task under
+several seeds or folds is estimated under each, and is one trial of an interval.
 """
 
 from __future__ import annotations
@@ -40,35 +40,23 @@ def runs_by_task(rows: Iterable[Row]) -> dict[tuple[int, int, str], list[bool]]:
 
 
 def reliability(
-    runs: Mapping[Key, Sequence[bool]],
-    ks: Sequence[int] | None = None,
-    *,
-    task_of: Callable[[Key], Hashable] = lambda key: key,
+    runs: Mapping[Key, Sequence[bool]], *, task_of: Callable[[Key], Hashable] = lambda key: key
 ) -> list[dict[str, Any]]:
-    """pass@k and pass^k with intervals (ERL, figure 3), one figure for each k as described above.
+    """pass@k and pass^k with intervals (ERL, figure 3), one figure for each k up to the most runs that a task has.
 
     Args:
         runs: whether each run of a task solved it.
-        ks: which k; by default 1 up to the most runs that a task has.
         task_of: the task of a key, where several keys are of the same one.
-
-    Raises:
-        DataError: a k is smaller than 1.
     """
-    if ks is None:
-        ks = range(1, max(map(len, runs.values()), default=0) + 1)
     figures = []
-    for k in ks:
-        if k < 1:
-            raise DataError(f"k of pass@k is 1 or more, not {k}")
+    for k in range(1, max(map(len, runs.values()), default=0) + 1):
         often = {key: each for key, each in runs.items() if len(each) >= k}
         counts = [(len(each), sum(each)) for each in often.values()]
         tasks = len({task_of(key) for key in often})
         figure: dict[str, Any] = {"k": k, "n": len(counts)}
         for name, estimate in (("pass@k", stats.pass_at_k), ("pass^k", stats.pass_hat_k)):
-            mean = sum(estimate(n, c, k) for n, c in counts) / len(counts) if counts else None
-            figure[name] = mean
-            figure[f"{name}_interval"] = list(interval(mean or 0.0, tasks))
+            figure[name] = sum(estimate(n, c, k) for n, c in counts) / len(counts)
+            figure[f"{name}_interval"] = list(interval(figure[name], tasks))
         figures.append(figure)
     return figures
 
@@ -104,31 +92,28 @@ def _mean_and_error(figures: Sequence[float]) -> tuple[float | None, float | Non
     return stats.mean_and_error(figures) if figures else (None, None)
 
 
-def interval(mean: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval for the mean of n quantities that lie between 0 and 1; without any, (0.0, 1.0).
+def interval(mean: float, n: int) -> tuple[float, float]:
+    """Wilson's 95% score interval for the mean of n quantities from 0 to 1; without any, (0.0, 1.0).
 
     Raises:
-        DataError: the mean or the level is out of range.
+        DataError: the mean is out of range.
     """
-    if not 0 <= mean <= 1 or not 0 < level < 1:
-        raise DataError(f"a mean of rates and a level lie between 0 and 1: got {mean} and {level}")
+    if not 0 <= mean <= 1:
+        raise DataError(f"a mean of rates lies between 0 and 1: got {mean}")
     if n <= 0:
         return (0.0, 1.0)
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf(0.975)
     middle = (mean + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
     return (max(0.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)))
 
 
-def by_origin(
-    lessons: Iterable[Lesson], rows: Iterable[Row], conditions: Sequence[str] = (), baseline: str = "react"
-) -> list[dict[str, Any]]:
+def by_origin(lessons: Iterable[Lesson], rows: Iterable[Row], baseline: str = "react") -> list[dict[str, Any]]:
     """What lessons from successes and from failures are worth by category of task (ERL, figure 2b).
 
     Args:
         lessons: heuristics, with `data["success"]`.
         rows: final test rows, each task once per condition and run.
-        conditions: which ones, such as erl, erl-success and erl-failure; by default all of the rows.
         baseline: the condition that points are counted from.
 
     Returns:
@@ -137,7 +122,7 @@ def by_origin(
         are percentage points over the baseline, null without it.
     """
     made, tested = list(lessons), [row for row in rows if row.counted]
-    names = list(conditions) or list(dict.fromkeys(row.condition for row in tested))
+    names = dict.fromkeys(row.condition for row in tested)
     table = []
     for category in (*sorted({row.category for row in tested} - {""}), ""):
         own = [row for row in tested if category in ("", row.category)]
@@ -206,12 +191,6 @@ def judgements(rows: Iterable[Row]) -> dict[str, Any]:
         "claimed": sum(said and not was for said, was in pairs),
         "missed": sum(was and not said for said, was in pairs),
     }
-
-
-def found_again(found: Sequence[Hashable], exhaustive: Sequence[Hashable]) -> float | None:
-    """The share of what scoring everything would choose that a quicker search found; None where it chooses nothing."""
-    wanted = set(exhaustive)
-    return len(wanted & set(found)) / len(wanted) if wanted else None
 
 
 def _score(rows: Sequence[Row]) -> dict[str, Any]:

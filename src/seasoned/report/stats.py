@@ -1,8 +1,8 @@
-"""Statistics of a comparison: intervals, paired tests, transitions, efficiency, pass@k and pass^k.
+"""Statistics of a comparison: paired tests, transitions, means, efficiency, pass@k and pass^k.
 
 Exact where exactness is cheap; SciPy is imported on first use. Always holds: no function divides by zero in silence -
-where there are no episodes the answer is None, the widest interval, or a `DataError` that says so; a task that occurs
-several times, as under several seeds, is one observation of a test.
+where there are no episodes the answer is None, or a `DataError` that says so; a task that occurs several times, as
+under several seeds, is one observation of a test.
 """
 
 from __future__ import annotations
@@ -77,33 +77,6 @@ def require() -> None:
         MissingExtraError: SciPy is not installed.
     """
     _binomtest(0, 1)
-
-
-def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson score interval of a success rate, without continuity correction.
-
-    Args:
-        successes: Solved episodes, 0 to n.
-        n: Counted episodes. With 0 nothing is known: (0.0, 1.0).
-        level: Confidence level, between 0 and 1.
-
-    Returns:
-        (low, high), both in 0..1.
-
-    Raises:
-        DataError: The counts or the level make no sense.
-        MissingExtraError: SciPy is not installed.
-    """
-    if not 0 <= successes <= n:
-        raise DataError(f"successes must lie between 0 and n: got {successes} of {n}")
-    if not 0 < level < 1:
-        raise DataError(f"a confidence level lies between 0 and 1, such as 0.95: got {level}")
-    if n == 0:
-        return (0.0, 1.0)
-    found = _binomtest(successes, n).proportion_ci(confidence_level=level, method="wilson")
-    rate = successes / n
-    # Rounding inside SciPy can leave the end at 0 or n successes a hair on the wrong side of the rate.
-    return (max(0.0, min(rate, float(found.low))), min(1.0, max(rate, float(found.high))))
 
 
 def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired:

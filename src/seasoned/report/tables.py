@@ -11,12 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.report import stats
-from seasoned.report.forms import Column as Column
-from seasoned.report.forms import Line as Line
-from seasoned.report.forms import Table as Table
-from seasoned.report.forms import to_json as to_json
-from seasoned.report.forms import to_markdown as to_markdown
-from seasoned.report.forms import to_rich as to_rich
+from seasoned.report.forms import Column, Line, Table, to_rich
 from seasoned.report.pairs import FEW, pairs_table
 from seasoned.report.phases import phases_table
 from seasoned.report.reference import Reference, references
@@ -36,7 +31,7 @@ from seasoned.report.text import (
     percent,
     signed,
 )
-from seasoned.report.trial_tables import repeats_table, trials_table
+from seasoned.report.trial_tables import in_part, repeats_table, trials_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +52,8 @@ def main_table(summary: Mapping[str, Any], *, which: Which = "matching") -> Tabl
     """
     baseline = summary["baseline"]
     figures = _figures(summary, which)
-    scored = any(map(_in_part, summary["conditions"])) or any(figure.unit == "score" for figure in figures)
+    scored = any(in_part(block["reward"], block["accuracy"]) for block in summary["conditions"])
+    scored = scored or any(figure.unit == "score" for figure in figures)
     columns = (
         Column("condition", number=False),
         Column("solved"),
@@ -79,11 +75,6 @@ def main_table(summary: Mapping[str, Any], *, which: Which = "matching") -> Tabl
     if figures:
         notes.insert(0, _explanation(figures))
     return Table("Test episodes", columns, tuple(lines), tuple(notes))
-
-
-def _in_part(block: Mapping[str, Any]) -> bool:
-    """Whether an attempt earned something between nothing and all: a success earns 1, so the means part then."""
-    return block["n"] > 0 and block["reward"] is not None and abs(block["reward"] - block["accuracy"]) > 1e-9
 
 
 def _condition_line(block: Mapping[str, Any], summary: Mapping[str, Any], scored: bool) -> Line:

@@ -13,10 +13,9 @@ from seasoned.report.drawing import (
     GREEN,
     GREY,
     INK,
+    LINES,
     MARKERS,
-    ORANGE,
     PALE,
-    PURPLE,
     SKY,
     VERMILION,
     paper_marks,
@@ -33,7 +32,6 @@ from seasoned.report.trials import FINISHED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 _MOST_BARS = 26
 _APART = 0.07
 _KINDS: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
@@ -58,7 +56,7 @@ def solved_by_trial(summary: Mapping[str, Any]) -> str:
 
     def draw(axes: Axes) -> None:
         for i, (name, trials) in enumerate(lines):
-            colour, places = _COLOURS[i % len(_COLOURS)], [trial["trial"] for trial in trials]
+            colour, places = LINES[i % len(LINES)], [trial["trial"] for trial in trials]
             rates = [100 * trial["accuracy"] for trial in trials]
             if len(lines) == 1:
                 low, high = ([100 * trial["interval"][end] for trial in trials] for end in (0, 1))
@@ -94,7 +92,7 @@ def reliability_lines(summary: Mapping[str, Any]) -> str:
 
     def draw(axes: Axes) -> None:
         for i, (name, figures) in enumerate(blocks):
-            look: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+            look: dict[str, Any] = {"color": LINES[i % len(LINES)], "marker": MARKERS[i % len(MARKERS)]}
             aside = _APART * (i - (len(blocks) - 1) / 2)  # so that whiskers stand beside one another
             ks = [figure["k"] + aside for figure in figures]
             for which, style, name_in_legend in (("pass@k", "-", short(name)), ("pass^k", "--", None)):

@@ -77,7 +77,7 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
     blocks = [block for block in summary["conditions"] if len(block["reliability"]["rates"]) > 1]
     if not blocks:
         return None
-    scored = any(_in_part(block["reliability"]) for block in blocks)
+    scored = any(in_part(block["reliability"].get("reward"), block["reliability"]["mean"]) for block in blocks)
     ks = [figure["k"] for figure in max((block["reliability"]["figures"] for block in blocks), key=len)]
     columns = (
         Column("condition", number=False),
@@ -104,9 +104,9 @@ def repeats_table(summary: Mapping[str, Any]) -> Table | None:
     return Table("Over several runs", columns, tuple(lines), notes)
 
 
-def _in_part(found: Mapping[str, Any]) -> bool:
+def in_part(reward: float | None, rate: float | None) -> bool:
     """Whether an attempt earned something between nothing and all: a success earns 1, so the means part then."""
-    return found.get("reward") is not None and abs(found["reward"] - found["mean"]) > 1e-9
+    return reward is not None and rate is not None and abs(reward - rate) > 1e-9
 
 
 def _score(found: Mapping[str, Any]) -> str:

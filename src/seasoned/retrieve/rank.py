@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.schema import shorten
+from seasoned.llm.schema import closed_object, shorten
 from seasoned.protocols import LLM
 from seasoned.retrieve.ranking import Ranking, Scored, read_ranking
 from seasoned.retrieve.render import clean, clean_ends, render_prompt
@@ -102,13 +102,12 @@ def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
         "reason": {"type": "string", "maxLength": 60},
         "score": {"type": "integer", "minimum": 0, "maximum": 100},
     }
-    item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
     pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": number}
     properties = {
-        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": item},
+        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": closed_object(entry)},
         "contradictions": {"type": "array", "maxItems": 3, "items": pair},
     }
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return closed_object(properties)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from seasoned.commands import without_thinking
 from seasoned.llm.schema import shorten
 from seasoned.llm.structured import read
 from seasoned.retrieve.render import clean
@@ -18,9 +19,9 @@ from seasoned.retrieve.render import clean
 UNREAD = 50
 """The score of an item that was picked with a score nobody can read."""
 _REPLY = 20_000
+_NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field that says which item is meant
 _MOST = 20  # problems that are told of one reply
 
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 # "1. Lesson 5: 90" is the first line of a list, and about item 5.
 _LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)\W{1,4}\d))?"
 _NAMED = r"(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?"
@@ -78,7 +79,7 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
     problems: list[str] = []
     value = reply
     if isinstance(reply, str):
-        text = _THINKING.sub("", reply[:_REPLY]).strip()
+        text = without_thinking(reply[:_REPLY]).strip()
         value, _ = read(text, {})
         if not isinstance(value, dict | list) or not value:
             value = list(_lines(text))
@@ -107,10 +108,10 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
 
 def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
     """The (number, score, reason) of whatever form: objects, lists, "3:90 1:75", bare numbers, an object by number."""
-    if isinstance(value, dict) and not _field(value, "number", "id", "index", "lesson", "heuristic"):
+    if isinstance(value, dict) and not _field(value, *_NAMES):
         inner = next((part for key, part in value.items() if _is_ranking(key, part)), None)
         value = value if inner is None else inner
-    if isinstance(value, dict) and not _field(value, "number", "id", "index", "lesson", "heuristic"):
+    if isinstance(value, dict) and not _field(value, *_NAMES):
         for key, entry in value.items():
             if _number(key) > 0:
                 yield (key, *_judgement(entry))
@@ -119,7 +120,7 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
         if isinstance(entry, str) and not _LETTER.search(entry) and (short := _SHORT.findall(entry)):
             yield from ((number, score, "") for number, score in short)
         elif isinstance(entry, dict):
-            yield (_field(entry, "number", "id", "index", "lesson", "heuristic"), *_judgement(entry))
+            yield (_field(entry, *_NAMES), *_judgement(entry))
         elif isinstance(entry, list | tuple) and entry:
             yield (entry[0], *_judgement(entry[1:]))
         else:

@@ -69,6 +69,6 @@ def _is_shown(char: str) -> bool:
     return number & 0xFFFE != 0xFFFE and not any(first <= number <= last for first, last in _NEVER)
 
 
-def bullets(lines: Iterable[str], limit: int = CAP) -> str:
+def bullets(lines: Iterable[str]) -> str:
     """Lines as a list, each cleaned and capped."""
-    return "\n".join(f"- {clean(line, limit)}" for line in lines)
+    return "\n".join(f"- {clean(line)}" for line in lines)

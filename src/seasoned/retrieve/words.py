@@ -38,7 +38,16 @@ class KeyIndex:
     lengths: Sequence[int]
 
     def match(self, query: str, *, k: int, share: float) -> list[Lesson]:
-        """See `match_notes`."""
+        """The notes whose key words occur in the query, best first (ExpNote, appendix B).
+
+        Args:
+            query: the text of the task.
+            k: at most this many come back.
+            share: the part of a key's words that must occur, above 0 and up to 1.
+
+        Returns:
+            Up to k notes by falling share, ties by recency (`updated`).
+        """
         present = set(split_words(query))
         hits = Counter(place for word in present for place in self.places.get(word, ()))
         shares = {place: hits[place] / self.lengths[place] for place in sorted(hits)}
@@ -55,18 +64,3 @@ def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
         for word in words:
             places.setdefault(word, []).append(place)
     return KeyIndex(notes, places, [len(words) for words in keys])
-
-
-def match_notes(query: str, notes: Sequence[Lesson], *, k: int, share: float) -> list[Lesson]:
-    """The notes whose key words occur in the query, best first (ExpNote, appendix B).
-
-    Args:
-        query: the text of the task.
-        notes: candidates; a note without key words never matches.
-        k: at most this many come back.
-        share: the part of a key's words that must occur, above 0 and up to 1.
-
-    Returns:
-        Up to k notes by falling share, ties by recency (`updated`).
-    """
-    return index_keys(notes).match(query, k=k, share=share)

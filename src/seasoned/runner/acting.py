@@ -15,7 +15,7 @@ from seasoned.methods.autoguide import AutoGuide
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.given import Given, read_lessons
-from seasoned.methods.reflexion import Reflexion
+from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.answering import noted_first, noted_later, worked_attempt, worked_rule
 from seasoned.runner.condition import Condition, MakeAgent, MakeMethod
@@ -64,11 +64,11 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
     )
 
 
-def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: str = "") -> Reflexion:
-    """Reflexion as the recipe's gathering has it, or with another strategy."""
+def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy | Literal[""]) -> Reflexion:
+    """Reflexion with a strategy; "" is the one of the recipe's gathering."""
     return Reflexion(
         llm=llm,
-        strategy=strategy or recipe.gather.reflect,  # type: ignore[arg-type]
+        strategy=strategy or recipe.gather.reflect,
         examples=benchmark.reflections,
         about=benchmark.about,
         max_tokens=2 * recipe.caps.think,
@@ -94,21 +94,10 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
             worked=worked_rule(benchmark),
             mode=mode,
             tell=benchmark.manner == "answer",
-            chunk=chosen.chunk,
-            k=chosen.k,
-            max_insights=chosen.max_insights,
-            cap=chosen.cap,
-            retrieve_by=chosen.retrieve_by,
-            rerank=chosen.rerank,
             manual=benchmark.trajectories,
-            demo_tokens=chosen.demo_tokens,
-            compare=chosen.compare,
-            successes=chosen.successes,
-            with_reflections=chosen.with_reflections,
-            human=chosen.human,
-            structured=chosen.structured,
             seed=recipe.seeds[0],
             max_tokens=max(400, recipe.caps.think),
+            **chosen.model_dump(),
         )
 
     return make
@@ -144,16 +133,13 @@ def _contexts(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, i
 
 
 def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    chosen = recipe.autoguide
     return AutoGuide(
         llm,
         about=benchmark.about or benchmark.instruction,
         worked=worked_rule(benchmark),
         begins=benchmark.rule_begins,
-        k=chosen.k,
-        by=chosen.by,
-        least=chosen.least,
         max_tokens=max(200, recipe.caps.think),
+        **recipe.autoguide.model_dump(),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from seasoned.benchmarks.base import Benchmark
+from seasoned.methods.reflexion import Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.recipe import Recipe
 from seasoned.types import Task
@@ -55,7 +56,7 @@ class Condition:
     own_pool: bool = True
     pool: str = ""
     acts: bool | None = False
-    retries: Literal["", "none", "last", "reflexion", "last+reflexion"] = ""
+    retries: Strategy | Literal[""] = ""
     worked: bool = False
     learning: CountCalls = no_calls
     recalling: CountRecalls = no_recalls

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Literal
 
@@ -168,16 +169,11 @@ CONDITIONS = {
         Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
         _heuristics("erl", "heuristics from single attempts, those that a model ranks highest"),
         _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", "embedding"),
-        Condition(
-            "erl-thought",
-            "heuristics for situations like the first thought, told after it",
-            noted_later,
-            _erl("embedding", on="thought"),
-            learns=True,
-            calls=2,
-            pool="erl",
+        replace(
+            _heuristics("erl-thought", "heuristics for situations like the first thought, told after it", "embedding"),
+            agent=noted_later,
+            method=_erl("embedding", on="thought"),
             acts=False,
-            learning=each_once,
         ),
         _heuristics("erl-random", "heuristics drawn at random", "random"),
         _heuristics("erl-all", "all heuristics", "all"),
@@ -199,16 +195,13 @@ CONDITIONS = {
             own_pool=False,
             acts=None,
         ),
-        Condition(
-            "erl-matched",
-            "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
-            carrier,
-            _matched,
-            learns=True,
-            calls=2,
-            pool="erl",
-            acts=None,
-            learning=each_once,
+        replace(
+            _heuristics(
+                "erl-matched",
+                "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
+                "embedding",
+            ),
+            method=_matched,
         ),
         *ACTING,
     )

@@ -7,12 +7,11 @@ limits of an episode hold for all its calls together, and ending one stops no ru
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, RefusedError
 from seasoned.llm.budget import Budget, Metered
@@ -24,10 +23,6 @@ from seasoned.store.sql import Store
 from seasoned.types import Guidance, Outcome, Task, Trajectory, Usage
 
 _GIVE_UP_AFTER = 5
-
-
-class _HasLLM(Protocol):
-    llm: LLM
 
 
 @dataclass
@@ -99,14 +94,14 @@ def with_llm(part: Any, llm: LLM) -> Any:
         ConfigError: it is an agent without that field, or has a model elsewhere, whose calls would be neither
             journalled nor counted.
     """
-    has = dataclasses.is_dataclass(part) and any(field.name == "llm" and field.init for field in fields(part))
+    has = is_dataclass(part) and any(each.name == "llm" and each.init for each in fields(part))
     others = [name for name, held in getattr(part, "__dict__", {}).items() if hasattr(held, "chat")]
     if set(others) - {"llm"} or (not has and (others or hasattr(part, "run"))):
         raise ConfigError(
             f"{type(part).__name__} cannot be given the run's model, so its calls would be neither journalled nor "
             "counted: make it a dataclass with a field llm, and with no other model"
         )
-    return dataclasses.replace(part, llm=llm) if has else part
+    return replace(part, llm=llm) if has else part
 
 
 def episode(

@@ -1,8 +1,8 @@
 """Training attempts: one of each task, or several, each after a reflection on the one before.
 
 Always holds: attempts are made once for a seed and fold and shared by all conditions that learn from them; an attempt
-that is in the store is not made again; nothing is recalled for a first attempt, but where
-heuristics are learned on the way (`gather.iterate`).
+that is in the store is not made again; nothing is recalled for a first attempt, but where heuristics are learned on the
+way (`gather.iterate`).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from seasoned.jobs import run_jobs
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
-from seasoned.methods.reflexion import read_reflection
+from seasoned.methods.reflexion import Strategy, read_reflection
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.runner.acting import actor, carrier, reflexion
@@ -51,8 +51,8 @@ def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Tra
 
     if settings.order == "task-first":
         run_jobs(until_solved, block.train, plan.workers)
-        return [trajectory for task in block.train for trajectory in made[task.id]]
-    trial_by_trial(again, block.train, made, settings.retries, settings.patience, plan.workers)
+    else:
+        trial_by_trial(again, block.train, made, settings.retries, settings.patience, plan.workers)
     return [trajectory for task in block.train for trajectory in made[task.id]]
 
 
@@ -159,7 +159,7 @@ def guided_by_failures(
     scope: str,
     key: str,
     aside: Metered,
-    strategy: str = "",
+    strategy: Strategy | Literal[""] = "",
 ) -> Guidance:
     """What an agent is told before it tries a task again: reflections on its own failures, or what the strategy says.
 

@@ -19,7 +19,7 @@ from seasoned.llm.journal import calls_in
 from seasoned.pool import ExperiencePool
 from seasoned.report.calls import Call, Purpose
 from seasoned.report.episodes import choose_episodes
-from seasoned.report.html import write_report
+from seasoned.report.html import render
 from seasoned.report.problems import LearnedPool, with_problems
 from seasoned.report.rows import Row
 from seasoned.report.summary import build
@@ -28,7 +28,7 @@ from seasoned.runner.given import GIVEN, check_given
 from seasoned.runner.plan import TRAINING, Block, Plan
 from seasoned.runner.redo import problems_of
 from seasoned.runner.rundir import SUMMARY as SUMMARY
-from seasoned.runner.rundir import write_json, write_jsonl
+from seasoned.runner.rundir import write_json, write_jsonl, write_text
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Task, Trajectory, Usage, now
 
@@ -84,16 +84,10 @@ def write_outputs(
         told = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
         summary["remarks"].append(f"{told}, so it is not checked that those were at other tasks.")
     chosen = set(choose_episodes(summary, rows))
-    write_report(
-        directory / "report.html",
-        summary,
-        rows,
-        [t for t in kept if t.id in chosen],
-        lessons,
-        (directory / "config.toml").read_text(encoding="utf-8"),
-        everything=kept,
-        calls=calls,
-    )
+    config = (directory / "config.toml").read_text(encoding="utf-8")
+    shown = [t for t in kept if t.id in chosen]
+    page = render(summary, rows, shown, lessons, config, everything=kept, calls=calls)
+    write_text(directory / "report.html", page)
     write_json(directory / SUMMARY, summary)
     return summary
 

@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -30,7 +29,7 @@ from seasoned.types import SCHEMA_VERSION
 _LIBRARIES = ("seasoned", "openai", "pydantic", "sqlalchemy", "numpy", "scipy", "xllamacpp", "wordllama")
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
-_PROMPT_HOMES = ("seasoned.agents", "seasoned.methods", "seasoned.benchmarks")
+_PROMPT_HOMES = ("seasoned.agents", "seasoned.methods", "seasoned.retrieve", "seasoned.benchmarks")
 
 
 def make_run_dir(root: Path, recipe: Recipe) -> Path:
@@ -211,7 +210,6 @@ def _git_revision() -> str | None:
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    yield "python", sys.version.split()[0]
     for library in _LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
             yield library, metadata.version(library)

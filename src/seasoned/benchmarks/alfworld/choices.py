@@ -131,11 +131,11 @@ def _there(known: Known, place: str) -> list[str]:
         commands.append(f"move {held} to {place}")
     else:
         commands += [f"take {thing} from {place}" for thing in things]
-    how = TOOLS.get(_kind(place))
+    how = TOOLS.get(kind_of(place))
     if how and held and (how, held) not in known.treated:
         commands.append(f"{how} {held} with {place}")
     if place not in known.shut:
-        commands += [f"use {thing}" for thing in things if _kind(thing) in LAMPS]
+        commands += [f"use {thing}" for thing in things if kind_of(thing) in LAMPS]
     if place in known.opened:
         commands.append(f"close {place}")
     return commands
@@ -146,7 +146,8 @@ def seen(known: Known) -> dict[str, list[str] | str]:
     return {place: "" if things is None else list(things) for place, things in known.seen.items()}
 
 
-def _kind(name: str) -> str:
+def kind_of(name: str) -> str:
+    """What a numbered thing or place is: "mug" of "mug 2"."""
     return name.split(" ", 1)[0]
 
 

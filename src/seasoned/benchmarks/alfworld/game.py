@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,29 +102,27 @@ def read_game(path: Path) -> Game:
 
 
 def room(problem: str) -> list[str]:
-    """The places of a room in the engine's order and with its names, such as "drawer 2".
+    """The places of a room in the engine's order and with its names, such as "drawer 2"."""
+    names = numbered(entity.lower() for entity in _ENTITY.findall(problem))
+    places = sorted({place.lower() for place in _PLACE.findall(problem)})
+    return [names.get(place, place) for place in places]
+
+
+def numbered(entities: Iterable[str]) -> dict[str, str]:
+    """The engine's names of all receptacles and things of a game, by their ids as its problem has them, in lower case.
 
     ALFWorld numbers the things of a kind backwards along their sorted ids, and names a basin after what it is part of.
     """
-    entities = sorted({entity.lower() for entity in _ENTITY.findall(problem)})
-    left = Counter(_kind(entity) for entity in entities)
-    names: dict[str, str] = {}
-    for entity in entities:
-        kind = _kind(entity)
-        names[entity] = f"{kind} {left[kind]}"
-        left[kind] -= 1
-    places = sorted({place.lower() for place in _PLACE.findall(problem)})
-    return [names.get(place, place) for place in places]
+    kinds: defaultdict[str, list[str]] = defaultdict(list)
+    for entity in sorted(set(entities), reverse=True):
+        kinds[entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")].append(entity)
+    return {entity: f"{kind} {number}" for kind, group in kinds.items() for number, entity in enumerate(group, 1)}
 
 
 def goal_of(text: str) -> str:
     """What a task's text wants done, without the room it is in; a text of another form stands for itself."""
     goal = _GOAL.search(text)
     return " ".join(goal[1].split()) if goal else text
-
-
-def _kind(entity: str) -> str:
-    return entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
 
 
 def _listed(places: list[str]) -> str:

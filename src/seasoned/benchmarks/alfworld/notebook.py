@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from seasoned.benchmarks.alfworld.choices import Known, after, begin, choices
+from seasoned.benchmarks.alfworld.choices import Known, after, begin, choices, kind_of
 from seasoned.types import Trajectory
 
 _GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
@@ -58,17 +58,17 @@ class Notebook:
         due = self._due() - done
         states = [*sorted(_STATES[how] for how in done), *sorted(f"not {_STATES[how]} yet" for how in due)]
         held = f"{known.held} ({', '.join(states)})" if states and known.held else known.held or "nothing"
-        stray = bool(known.held) and _kind(known.held) not in asked
+        stray = bool(known.held) and kind_of(known.held) not in asked
         if stray:
             held = f"{known.held}, which the task does not name"
-        seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if _kind(t) in asked]
+        seen = [f"{t} at {place}" for place, things in known.seen.items() for t in things or () if kind_of(t) in asked]
         said = f"Task: {self.goal} You hold: {held}."
         if seen or not known.held or stray:
             said += f" Seen of it: {', '.join(seen[:_AT_MOST]) or 'nothing yet'}."
         if not self.focus:
             return said
         goes = (
-            [place for place in known.places if _kind(place) in asked] if known.held and not stray and not due else []
+            [place for place in known.places if kind_of(place) in asked] if known.held and not stray and not due else []
         )
         here = [c for c in self.choices(choices(known)) if not c.startswith(_ELSEWHERE)]
         said += f" It goes to: {', '.join(goes[:_AT_MOST])}." if goes else ""
@@ -90,19 +90,15 @@ class Notebook:
         """
         asked, (verb, _, rest) = self._asked(), command.partition(" ")
         if verb == "open":
-            return not self.hand[0] or _kind(rest) in asked
+            return not self.hand[0] or kind_of(rest) in asked
         if verb == "use":
             return bool(self.hand[0])
         if verb not in ("take", "move"):
             return verb not in _STATES or verb in self._due()
         thing, _, place = rest.partition(" from " if verb == "take" else " to ")
         ready = self._due() <= {how for how, treated in self.hand[1] if treated == thing}
-        there = ready and _kind(place) in asked
-        return there if verb == "move" else _kind(thing) in asked and not there
-
-
-def _kind(name: str) -> str:
-    return name.split(" ", 1)[0]
+        there = ready and kind_of(place) in asked
+        return there if verb == "move" else kind_of(thing) in asked and not there
 
 
 def open_notebook(observation: str, focus: bool = False) -> Notebook:

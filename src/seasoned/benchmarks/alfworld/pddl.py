@@ -7,9 +7,9 @@ and thing the name by which the player will know it.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from seasoned.benchmarks.alfworld.game import numbered
 from seasoned.benchmarks.alfworld.rooms import Household, Room, Thing
 
 _MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_", ",": "_comma_"}
@@ -32,19 +32,10 @@ def mangle(id_: str) -> str:
 
 
 def names(ids: Iterable[str]) -> dict[str, str]:
-    """The engine's names, such as `mug 2`, of all ids of a game.
-
-    ALFWorld sorts the mangled ids, in lower case, and numbers those of a type downwards: the first has the highest.
-    """
-    groups: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-    for id_ in ids:
-        low = mangle(id_).lower()
-        groups[low.split("_bar_", 1)[0] + ("basin" if "basin" in low else "")].append((low, id_))
-    return {
-        id_: f"{kind} {len(group) - rank}"
-        for kind, group in groups.items()
-        for rank, (_, id_) in enumerate(sorted(group))
-    }
+    """The engine's names, such as `mug 2`, of all ids of a game."""
+    low = {id_: mangle(id_).lower() for id_ in ids}
+    called = numbered(low.values())
+    return {id_: called[one] for id_, one in low.items()}
 
 
 def problem(name: str, room: Room, things: Sequence[Thing], goal: str, household: Household) -> str:
