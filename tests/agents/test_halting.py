@@ -34,6 +34,10 @@ def test_a_loop_is_the_same_action_so_many_times_in_a_row(done, omega, same, why
     assert ends_early(steps(*done), omega=omega, with_observation=same) == why
 
 
+def test_observations_count_unless_told_otherwise():
+    assert ends_early(steps("open:closed", "open:open"), omega=2) is None
+
+
 @pytest.mark.parametrize(("n", "why"), [(0, None), (29, None), (30, "step_limit"), (31, "step_limit")])
 def test_the_steps_run_out(n, why):
     assert ends_early(steps(*(f"go {i}" for i in range(n))), omega=2, epsilon=30) == why

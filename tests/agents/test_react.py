@@ -101,6 +101,19 @@ def test_demonstrations_take_the_place_of_worked_examples():
     assert made.demonstration_ids == ("tra-1",)
 
 
+def test_react_shows_thoughts_where_they_are_thought_and_act_none():
+    model, react = agent(["Thought: try the first.\nAction: open 1", "Action: open 3"])
+    react.run(TASK, Corridor(), Guidance())
+    said = [m["content"] for m in model.requests[1]["messages"] if m["role"] == "assistant"]
+    assert said == [
+        "Thought: One door is as good as another.\nAction: open 2",
+        "Thought: Not here.\nAction: open 1",
+        "Thought: try the first.\nAction: open 1",
+    ]
+    _, act = agent([], style="act")
+    assert [m["content"] for m in act.preamble([WORKED]) if m["role"] == "assistant"] == ["open 2", "open 1"]
+
+
 def test_each_turn_only_appends_to_what_was_sent():
     model, react = agent(["Thought: a\nAction: open 1", "Action: open 2\nObservation: made up", "Action: open 3"])
     react.run(TASK, Corridor(), Guidance())
@@ -129,14 +142,14 @@ def test_what_is_no_action_is_told_so():
 def test_steps_run_out():
     _, act = agent(["open 1", "open 2"], style="act", max_steps=2)
     made = act.run(TASK, Corridor(), Guidance())
-    assert (made.outcome.success, made.outcome.reason) == (False, "step_limit")
+    assert (made.outcome.success, made.outcome.reason, made.outcome.reward) == (False, "step_limit", 0.0)
 
 
 def test_the_same_action_with_the_same_answer_again_and_again_is_a_loop():
     _, act = agent(["look"] * 9, style="act", repeats=3)
     made = act.run(TASK, Corridor(), Guidance())
-    assert made.outcome.reason == "loop"
-    assert len(made.steps) < 9
+    assert (made.outcome.success, made.outcome.reason) == (False, "loop")
+    assert len(made.steps) == 3
 
 
 def test_when_an_attempt_is_ended_early_can_be_set():
@@ -172,6 +185,13 @@ def test_what_the_environment_does_not_know_is_no_failure(info, truncated, outco
 
     made = agent(["open 1"], style="act")[1].run(TASK, Judge(), Guidance())
     assert (made.outcome.success, made.outcome.reason, made.outcome.reward) == outcome
+
+
+@pytest.mark.parametrize(("style", "most"), [("react", 9), ("act", 2), ("choose", 2)])
+def test_a_reply_has_room_for_an_action_and_where_it_thinks_for_a_thought(style, most):
+    model, acting = agent(lambda _: '"open 3"', style=style, think_tokens=7, action_tokens=2)
+    acting.run(TASK, Corridor(), Guidance())
+    assert model.requests[0]["max_tokens"] == most
 
 
 def test_choose_is_held_to_what_follows_from_the_observations():
@@ -248,7 +268,10 @@ def test_what_is_recalled_again_is_kept_once_and_shown_still():
     made = act.run(TASK, Corridor(), Guidance(), advise)
     assert made.demonstration_ids == ("tra-1", "tra-2", "tra-3")
     assert (made.lesson_ids, made.guidance) == (("les-1",), "Look first.")
-    last = "\n".join(message["content"] for message in model.requests[2]["messages"])
+    said = [message["content"] for message in model.requests[2]["messages"]]
+    turns = ["open 1", "Door 1 is open.\nLook first.", "open 2", "Door 2 is open."]
+    assert said[-5:] == [f"New task.\n\n{TASK.text}", *turns]
+    last = "\n".join(said)
     assert [f"Find cellar {n}." in last for n in (1, 2, 3)] == [False, True, True]
 
 

@@ -65,6 +65,8 @@ from seasoned.retrieve.render import clean
         ('{"thought": "look.", "action": "go to desk 1"}', "look.", "go to desk 1"),
         ('```json\n{\n  "thought": "look.",\n  "action": "go to desk 1"\n}\n```', "look.", "go to desk 1"),
         ('Thought: look.\nAction:\n```\n{"action": "Search", "action_input": "x"}\n```', "look.", "Search[x]"),
+        ('{"action": "look"}\n{"action": "go to bed 1"}', "", "look"),
+        ('{"action": "look",}, {"action": "go to bed 1",}', "", "look"),
         ('{"action": "click", "id": 3}', "", '{"action": "click", "id": 3}'),
         ("### Action\ngo to desk 1", "", "go to desk 1"),
         ("### Thought 1\nlook.\n\n**Action**\ngo to desk 1", "look.", "go to desk 1"),
@@ -80,6 +82,7 @@ from seasoned.retrieve.render import clean
         ("go to desk 1\nResult: you are there", "", "go to desk 1"),
         ("go to desk 1\nYou are there.\n> take pen 1", "", "go to desk 1"),
         ("go to desk 1\nUser: you are there", "", "go to desk 1"),
+        ("Go to desk 1\nObservation: you are there", "", "Go to desk 1"),
         # a bare command below a sentence
         ("Thought: I will look.\ngo to drawer 1", "I will look.", "go to drawer 1"),
         ("Thought: I look. Where?\nIn it!\n  open drawer 1", "I look. Where? In it!", "open drawer 1"),
@@ -89,6 +92,7 @@ from seasoned.retrieve.render import clean
         ("Thought: the pen may be\nin the drawer", "the pen may be in the drawer", ""),
         ("Thought: I will look.\nin the drawer.", "I will look. in the drawer.", ""),
         ("Thought: I will look.\nthink: where", "I will look. where", ""),
+        ("Thought: I will look.\nthink[where]", "I will look. think[where]", ""),
         ("Go to desk 1\nyou are there", "", "Go to desk 1"),
         ("I look.\ngo to desk 1\nYou see a pen.", "", "I look."),
         # brackets and dashes

@@ -1,5 +1,6 @@
 """What a person does wrong, and what is wrong around them: a sentence, the right exit code, and no traceback."""
 
+import errno
 import json
 import os
 import pickle
@@ -7,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+import typer
 
 from seasoned.store import schema
 from seasoned.store.sql import Store
@@ -69,6 +71,15 @@ def test_help_and_version(cli, words):
     done = cli(*words)
     assert (done.code, done.err) == (0, "")
     assert "seasoned" in done.out
+
+
+@pytest.mark.parametrize(("name", "says"), [(None, "the output cannot be"), ("notes.txt", "notes.txt cannot be")])
+def test_a_full_disk_is_a_sentence(cli, monkeypatch, name, says):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", name)
+
+    monkeypatch.setattr(typer, "echo", full)
+    sentence(cli("bench", "list"), f"{says} read or written: No space left on device")
 
 
 def test_no_key(cli, folder):

@@ -37,6 +37,12 @@ def test_an_empty_line_ends_it(cli, typed):
     assert "You stopped after 0 steps." in cli("play", "emoji").out
 
 
+def test_what_is_no_text_is_read_as_question_marks(cli, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"))
+    done = cli("play", "webshop")
+    assert (done.code, "You stopped after 1 step." in done.out) == (0, True)
+
+
 def test_a_thought_is_no_step_and_free_words_are_told(cli, typed):
     typed("?", *["think[hm]"] * 20, "search[lamp]", "")
     done = cli("play", "webshop")

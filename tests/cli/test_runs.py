@@ -22,6 +22,18 @@ def test_list(cli, two):
     assert two[0].name in text
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_what_was_found_is_whole_on_a_narrow_terminal(cli, model, monkeypatch, width):
+    cli("run", "small.toml", "-c", f"name={'n' * 40}", "-q")
+    monkeypatch.setenv("COLUMNS", str(width))
+    (run,) = cli("runs", "list", "--json").json
+    lines = cli("runs", "list").out.splitlines()
+    assert max(map(len, lines)) <= width
+    begins = lines[0].index("found")
+    assert " ".join(line[begins:].strip() for line in lines[1:]).strip() == run["headline"]
+    assert "".join(line[:begins].replace("yes", "").strip() for line in lines[1:]) == run["run"]
+
+
 OTHER = '{"headline": "So.", "conditions": %s, "run": %s}'
 """A summary with other conditions and another run."""
 

@@ -53,12 +53,25 @@ def test_what_a_person_adds_before_learning_stays(cli, model):
     assert "by hand" in [lesson["text"] for lesson in cli("lessons", "list", "--json").json]
 
 
+def test_what_a_person_changed_is_judged_though_the_attempts_it_came_from_are_made_again(cli, model):
+    cli("run", "small.toml", "-q", "-c", "train=20")
+    for lesson in cli("lessons", "list", "--json").json:
+        cli("lessons", "edit", lesson["id"], "--text", "changed by hand", "--why", "a test")
+    for _ in range(2):
+        done = cli("run", "--resume", "last", "--redo", "training", "-q", "--json")
+        assert done.code == 0, done.err
+    told = (Path(done.json["path"]) / "trajectories.jsonl").read_text(encoding="utf-8")
+    assert "changed by hand" in told
+
+
 def test_what_was_changed_after_the_judgement_is_told(cli, model):
     cli("run", "small.toml", "-q")
     assert cli("evaluate", "last", "-q").err == ""
     [first, *_] = cli("lessons", "list", "--json").json
     cli("lessons", "edit", first["id"], "--text", "changed by hand", "--why", "a test")
-    assert "1 lesson of this run changed after its tasks were judged" in cli("evaluate", "last", "-q").err
+    said = cli("evaluate", "last", "-q", "--store", "./seasoned.db").err
+    assert "1 lesson of this run changed after its tasks were judged" in said
+    assert said.endswith(" --store ./seasoned.db --redo CONDITION\n")
 
 
 def test_a_person_is_told_what_comes_next(cli, model):

@@ -72,7 +72,7 @@ def test_a_run_without_insights_is_one_sentence(cli, model, folder):
     run = Path(done["path"]).name
     done = cli("transfer", "--from", run, "--to", "fever")
     assert (done.code, f"the run {run} has no insights" in done.err) == (1, True)
-    assert "a training task that was solved" in done.err
+    assert f"a training task that was solved, and to have learned from it (seasoned learn {run})" in done.err
     done = cli("transfer", "--from", run, "--to", "emoji")
     assert (done.code, "answered at once" in done.err) == (1, True)
 
@@ -81,5 +81,16 @@ def test_a_store_is_not_written_over_and_no_model_asked(cli, model, folder, lear
     asked = len(model.requests)
     done = cli("transfer", "--from", learned, "--to", "fever", "--output", "seasoned.db")
     assert (done.code, "seasoned.db is a store" in done.err, len(model.requests)) == (1, True, asked)
-    done = cli("transfer", "--from", learned, "--to", "fever", "--output", "no/such.jsonl")
-    assert (done.code, "no/such.jsonl cannot be written" in done.err) == (1, True)
+    for output, says in (
+        ("no/such.jsonl", "no/such.jsonl cannot be written"),
+        (".", ". is a folder: name a file in it"),
+    ):
+        done = cli("transfer", "--from", learned, "--to", "fever", "--output", output)
+        assert (done.code, says in done.err, len(model.requests)) == (1, True, asked)
+
+
+def test_what_a_model_adapts_commands_no_terminal(cli, model, player, learned):
+    player.adapted = [{"number": 1, "text": "Read \u202eboth."}]
+    assert cli("transfer", "--from", learned, "--to", "fever").out.startswith(
+        f"- Read both.\n1 lesson from 1 insight of {learned}/s0f0/expel, in "
+    )

@@ -62,7 +62,8 @@ def test_it_is_a_method():
 
 def test_learning_from_a_failure_beside_a_success(pool, store):
     model = ScriptedModel([CLOSED])
-    AutoGuide(model, about="A house.").learn([*pair("a"), attempt("b"), attempt("c", 0, False)], pool)
+    AutoGuide(model, about="A house.", max_tokens=99).learn([*pair("a"), attempt("b"), attempt("c", 0, False)], pool)
+    assert model.requests[0]["max_tokens"] == 99
     (lesson,) = pool.lessons("guideline")
     assert (lesson.key, lesson.text, lesson.sources) == (*CLOSED.values(), ("a-0", "a-1"))
     assert store.history(lesson.id)[0].why == "learned from the comparison of a-0, a-1"
@@ -232,7 +233,7 @@ def test_settings_that_make_no_sense(wrong):
         (1, [0], ""),
         ("Number 1 fits", [], "names no contexts"),
         (True, [], "names no contexts"),
-        ({"numbers": ["x", "7", 2, None, "-1"]}, [1], "4 of its numbers are none of the 3 contexts"),
+        ({"numbers": ["x", "7", 3, None, "-1"]}, [2], "4 of its numbers are none of the 3 contexts"),
     ],
 )
 def test_reading_the_numbers_of_contexts(value, places, wrong):

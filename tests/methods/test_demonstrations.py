@@ -135,6 +135,8 @@ BY_STEP = attempt("by-step", "e f", ("Now the light.", "use desklamp 1", "You tu
         ("step", ("The light.", "use desklamp 1", "You turn on the desklamp 1."), "by-step"),
         ("task-then-thought", ("The fridge might hold some food.", "x", "y"), "by-thought"),
         ("rotation", ("The fridge might hold some food.", "N/A", ""), "by-thought"),
+        ("rotation", ("The fridge might hold some food.", "N/A", "use desklamp 1, turn on desklamp 1"), "by-thought"),
+        ("rotation", ("The fridge may.", "use desklamp 1", "You turn on the desklamp 1."), "by-step"),
         ("rotation", ("", "heat the potato with microwave 1", "y"), "by-action"),
         ("rotation", ("The light.", "use desklamp 1", "You turn on the desklamp 1."), "by-step"),
     ],
@@ -156,10 +158,16 @@ def test_by_reflection(pool):
     ]
     pool.add(told)
     failed = attempt("failed", "c d", task_id="of-by-action", success=False)
-    fill(pool, failed, BY_ACTION, BY_STEP)
+    elsewhere = attempt("elsewhere", "e f", task_id="of-by-step", success=False)
+    fill(pool, failed, elsewhere, BY_ACTION, BY_STEP)
     own = pool.add(Lesson(kind="reflection", text="I should cool it in the fridge first."))
     progress = attempt("now", TASK.text, task_id="new").model_copy(update={"lesson_ids": (own[0].id,)})
     assert chosen(pool, TASK, progress, k=1, by="reflection") == ["by-action"]
+    more = pool.add(
+        [Lesson(kind="reflection", text=told[1].text), Lesson(kind="insight", text="I should switch the lamp on.")]
+    )
+    several = progress.model_copy(update={"lesson_ids": (more[0].id, own[0].id, more[1].id)})
+    assert chosen(pool, TASK, several, k=1, by="reflection") == ["by-action"]
     assert len(chosen(pool, TASK, progress, k=5, by="reflection")) == 2
     assert len(chosen(pool, TASK, None, k=5, by="reflection")) == 2
     assert reflections(pool, ["failed"]) == [told[0].text]
@@ -237,6 +245,12 @@ def test_attempts_of_another_scope_are_shown_where_the_pool_says_so(store):
     fill(training, MUG)
     assert chosen(ExperiencePool(store, "lessons", embedder=HashingEmbedder()), TASK) == []
     assert chosen(ExperiencePool(store, "lessons", embedder=HashingEmbedder(), experience="training"), TASK) == ["mug"]
+
+
+def test_a_pool_of_some_tasks_shows_their_successes_alone(pool, store):
+    fill(pool, MUG, SPOON, LAMP)
+    some = ExperiencePool(store, "test", embedder=Counting(), tasks=frozenset({"of-spoon", "of-lamp"}))
+    assert chosen(some, TASK, k=5) == ["spoon", "lamp"]
 
 
 def test_threads_see_the_same(pool):

@@ -127,6 +127,12 @@ def test_unknown_outcomes_are_judged_and_known_ones_may_be_hidden(pool):
     assert "failed" not in blind.requests[0]["messages"][1]["content"]
 
 
+@pytest.mark.parametrize("settings", [{"judge": True}, {"blind": True}])
+def test_an_attempt_that_a_server_ended_is_not_judged(pool, settings):
+    ERL(ScriptedModel([]), **settings).learn([attempt("a", None, reason="error")], pool)
+    assert pool.lessons("heuristic") == []
+
+
 def test_a_judge_that_is_gone_is_no_failure_and_what_was_written_stays(pool):
     model = ScriptedModel([reply("it is dark", "light a lamp"), InfrastructureError("gone")])
     with pytest.raises(InfrastructureError):
@@ -308,11 +314,19 @@ def test_contradicting_heuristics_are_both_shown_and_marked(pool):
     assert len(guidance.lessons) == 3
 
 
-def test_contradictions_that_the_ranker_names(pool):
+@pytest.mark.parametrize(("chosen", "against"), [(2, 4), (4, 2)])
+def test_contradictions_that_the_ranker_names(pool, chosen, against):
     pool.add([heuristic(n) for n in range(4)])
-    guidance = ERL(ScriptedModel([ranked((2, 90), (1, 80), against=[(2, 4)])]), k=2).recall(TASK, pool)
-    assert texts(guidance) == [heuristic(1).text, heuristic(3).text]
+    guidance = ERL(ScriptedModel([ranked((chosen, 90), (1, 80), against=[(2, 4)])]), k=2).recall(TASK, pool)
+    assert texts(guidance) == [heuristic(chosen - 1).text, heuristic(against - 1).text]
     assert "These contradict each other" in guidance.text
+
+
+def test_what_the_ranker_names_stands_before_what_words_tell(pool):
+    told = [heuristic(0, "the fridge is closed", "open it"), heuristic(1)]
+    pool.add([*told, heuristic(2, "the fridge is closed", "go to the table", False)])
+    guidance = ERL(ScriptedModel([ranked((1, 90), against=[(1, 2)])]), k=1).recall(TASK, pool)
+    assert texts(guidance) == [lesson.text for lesson in told]
 
 
 def test_whatever_clashes_stands_in_one_group(pool):

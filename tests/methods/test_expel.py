@@ -126,6 +126,7 @@ def test_downvotes_remove_and_the_history_stays(pool, store):
     ExpeL(ScriptedModel([first, second]), compare=False).learn([attempt("a")], pool)
     ExpeL(ScriptedModel([second]), compare=False).learn([attempt("b")], pool)
     assert state(pool) == [("Look first.", 1)]
+    assert pool.lessons("insight")[0].sources == ("a-0",)  # b spoke against it
     ExpeL(ScriptedModel([second]), compare=False).learn([attempt("c")], pool)
     assert state(pool) == []
     (gone,) = pool.lessons("insight", status="deleted")
@@ -253,6 +254,13 @@ def test_no_success_is_said_and_no_fault(pool, tried, caplog):
     assert problem in caplog.text
     why = f"none of the {len(tried)} attempts succeeded" if tried else "there were no attempts"
     assert problem == f"{why}, so there is nothing to learn insights from"
+
+
+def test_a_failure_at_work_that_was_solved_before_is_learned_from(pool):
+    pool.record(attempt("a"))
+    model = ScriptedModel([[op("ADD", 0, "Look first.")]])
+    ExpeL(model, same_task=True).learn([pool.record(attempt("a", 1, False))], pool)
+    assert (state(pool), pool.problems) == ([("Look first.", 2)], [])
 
 
 def test_a_paraphrase_that_matches_nothing_is_kept_as_a_problem(pool):

@@ -70,6 +70,7 @@ def test_what_speaks_of_the_list_is_no_insight(text):
         pytest.param([edit(1, "look FIRST!")], [("look FIRST!", 4), ASK, SLOW], id="an insight may be spelled anew"),
         pytest.param([edit(2, "Rest."), add("Ask twice.")], [LOOK, ("Rest.", 3), ASK, SLOW], id="the edit is first"),
         pytest.param([add("Go slowly."), down(3)], [LOOK, ASK, ("Go slowly.", 2)], id="the downvote is first"),
+        pytest.param([down(3), edit(2, "Ask once.")], [LOOK, ("Ask once.", 3)], id="an edit after one that goes"),
         pytest.param([add("")], [LOOK, ASK, SLOW], id="no text"),
         pytest.param([add(" * ")], [LOOK, ASK, SLOW], id="no word"),
         pytest.param(
@@ -88,6 +89,12 @@ def test_what_the_operations_do(operations, after):
     applied = apply(LIST, operations)
     assert counts(applied) == after
     assert len(applied.done) + len(applied.problems) == len(operations)
+
+
+def test_an_operation_is_told_with_its_number_and_its_text():
+    assert apply(LIST, [up(4)]).problems == ("UPVOTE 4: there is no such insight, so it is passed over",)
+    assert str(edit(2, "Ask once.")) == "EDIT 2 'Ask once.'"
+    assert str(add("Rest.")) == "ADD 'Rest.'"
 
 
 def test_they_are_applied_in_a_fixed_order():

@@ -56,7 +56,7 @@ def texts(pool, key="t1"):
 
 def test_a_failure_gives_one_reflection_and_once(pool):
     model = ScriptedModel([PLAN])
-    Reflexion(model).learn([attempt(trial=2)], pool)
+    Reflexion(model).learn([attempt(trial=2), attempt(trial=2)], pool)
     (lesson,) = pool.lessons("reflection")
     assert (lesson.text, lesson.key, lesson.category) == (PLAN, "t1", "bridge")
     assert (lesson.sources, lesson.method, lesson.data) == (("tra-1",), "reflexion", {"trial": 2})
@@ -153,6 +153,13 @@ def test_what_was_seen_last_stays_where_it_was_no_word_on_an_answer(reason):
     assert without_verdict(attempt(steps=steps, reason=reason)).steps == tuple(steps)
 
 
+@pytest.mark.parametrize("reason", ["loop", "step_limit"])
+def test_what_names_an_answer_but_ended_nothing_was_no_answer(reason):
+    steps = (Step(action="look up Rome", observation="A city."),)
+    outcome = Outcome(success=False, reason=reason, answer="Rome")
+    assert without_verdict(Trajectory(task_id="t", task="t", steps=steps, outcome=outcome)).steps == steps
+
+
 @pytest.mark.parametrize(
     ("action", "answer"),
     [
@@ -208,11 +215,13 @@ def test_a_first_attempt_is_told_nothing_and_neither_is_one_on_its_way(pool, str
     assert method.recall(task("t9"), pool, attempt("tra-10", "t9")).text == ""
 
 
-def test_a_success_is_never_shown_as_the_last_attempt(pool):
+def test_of_several_failures_the_last_one_is_shown_and_a_success_never(pool):
+    pool.record(attempt("tra-0", steps=[Step(action="Search[earlier]")]))
     pool.record(attempt("tra-1", steps=[Step(action="Search[failed]")]))
     pool.record(attempt("tra-2", success=True, steps=[Step(action="Search[solved]")]))
     text = Reflexion(ScriptedModel([]), strategy="last").recall(task(), pool).text
     assert "failed" in text
+    assert "earlier" not in text
     assert "solved" not in text
 
 
@@ -253,11 +262,11 @@ def test_a_prompt_that_is_too_long_is_halved_until_it_fits(pool):
         return ContextLengthError("too long") if len(messages[-1]["content"]) > 1500 else PLAN
 
     model = ScriptedModel(short_of_sight)
-    Reflexion(model, attempt_chars=8000).learn([attempt(steps=steps, reason="step_limit")], pool)
+    Reflexion(model, attempt_chars=4000).learn([attempt(steps=steps, reason="step_limit")], pool)
     assert texts(pool) == [PLAN]
     lengths = [len(request["messages"][-1]["content"]) for request in model.requests]
     assert lengths == sorted(lengths, reverse=True)
-    assert len(lengths) == 4
+    assert len(lengths) == 3
     assert "Action: go to shelf 0\n" in model.requests[-1]["messages"][-1]["content"]
 
 

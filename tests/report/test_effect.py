@@ -30,6 +30,13 @@ def test_a_lesson_beside_the_same_tasks_without_it(make_row, training):
     assert (found["condition"], found["seed"], found["sources"]) == ("expnote", 0, {"solved": 1, "unsolved": 1})
 
 
+def test_points_are_those_of_the_tasks_that_both_finished(make_row, training):
+    tested = [make_row("disabled", "t0", success=False), make_row("disabled", "t1", success=True)]
+    tested += [make_row("expnote", f"t{i}", success=i != 1, lesson_ids=("les",)) for i in range(3)]
+    (found,) = effects(tested, training, [_lesson("les", "tra00")], "disabled")
+    assert (found["n"], found["successes"], found["baseline_n"], found["points"]) == (3, 2, 2, 0.0)
+
+
 def test_most_recalled_first_never_recalled_last_and_deleted_not_at_all(make_row, training):
     tested = [make_row("expnote", "t0", success=True, lesson_ids=("b",))]
     lessons = [_lesson("a"), _lesson("b"), _lesson("c", status="deleted")]
@@ -52,6 +59,11 @@ def test_pools_are_counted_per_seed(training):
     assert pool_sizes(shared, training, sharing=True) == {"expnote": 1.5, "expnote-case": 1.5}
 
 
+def test_a_lesson_is_in_the_pool_of_the_condition_that_learned_it(training):
+    lessons = [_lesson("a", "tra00"), _lesson("b", "tra00", data={"condition": "erl"})]
+    assert pool_sizes(lessons, training) == {"expnote": 1.0, "erl": 1.0}
+
+
 def test_what_came_from_no_training_attempt_is_where_the_run_says(training):
     place = {"condition": "expel-worked", "seed": 1, "fold": 1}
     lessons = [_lesson("a", "worked-1", data=place), _lesson("b", data=place), _lesson("c", data={"condition": "x"})]
@@ -69,6 +81,13 @@ def test_efficiency_of_variants_that_share_the_training(training):
     assert positive["points_per_lesson"] == pytest.approx(10.0)
     assert (negative["type"], negative["lessons"]) == ("negative", 0.5)
     assert negative["points_per_lesson"] == pytest.approx(-20.0)
+
+
+def test_an_attempt_that_a_server_ended_makes_no_negative_lesson(make_row, training):
+    gone = make_row("expnote", "x9", split="train", reason="error", trajectory_id="gone")
+    blocks = [{"name": "disabled", "accuracy": 0.5}, {"name": "negative", "accuracy": 0.6}]
+    (found,) = efficiencies(blocks, "disabled", [_lesson("a", "gone"), _lesson("b", "tra01")], [*training, gone])
+    assert found["lessons"] == 1.0
 
 
 def test_efficiency_of_a_variant_with_its_own_training(make_row):

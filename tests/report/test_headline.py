@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from seasoned.report.summary import build
-from seasoned.types import Trajectory
+from seasoned.types import Outcome, Trajectory
 
 
 def _rows(make_row, **solved):
@@ -111,6 +111,15 @@ def test_remarks_say_what_a_reader_must_know(summary):
     assert "pooled over 2 seeds;" in text
     assert "±" in text
     assert "not corrected" in text
+
+
+def test_the_last_error_of_the_server_is_told(make_row):
+    told = [("error", "busy"), ("error", "refused: \x1b[31m no such parameter"), ("answered", "fine"), ("error", "")]
+    made = [Trajectory(task_id="t", task="t", outcome=Outcome(reason=why, detail=said)) for why, said in told]
+    remarks = build([make_row()], run={}, trajectories=made)["remarks"]
+    assert [one for one in remarks if "last error" in one] == [
+        "The last error was: refused: \N{REPLACEMENT CHARACTER}[31m no such parameter"
+    ]
 
 
 def test_empty_replies_are_remarked_on_with_what_to_do(make_row):

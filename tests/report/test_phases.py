@@ -79,6 +79,7 @@ def test_the_table_has_the_rollout_apart_and_against_the_baselines(summary):
         ("ERL", "rollout", "4.8k (88%)", "+20.0%", "160", "$0.48", "44"),
         ("ERL", "total", "12.7k (40%)", "", "480", "$2.94", "57"),
     ]
+    assert "Calls are those really made." in " ".join(table.notes)
     assert table.lines[3].values["input_vs_baseline"] == pytest.approx(0.2)
     json.dumps(to_json(table), allow_nan=False)
     assert "| ERL | rollout | 4.8k (88%) | +20.0% |" in to_markdown(table)

@@ -207,12 +207,13 @@ def test_by_guidance_counts_every_run_and_takes_tasks_as_observations(make_row):
 
 
 def test_a_judges_verdicts(make_row):
-    was, said = (True, False, True, True, None, True), (True, True, True, False, True, None)
+    was = (True, False, True, True, None, True, False)
+    said = (True, True, True, False, True, None, True)
     rows = [
         make_row(task_id=str(n), split="train", success=success, judged=judged)
         for n, (success, judged) in enumerate(zip(was, said, strict=True))
     ]
     found = judgements(rows)
-    assert (found["n"], found["right"], found["claimed"], found["missed"]) == (4, 2, 1, 1)
-    assert found["accuracy"] == 0.5
+    assert (found["n"], found["right"], found["claimed"], found["missed"]) == (5, 2, 2, 1)
+    assert found["accuracy"] == 0.4
     assert judgements([])["accuracy"] is None

@@ -48,6 +48,7 @@ def test_final_keeps_the_most_training_cases_of_each_seed_and_fold(make_row):
     smaller_fold = make_row("expnote", fold=1, trained_on=39)
     training = make_row("expnote", "x", split="train", trained_on=90)
     assert final([early, late, smaller_fold, training]) == [late, smaller_fold]
+    assert final([late, smaller_fold, early]) == [late, smaller_fold]
 
 
 def test_a_task_that_is_tried_again_counts_once_a_run(make_row):
@@ -85,11 +86,13 @@ def test_attempts_are_told_apart_by_trial(make_row):
     ],
 )
 def test_a_task_is_judged_by_the_attempt_that_solved_it_or_the_last(make_row, attempts, trial, solved):
-    rows = [make_row(success=success, trial=t, usage=Usage(prompt_tokens=5, calls=1)) for t, success in attempts]
+    used = {"usage": Usage(prompt_tokens=5, calls=1), "aside": Usage(prompt_tokens=2)}
+    rows = [make_row(success=success, trial=t, **used) for t, success in attempts]
     (row,) = judged(rows)
     assert row == until_solved(rows)
     assert (row.trial, row.solved) == (trial, solved)
     assert (row.usage.prompt_tokens, row.usage.calls) == (5 * len(rows), len(rows))
+    assert row.aside.prompt_tokens == 2 * len(rows)
 
 
 def test_a_last_attempt_that_a_server_ended_is_not_a_failure(make_row):

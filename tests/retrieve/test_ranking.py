@@ -50,6 +50,7 @@ def test_the_form_that_was_asked_for():
         '{"ranking": [[3, 85], [1, 20]]}',
         '{"ranking": {"3": 85, "1": 20}}',
         '{"Ranking": {"3": {"score": 85, "reason": "same kind"}, "1": {"score": 20}}}',
+        '{"scores": {"3": 85, "1": 20}}',
         '{"ranking": "3:85 1:20"}',
         '{"ranking": "3: 85, 1: 20", "contradictions": []}',
         '["3:85", "1:20"]',
@@ -87,6 +88,16 @@ def test_scores_as_words(score, points):
     found = read_ranking([entry(1, score)], 1)
     assert told(found) == [(0, points)]
     assert len(found.problems) == 1
+
+
+@pytest.mark.parametrize("reply", ["3: high, of the same kind", {"3": ["a task of the same kind", "high"]}])
+def test_a_score_as_a_word_beside_its_reason(reply):
+    assert told(read_ranking(reply, 3)) == [(2, 80)]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), True, []])
+def test_what_is_no_figure_and_no_word_is_a_score_nobody_can_read(score):
+    assert told(read_ranking([entry(1, score)], 1)) == [(0, UNREAD)]
 
 
 def test_unknown_doubled_and_missing_numbers_are_reported():
@@ -137,7 +148,7 @@ def test_only_so_many_problems_are_told():
 
 
 def test_contradictions_that_are_none_are_passed_over():
-    pairs = [[1, 1], [1, 9], [1], "1, 2", [2, "3"], None, [3, 2]]
+    pairs = [[1, 1], [1, 9], [1], [0, 2], ["x", 2], "1, 2", [2, "3"], None, [3, 2]]
     assert read_ranking({"ranking": [entry(1, 1)], "contradictions": pairs}, 3).contradictions == ((1, 2),)
 
 

@@ -37,7 +37,8 @@ def test_the_seed_alone_decides(tasks, random, seed):
 
 def test_other_seeds_deal_otherwise_and_categories_are_mixed():
     tasks = [Task(id=f"t{n:03}", text="x", category="ab"[n % 2]) for n in range(80)]
-    assert stratified_folds(tasks, 4, 0) != stratified_folds(tasks, 4, 1)
+    dealt = [{frozenset(task.id for task in fold) for fold in stratified_folds(tasks, 4, seed)} for seed in (0, 1)]
+    assert dealt[0] != dealt[1]
     for fold in stratified_folds(tasks, 4, 0):
         assert len(Counter(task.category for task in fold[:10])) == 2
 
@@ -59,6 +60,15 @@ def test_what_comes_from_training_passes():
     check_no_leak(lesson("tra-1", "tra-2"), TRAINING, frozenset({"three"}))
     check_no_leak(Guidance(demonstrations=(TRAINING[0],)), TRAINING, frozenset({"three"}))
     check_no_leak(Guidance(), [], frozenset())
+
+
+def test_worked_examples_may_be_shown_and_learned_from():
+    written = Trajectory(id="manual-1", task_id="manual-1", task="x")
+    told = lesson("manual-1", "tra-1") + Guidance(demonstrations=(written,))
+    check_no_leak(told, TRAINING, frozenset({"two"}), besides=frozenset({"manual-1"}))
+    for each in (lesson("manual-1"), Guidance(demonstrations=(written,))):
+        with pytest.raises(LeakError, match="no training attempt"):
+            check_no_leak(each, TRAINING, frozenset({"two"}))
 
 
 @pytest.mark.parametrize(

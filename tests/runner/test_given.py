@@ -1,6 +1,7 @@
 """Lessons of a file are checked against the tasks of the run that is given them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from seasoned.errors import LeakError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.given import check_given
 from seasoned.runner.plan import make_plan
-from seasoned.types import Lesson, Trajectory
+from seasoned.types import Lesson, Task, Trajectory
 
 
 @pytest.fixture
@@ -69,16 +70,30 @@ def test_a_test_task_is_known_by_its_words_too(plan, file, store, tried):
         check_given(plan(file({"sources": ("tra-test",)})), store)
 
 
+def test_an_attempt_of_no_benchmark_may_be_at_a_test_task(plan, file, store, tried):
+    tried("tra-test", DATA.test[1], benchmark="")
+    with pytest.raises(LeakError, match=DATA.test[1].id):
+        check_given(plan(file({"sources": ("tra-test",)})), store)
+
+
+def test_tasks_without_words_are_not_taken_for_one_another(plan, file, store, tried):
+    tried("tra-other", Task(id="other", text="???"))
+    wanted = plan(file({"sources": ("tra-other",)}))
+    (block,) = wanted.blocks
+    wordless = replace(block, test=(Task(id="wordless", text="..."),))
+    assert check_given(replace(wanted, blocks=(wordless,)), store) == 0
+
+
 def test_another_benchmark_may_have_the_same_ids(plan, file, store, tried):
     tried("tra-test", DATA.test[1], benchmark="fever")
     assert check_given(plan(file({"sources": ("tra-test",)})), store) == 0
 
 
 def test_what_was_adapted_is_followed_to_the_attempts_behind_it(plan, file, store, tried):
+    tried("tra-train", DATA.train[0])
     tried("tra-test", DATA.test[1])
-    store.add_lessons(
-        "old/s0f0/expel", [Lesson(id="les-1", kind="insight", text="x", sources=("tra-test",))], who="model"
-    )
+    adapted = Lesson(id="les-1", kind="insight", text="x", sources=("tra-train", "tra-test"))
+    store.add_lessons("old/s0f0/expel", [adapted], who="model")
     with pytest.raises(LeakError):
         check_given(plan(file({"data": {"from": ["les-1"]}})), store)
 

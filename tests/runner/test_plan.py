@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from seasoned.benchmarks.base import DATA
-from seasoned.errors import DataError, SeasonedError
+from seasoned.errors import ConfigError, DataError, SeasonedError
 from seasoned.runner.plan import make_plan
 
 
@@ -42,10 +42,15 @@ def test_the_tasks_of_a_plan_are_others_where_a_right_answer_is(recipe, tmp_path
     assert [task.replace("Oslo", "Bergen") for task in told[0]] == told[1] != told[0]
 
 
-def test_limit_takes_the_first_of_each_block(recipe):
-    whole, some = make_plan(recipe()), make_plan(recipe(limit=2))
-    assert some.blocks[0].train == whole.blocks[0].train[:2]
-    assert some.blocks[0].test == whole.blocks[0].test[:2]
+def test_two_folds_change_places(recipe):
+    one, other = make_plan(recipe(folds=2)).blocks
+    assert (one.train, one.test) == (other.test, other.train)
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_limit_takes_the_first_of_each_block(recipe, folds):
+    whole, some = (make_plan(recipe(folds=folds, limit=limit)).blocks for limit in (None, 2))
+    assert [(block.train, block.test) for block in some] == [(block.train[:2], block.test[:2]) for block in whole]
 
 
 def test_under_a_limit_a_pool_may_have_fewer_than_the_recipe_names(recipe):
@@ -68,7 +73,7 @@ def test_a_task_id_like_the_record_of_a_further_attempt_is_refused(recipe, tmp_p
 
 
 def test_points_and_labels_of_a_curve(recipe):
-    plan = make_plan(recipe(train=6, curve=[4, 2, 2, 6, 99], conditions=["disabled", "expnote", "nearest"]))
+    plan = make_plan(recipe(train=6, curve=[4, 0, 2, 2, 6, 99], conditions=["disabled", "expnote", "nearest"]))
     disabled, expnote, nearest = plan.conditions
     block = plan.blocks[0]
     assert (plan.points(disabled, block), plan.points(expnote, block), plan.points(nearest, block)) == (
@@ -105,6 +110,7 @@ def test_what_does_nothing_is_said(recipe, changes, says):
         ({"conditions": ["disabled", "expnote"], "seeds": [0, 1]}, 32, 66),
         ({"conditions": ["disabled", "expnote"], "limit": 1}, 1 + 2, 3 + 1 + 2),
         ({"conditions": ["expnote"], "curve": [3]}, 6 + 10, 18 + 5 + 10),
+        ({"conditions": ["expnote"], "curve": [3], "repeats": 2, "llm": {"temperature": 0.7}}, 6 + 15, 18 + 30),
         ({"conditions": ["disabled", "expnote"], "method": {"on": "question"}}, 6 + 10, 6 * 3 + 10 + 10),
         ({"conditions": ["disabled", "erl", "erl-all"]}, 6 + 15, 6 * 3 + 30 + 6),
     ],
@@ -167,6 +173,15 @@ def test_rankings_on_the_way_of_gathering_are_counted(recipe):
 @pytest.mark.parametrize("changes", [{"train": 0}, {"train": 0, "folds": 2}])
 def test_nothing_to_train_on_is_no_fault(recipe, changes):
     assert make_plan(recipe(**changes)).episodes > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({"repeats": 2}, "repeats above 1 need a temperature above 0"), ({"seeds": [1, 1]}, "every seed once")],
+)
+def test_what_would_be_done_twice_alike_is_refused(recipe, changes, says):
+    with pytest.raises(ConfigError, match=says):
+        make_plan(recipe(**changes))
 
 
 def test_too_many_cases(recipe):

@@ -102,8 +102,10 @@ class React:
         return [*alike, *others][: self.shots]
 
     def _reply(self, step: Step) -> str:
-        thought = f"Thought: {step.thought}\n" if step.thought and self.style == "react" else ""
-        return f"{thought}Action: {step.action}" if self.style == "react" else step.action
+        if self.style != "react":
+            return step.action
+        thought = f"Thought: {step.thought}\n" if step.thought else ""
+        return f"{thought}Action: {step.action}"
 
     def _play(self, recorder: Recorder, info: dict[str, Any], begun: int) -> Outcome:
         pending: list[str] = []

@@ -8,8 +8,10 @@ today's models really send is accepted: thought and action in one reply or on on
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from seasoned.commands import without_thinking
 from seasoned.llm.structured import read
@@ -154,7 +156,7 @@ def _object(text: str) -> Turn | None:
     start = _OBJECT.search(text)
     if start is None or not _KEY.search(text):
         return None
-    value, _ = read(text[start.start() :][:_OBJECT_LIMIT], {})
+    value = _first_value(text[start.end() - 1 :][:_OBJECT_LIMIT])
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), None)
     fields = {str(key).strip().lower(): entry for key, entry in value.items()} if isinstance(value, dict) else {}
@@ -165,6 +167,15 @@ def _object(text: str) -> Turn | None:
         return None
     thoughts = [said for said in map(fields.get, _THOUGHT_KEYS) if isinstance(said, str)]
     return _turn(thoughts, f"{action.strip()}\nAction Input: {given}" if isinstance(given, str) else action.strip())
+
+
+def _first_value(text: str) -> Any:
+    """The JSON object that a text begins with, where that has an action; else what the whole text is repaired to."""
+    try:
+        value, end = json.JSONDecoder(strict=False).raw_decode(text)
+    except (ValueError, RecursionError):
+        value, end = None, 0
+    return value if _KEY.search(text[:end]) else read(text, {})[0]
 
 
 def _is_command(line: str) -> bool:

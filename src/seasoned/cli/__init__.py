@@ -2,7 +2,7 @@
 
 Always holds: results go to standard output and everything else to standard error; a user's mistake is a sentence and
 exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them; what a
-terminal has no character for is a question mark.
+terminal has no character for is a question mark; so is, of what is typed or piped in, what is no text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typer
 
 from seasoned.cli import bench, demo, exchange, lessons, mcp, model, play, run, runs, serve, stages, transfer
 from seasoned.cli.shared import fail
-from seasoned.errors import SeasonedError
+from seasoned.errors import ConfigError, SeasonedError
 
 app = typer.Typer(
     name="seasoned",
@@ -65,7 +65,7 @@ def _root(
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
@@ -76,3 +76,6 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:  # such as a full disk that standard output goes to
+        what = error.filename or "the output"
+        sys.exit(fail(ConfigError(f"{what} cannot be read or written: {error.strerror or error}")))

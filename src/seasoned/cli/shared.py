@@ -89,7 +89,7 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
         ConfigError: if the file is a store, or cannot be written.
     """
     if output is not None:
-        refuse_store(output)
+        check_output(output)
     count = 0
 
     def counted() -> Iterator[str]:
@@ -115,12 +115,17 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
     return count
 
 
-def refuse_store(output: Path) -> None:
-    """Refuse to write over a store, or over a file that SQLite keeps beside it.
+def check_output(output: Path) -> None:
+    """Refuse what cannot be written, and to write over a store or a file that SQLite keeps beside it.
 
     Raises:
-        ConfigError: if the output is one.
+        ConfigError: if the output is one, or a folder, or is to be in a folder that there is not.
     """
+    with suppress(OSError):  # a name that is too long for a path
+        if not output.name or output.is_dir():
+            raise ConfigError(f"expected a file to write, but {output} is a folder: name a file in it")
+        if not output.parent.is_dir():
+            raise ConfigError(f"{output} cannot be written: there is no folder {output.parent}")
     names = [str(output), *(str(output.resolve()).removesuffix(end) for end in _BESIDE if output.name.endswith(end))]
     try:
         stores = [name for name in names if Path(name).is_file() and _begins(name) == _SQLITE]

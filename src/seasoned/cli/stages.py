@@ -22,6 +22,7 @@ from seasoned.cli.shared import (
     StoreOption,
     find_run,
     many,
+    named_store,
     open_store,
 )
 
@@ -73,7 +74,7 @@ def evaluate(
     if changed:
         typer.echo(
             f"{many(changed, 'lesson')} of this run changed after its tasks were judged; to judge a condition with the "
-            f"lessons as they are now: seasoned run --resume {directory} --redo CONDITION",
+            f"lessons as they are now: seasoned run --resume {directory}{named_store(store)} --redo CONDITION",
             err=True,
         )
 

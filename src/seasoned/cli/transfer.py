@@ -19,11 +19,11 @@ from seasoned.cli.shared import (
     JsonOption,
     RunsOption,
     StoreOption,
+    check_output,
     find_run,
     many,
     open_store,
     print_json,
-    refuse_store,
     tell,
     write_out,
 )
@@ -64,7 +64,7 @@ def transfer(
 
     directory = find_run(source, runs)
     file = output or directory / f"lessons-for-{target}.jsonl"
-    refuse_store(file)  # before a model is paid
+    check_output(file)  # before a model is paid
     own = [one for one in setting or [] if one.partition("=")[0].partition(".")[0].strip() != "benchmark"]
     recipe = load_recipe(directory / "config.toml", own)
     new = load_benchmark(target, settings_of(setting or []).get("benchmark", {}), seed=0)
@@ -117,6 +117,6 @@ def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tupl
             return name, insights
     what = f"the pool {scope}" if scope else f"the run {run}"
     raise ConfigError(
-        f"{what} has no insights in {store.where}: it needs a condition such as expel, and a training task that was "
-        "solved"
+        f"{what} has no insights in {store.where}: it needs a condition such as expel, a training task that was "
+        f"solved, and to have learned from it (seasoned learn {run})"
     )

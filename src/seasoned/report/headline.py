@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seasoned.report.text import label, p_clause
+from seasoned.report.text import label, one_line, p_clause
 from seasoned.types import Trajectory
 
 ALPHA = 0.05
+_DETAIL = 300  # characters of an error
 _EMPTY = {
     "length": "{} empty as the limit of tokens was reached before the first word (what a model considers counts, too): "
     "raise agent.think_tokens, agent.answer_tokens and agent.note_tokens, or agent.action_tokens where it acts.",
@@ -103,6 +104,12 @@ def emptied(trajectories: Sequence[Trajectory]) -> list[str]:
     told = [made.meta.get("empty") for made in trajectories]
     counts = {why: sum(n for one in told if isinstance(one, dict) and type(n := one.get(why)) is int) for why in _EMPTY}
     return [_EMPTY[why].format("1 reply was" if n == 1 else f"{n:,} replies were") for why, n in counts.items() if n]
+
+
+def failed(trajectories: Sequence[Trajectory]) -> list[str]:
+    """What was said at the last episode that ended in an error of the server: what there is to mend."""
+    told = [made.outcome.detail for made in trajectories if made.outcome.reason == "error" and made.outcome.detail]
+    return [f"The last error was: {one_line(told[-1], _DETAIL)}"] if told else []
 
 
 def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -95,6 +95,7 @@ def phases_table(summary: Mapping[str, Any]) -> Table | None:
         "Learning writes the lessons; conditions that share theirs say the same, and it was paid for once. Recall ranks"
         " or chooses among them for a test task, and reflects where it is tried again. Rollout is the agent's turns.",
         "Input against the baseline's is that of the rollout alone, for each test task.",
+        "Calls are those really made. Conditions that share one have its tokens and its cost in the figures of each.",
     )
     return Table("Tokens and cost by part (ERL, table 4)", columns, tuple(lines), notes)
 

@@ -52,7 +52,7 @@ from dataclasses import asdict
 from typing import Any
 
 from seasoned.report import effect, stats
-from seasoned.report.headline import emptied, headline, remarks
+from seasoned.report.headline import emptied, failed, headline, remarks
 from seasoned.report.phases import phases, spent
 from seasoned.report.reliability import by_guidance, by_origin, interval, judgements, over_runs
 from seasoned.report.rows import Row, final, final_attempts, judged, latest, outcomes
@@ -119,7 +119,12 @@ def build(
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
-    summary["remarks"] = [*remarks(summary), *emptied(trajectories), *_learned(learning or {}, names)]
+    summary["remarks"] = [
+        *remarks(summary),
+        *failed(trajectories),
+        *emptied(trajectories),
+        *_learned(learning or {}, names),
+    ]
     return summary
 
 

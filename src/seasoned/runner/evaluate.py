@@ -33,7 +33,16 @@ from seasoned.runner.gather import (
 from seasoned.runner.models import shared_embedder
 from seasoned.runner.plan import Block, Plan
 from seasoned.runner.progress import Watch
-from seasoned.runner.redo import drop_outdated, is_learned, left_out, mark_learned, shared_key, turn_label, unlearn
+from seasoned.runner.redo import (
+    drop_outdated,
+    is_learned,
+    left_out,
+    mark_learned,
+    replaced,
+    shared_key,
+    turn_label,
+    unlearn,
+)
 from seasoned.types import Guidance, Task, Trajectory
 
 
@@ -48,6 +57,7 @@ class Entrant:
     method: Method | None
     pool: ExperiencePool | None
     training: tuple[Trajectory, ...]
+    besides: frozenset[str]  # attempts that lessons may come from as well
 
 
 def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Session, watch: Watch) -> list[Entrant]:
@@ -189,7 +199,8 @@ def _enter(
         # At an earlier point of the curve, successes at later tasks are not to be shown.
         tasks=frozenset(first) if 0 < trained_on < len(block.train) else None,
     )
-    return Entrant(condition, label, trained_on, agent, method, pool if method else None, own)
+    besides = replaced(session.store, experience) | {example.id for example in benchmark.trajectories}
+    return Entrant(condition, label, trained_on, agent, method, pool if method else None, own, besides)
 
 
 def _searches(condition: Condition) -> bool:
@@ -213,7 +224,6 @@ def _attempt(
 ) -> Trajectory:
     """One test attempt; whatever is recalled for it is checked for leaks."""
     test_ids = frozenset(task.id for task in block.test)
-    worked = frozenset(example.id for example in block.benchmark.trajectories)
     label = turn_label(entrant.label, turn)
     scope = f"{session.run_id}/{block.name}/{label}/test"
     key = f"{block.name}/{label}/{task.id}"
@@ -229,7 +239,7 @@ def _attempt(
         method = with_llm(entrant.method, session.journaled(shares, aside))
         with seed_shifted(0):
             guidance: Guidance = method.recall(task, entrant.pool, progress)
-        check_no_leak(guidance, entrant.training, test_ids, worked)
+        check_no_leak(guidance, entrant.training, test_ids, entrant.besides)
         return guidance
 
     def guided() -> Guidance:

@@ -49,7 +49,7 @@ def check_no_leak(
     guidance: Guidance,
     training: Iterable[Trajectory],
     test_ids: frozenset[str],
-    worked: frozenset[str] = frozenset(),
+    besides: frozenset[str] = frozenset(),
 ) -> None:
     """Assert that what was recalled comes from training tasks alone.
 
@@ -57,18 +57,19 @@ def check_no_leak(
         guidance: what was recalled.
         training: the attempts that may be learned from.
         test_ids: the tasks that are to be evaluated.
-        worked: the ids of the benchmark's worked examples, which were written by hand and may be shown.
+        besides: the ids of further attempts that are of no test task: the benchmark's worked examples, and training
+            attempts that were made again since, which a lesson that a person kept may name.
 
     Raises:
         LeakError: if a lesson has a source outside the training trajectories, or anything comes from a test task.
     """
     task_of = {trajectory.id: trajectory.task_id for trajectory in training}
     for lesson in guidance.lessons:
-        for source in set(lesson.sources) - worked:
+        for source in set(lesson.sources) - besides:
             if source not in task_of:
                 raise LeakError(f"lesson {lesson.id} comes from {source}, which is no training attempt of this fold")
             if task_of[source] in test_ids:
                 raise LeakError(f"lesson {lesson.id} comes from the task {task_of[source]}, which is to be evaluated")
     for demonstration in guidance.demonstrations:
-        if demonstration.task_id in test_ids or demonstration.id not in (task_of.keys() | worked):
+        if demonstration.task_id in test_ids or demonstration.id not in (task_of.keys() | besides):
             raise LeakError(f"demonstration {demonstration.id} is no training attempt of this fold")

@@ -23,6 +23,8 @@ from seasoned.runner.rundir import MANIFEST, check_data, check_resumable, not_co
 from seasoned.store.sql import Store
 from seasoned.types import Reply, Trajectory
 
+_REPLACED = "/replaced"  # what the scope of the training attempts that were made again ends in
+
 
 def check_resume(directory: Path, plan: Plan, store: Store) -> None:
     """Assert that a run can go on here: with its own settings and tasks, from the store that holds what was done.
@@ -82,6 +84,8 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
         raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
     not_complete(directory)
     with store.transaction():
+        for block in plan.blocks:
+            _mark_replaced(store, f"{run_id}/{block.name}/{TRAINING}", keys, run_id)
         _drop(store, run_id, keys)
         for key in keys:
             name, label, task = _parts(key)
@@ -164,6 +168,22 @@ def unlearn(store: Store, scope: str, why: str) -> None:
 def problems_of(store: Store, scope: str) -> tuple[str, ...]:
     """What learning a pool could not use; nothing where it was not learned to the end."""
     return tuple(map(str, _mark(store, scope).get("problems", ())))
+
+
+def replaced(store: Store, experience: str) -> frozenset[str]:
+    """The ids of training attempts that were thrown away and made again: lessons that a person kept may name them."""
+    mark = store.journal_get(f"{experience}{_REPLACED}", "done")
+    return frozenset(mark.parsed if mark is not None and isinstance(mark.parsed, list) else ())
+
+
+def _mark_replaced(store: Store, experience: str, keys: Iterable[str], run_id: str) -> None:
+    begins = experience.removeprefix(f"{run_id}/") + "/"
+    made = store.episodes(run_id)
+    gone = {made[key].id for key in keys if key.startswith(begins)}
+    if gone:
+        every = sorted(gone | replaced(store, experience))
+        store.journal_drop(f"{experience}{_REPLACED}")
+        store.journal_put(f"{experience}{_REPLACED}", "done", Reply(text="replaced", parsed=every))
 
 
 def _mark(store: Store, scope: str) -> dict[str, Any]:

@@ -57,7 +57,11 @@ def test_peoples_goals():
             "instruction_options": ["Red", "small"],
         },
         {"instruction": "no attributes", "instruction_attributes": [], "instruction_options": []},
-        {"instruction": "named", "instruction_attributes": ["x"], "instruction_options": {"Color": "Red"}},
+        {
+            "instruction": "named",
+            "instruction_attributes": ["x"],
+            "instruction_options": {"Color": "Red", "Size": None},
+        },
         "no row",
     ]
     goals = human_goals(SHOP, {"A1": rows, "A2": None})
@@ -127,7 +131,7 @@ def test_pools_share_no_product_and_lose_no_task(counts, seed, share):
 
 
 def test_tasks_of_the_same_text_are_one():
-    same = [as_task(i, Goal(f"A{i}", "same", ("x",)), "") for i in range(3)]
+    same = [as_task(i, Goal(f"A{i}", text, ("x",)), "") for i, text in enumerate(("same", "same", "Same"))]
     other = as_task(9, Goal("B", "other", ("x",)), "")
     train, test = pools([*same, other], 0, 0.5)
     assert len(train) + len(test) == 2

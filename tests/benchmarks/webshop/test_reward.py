@@ -85,6 +85,17 @@ def test_kinds_of_thing(title, query, path, kind):
     assert type_reward(Product("A2", title, 1.0, "", query=query, path=path), LONG) == kind
 
 
+def test_one_noun_in_ten_is_not_almost_none():
+    ten = replace(LONG, title=LONG.title.removesuffix(" vest"))
+    assert type_reward(Product("A2", "jacket", 1.0, "", query="other", path=("x",)), ten) == 0.5
+
+
+def test_a_thing_of_another_kind_is_said_though_all_else_is_right():
+    coat = Product("A2", "jacket coat", 1.0, "", query="other", path=("x",))
+    found = reward(coat, (), Goal("A1", "", (), (), 1.0), LONG)
+    assert (found.total, found.missing) == (0.5, ("the kind of thing that was asked for",))
+
+
 def test_a_gold_title_without_a_noun_leaves_query_and_category():
     gold = Product("A1", "very soft", 1.0, "", query="q", path=("a",))
     assert nouns(gold.title) == ()
@@ -121,6 +132,9 @@ def test_nouns_of_titles():
         ("玫瑰", "玫瑰", True),
         ("玫瑰", "百合", False),
         ("", "black", False),
+        ("abcdefghijklmnopqrst", "abcdefghijklmnopqxyz", False),  # 85
+        ("abcdefghijklmnopqrstuvw", "abcdefghijklmnopqrst1234", False),  # 85.1
+        ("abcdefghijklmnopqrst", "abcdefghijklmnopqrxy", True),  # 90
     ],
 )
 def test_alike(one, other, same):
