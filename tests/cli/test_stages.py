@@ -77,6 +77,9 @@ def test_what_was_changed_after_the_judgement_is_told(cli, model):
 def test_a_person_is_told_what_comes_next(cli, model):
     done = cli("gather", "small.toml", "-q")
     assert "Go on with: seasoned learn" in done.out
+    done = cli("gather", "small.toml", "-q", "--store", "my notes.db", "--runs", "my runs")
+    place, told = done.out.splitlines()
+    assert told == f"Go on with: seasoned learn '{place}' --store 'my notes.db'"
 
 
 def test_a_person_corrects_insights_between_the_stages(cli, acting, player):

@@ -63,7 +63,7 @@ def test_nothing_adapted_is_a_fault_and_no_file(cli, model, player, folder, lear
     player.adapted = []
     done = cli("transfer", "--from", learned, "--to", "fever", "--output", "out.jsonl")
     assert (done.code, done.out) == (1, "")
-    assert f"adapted none of the 1 insights of {learned}/s0f0/expel, so no file is written" in done.err
+    assert f"adapted none of 1 insight of {learned}/s0f0/expel, so no file is written" in done.err
     assert not (folder / "out.jsonl").exists()
 
 

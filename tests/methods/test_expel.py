@@ -252,7 +252,7 @@ def test_no_success_is_said_and_no_fault(pool, tried, caplog):
     assert state(pool) == []
     (problem,) = pool.problems
     assert problem in caplog.text
-    why = f"none of the {len(tried)} attempts succeeded" if tried else "there were no attempts"
+    why = f"none of the {len(tried)} attempts succeeded" if tried else "no attempt was finished"
     assert problem == f"{why}, so there is nothing to learn insights from"
 
 

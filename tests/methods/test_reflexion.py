@@ -15,7 +15,7 @@ from seasoned.methods.reflexion import ATTEMPT, LONGEST, Reflexion, read_reflect
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.transcript import transcript
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Outcome, Step, Task, Trajectory
+from seasoned.types import Lesson, Outcome, Reply, Step, Task, Trajectory
 
 GOLD = "Zanzibar"
 PLAN = "I looked in the drawer only; next time I will open the fridge first."
@@ -268,6 +268,25 @@ def test_a_prompt_that_is_too_long_is_halved_until_it_fits(pool):
     assert lengths == sorted(lengths, reverse=True)
     assert len(lengths) == 3
     assert "Action: go to shelf 0\n" in model.requests[-1]["messages"][-1]["content"]
+
+
+def test_a_reply_that_ran_out_of_tokens_ends_with_a_sentence(pool):
+    class Cut:
+        name = "cut"
+
+        def chat(self, messages, **options):
+            return Reply(text="I opened the wrong drawer. Next I will go to the", finish_reason="length")
+
+    Reflexion(Cut()).learn([attempt()], pool)
+    assert texts(pool) == ["I opened the wrong drawer."]
+
+
+def test_the_last_attempt_is_told_shortened_and_without_its_task(pool):
+    steps = [Step(action=f"go to shelf {n}", observation="x " * 100) for n in range(20)]
+    pool.record(attempt(steps=steps, reason="step_limit"))
+    text = Reflexion(ScriptedModel([]), strategy="last", attempt_chars=600).recall(task(), pool).text
+    assert 300 < len(text) < 900
+    assert task().text not in text
 
 
 def test_a_context_too_short_for_anything_gives_no_lesson(pool, caplog):

@@ -317,7 +317,7 @@ def test_what_learning_could_not_use_is_in_the_summary_and_the_report(played, go
     assert blocks(directory)[0]["problems"] == summary["problems"]  # though nothing was learned again
 
 
-@pytest.mark.parametrize(("train", "why"), [(2, "none of the 2 attempts succeeded"), (0, "there were no attempts")])
+@pytest.mark.parametrize(("train", "why"), [(2, "none of the 2 attempts succeeded"), (0, "no attempt was finished")])
 def test_who_learned_nothing_is_named(played, train, why):
     directory = played(conditions=["react", "expel", "autoguide"], train=train, gather={"retries": 0})
     summary, found = blocks(directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -130,7 +131,9 @@ def execute(
     elif as_json:
         print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
     else:
-        typer.echo(f"{directory}\nGo on with: seasoned {_NEXT[until]} {directory}{named_store(store)}")
+        typer.echo(
+            f"{directory}\nGo on with: seasoned {_NEXT[until]} {shlex.quote(str(directory))}{named_store(store)}"
+        )
 
 
 def check_store(directory: Path, store: str) -> None:

@@ -10,6 +10,7 @@ import difflib
 import io
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -148,7 +149,7 @@ def is_missing(address: str) -> bool:
 
 def named_store(address: str) -> str:
     """How a further command names the store. An address may hold a password, so it is not repeated."""
-    return "" if address == STORE or "://" in address else f" --store {address}"
+    return "" if address == STORE or "://" in address else f" --store {shlex.quote(address)}"
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Always holds: each stage makes what it needs of the earlier ones, and none of wh
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,8 @@ def evaluate(
     if changed:
         typer.echo(
             f"{many(changed, 'lesson')} of this run changed after its tasks were judged; to judge a condition with the "
-            f"lessons as they are now: seasoned run --resume {directory}{named_store(store)} --redo CONDITION",
+            f"lessons as they are now: seasoned run --resume {shlex.quote(str(directory))}{named_store(store)}"
+            " --redo CONDITION",
             err=True,
         )
 

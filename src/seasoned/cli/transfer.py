@@ -78,8 +78,8 @@ def transfer(
         adapted = adapt(llm, insights, source_about=old.about, target_about=new.about, examples=shown)
     if not adapted:
         raise ParseError(
-            f"the model adapted none of the {len(insights)} insights of {pool}, so no file is written: try a stronger "
-            "model (-c learner.model=..), or another pool (--scope)"
+            f"the model adapted none of {many(len(insights), 'insight')} of {pool}, so no file is written: try a "
+            "stronger model (-c learner.model=..), or another pool (--scope)"
         )
     write_out((lesson.model_dump_json() + "\n" for lesson in adapted), file)
     if as_json:

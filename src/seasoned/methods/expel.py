@@ -126,7 +126,7 @@ class ExpeL:
             reflections=(lambda ids: reflections(pool, ids)) if self.with_reflections else None,
         )
         if not calls and not any(trajectory.outcome.success for trajectory in trajectories):
-            few = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "there were no attempts"
+            few = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "no attempt was finished"
             log.warning("%s, so there is nothing to learn insights from", few)
             pool.passed_over(f"{few}, so there is nothing to learn insights from")
         worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None

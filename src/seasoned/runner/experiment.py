@@ -7,6 +7,7 @@ model call twice; files are a view of the store and can be written again.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
@@ -117,12 +118,13 @@ def check_start(plan: Plan, *, dry: bool = False) -> None:
 
 
 def _how_to_go_on(error: BaseException, directory: Path) -> str:
+    command = f"seasoned run --resume {shlex.quote(str(directory))}"
     if isinstance(error, NotFoundError):
         return (
             "What was done is kept. A run keeps its model and its server: if they are the wrong ones, begin anew with "
-            f"the right ones (-c llm.model=NAME); else go on with: seasoned run --resume {directory}"
+            f"the right ones (-c llm.model=NAME); else go on with: {command}"
         )
-    return f"What was done is kept. Go on with: seasoned run --resume {directory}"
+    return f"What was done is kept. Go on with: {command}"
 
 
 def _run_in(
