@@ -84,8 +84,21 @@ def test_learning_has_a_bar_that_ends_full():
     assert "2/2" in text.getvalue()
 
 
+def test_what_a_resumed_run_has_already_says_nothing_about_how_long_the_rest_takes(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: now[0])
+    text = io.StringIO()
+    with Watch(100, console=Console(file=text, force_terminal=False, width=160)) as watch:
+        watch.stage("expnote", 100)
+        for _ in range(90):
+            watch.ended("expnote", made(ENDS[0]).model_copy(update={"created": "2020-01-01T00:00:00.000+00:00"}))
+        now[0] += 20
+        watch.ended("expnote", made(ENDS[0]))
+    assert text.getvalue().splitlines()[-1].endswith(f"about {20 * 9} s left")
+
+
 def test_the_time_left_is_measured_over_the_last_lines(monkeypatch):
-    """What a resumed run has already comes at once, and says nothing about how long the rest takes."""
+    """Replies that a journal has come at once, too."""
     now = [0.0]
     monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: now[0])
     text = io.StringIO()

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import TimeRemainingColumn as TimeLeft
 
-from seasoned.types import Trajectory, Usage
+from seasoned.types import Trajectory, Usage, now
 
 _EVERY = 15.0
-_LOOKS_BACK = 20  # lines: how fast it goes is measured over these, as what a resumed run has already takes no time
+_LOOKS_BACK = 20  # lines: how fast it goes is measured over these
 
 
 class Watch:
@@ -35,7 +35,8 @@ class Watch:
         self._counts: dict[str, tuple[int, int, int]] = {}
         self._bars: dict[str, TaskID] = {}
         self._said = time.monotonic()
-        self._done, self._total = 0, total
+        self._begun = now()
+        self._done, self._had, self._total = 0, 0, total
         self._marks: deque[tuple[float, int]] = deque([(self._said, 0)], _LOOKS_BACK)
         self._bar = Progress(
             TextColumn("{task.description:<24}"),
@@ -112,6 +113,7 @@ class Watch:
             self._counts[stage] = counts
             self.usage = self.usage + trajectory.usage
             self._done += 1
+            self._had += trajectory.created < self._begun  # by a run that is resumed: it took no time now
             rate = f"{counts[1]}/{counts[0]} = {counts[1] / counts[0]:.0%}" if counts[0] else ""
             rate += f" {counts[2]} err" if counts[2] else ""
             self._bar.update(self._bars[stage], advance=1, solved=rate)
@@ -121,9 +123,10 @@ class Watch:
     def _line(self, stage: str, rate: str) -> None:
         if not self._is_time() and self._done < self._total:
             return
-        now, (then, had) = time.monotonic(), self._marks[0]
-        left = (now - then) / max(self._done - had, 1) * (self._total - self._done)
-        self._marks.append((now, self._done))
+        made = self._done - self._had
+        at, (then, before) = time.monotonic(), self._marks[0]
+        left = (at - then) / max(made - before, 1) * (self._total - self._done)
+        self._marks.append((at, made))
         self._print(
             f"{self._done}/{self._total} episodes, {stage}: {rate}, {_used(self.usage)}, about {left:.0f} s left"
         )
