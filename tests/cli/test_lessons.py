@@ -127,7 +127,7 @@ def test_export_and_import_are_a_round_trip(cli, ids, folder):
     assert not {x["id"] for x in found} & set(ids)
     done = cli("lessons", "export", "--out", "no/such/a.jsonl")
     assert (done.code, done.out) == (1, "")
-    assert done.err == "seasoned: no/such/a.jsonl cannot be written: No such file or directory\n"
+    assert done.err == "seasoned: no/such/a.jsonl cannot be written: there is no folder no/such\n"
 
 
 def test_an_import_goes_into_a_memory_where_no_other_pool_is_named(cli, ids, folder):
