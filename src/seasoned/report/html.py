@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import MissingExtraError
 from seasoned.report.calls import Call, every_call, readable_calls
@@ -35,6 +35,9 @@ from seasoned.report.trial_tables import (
     trials_table,
 )
 from seasoned.types import Lesson, Trajectory
+
+if TYPE_CHECKING:
+    import jinja2
 
 CONFIG_LIMIT = 20_000
 LESSON_LIMIT = 100
@@ -63,20 +66,11 @@ def render(
         everything: All episodes of the run, to be read whole and closed at first; see `seasoned.report.reader`.
         calls: All model calls that are no turn of an agent, in the same manner; see `seasoned.report.calls`.
     """
-    import jinja2
     from markupsafe import Markup
 
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-    )
     figures, missing = _figures(summary)
     all_episodes, all_calls = every_episode(rows, everything), every_call(calls)
-    return environment.get_template("report.html.j2").render(
+    return _template().render(
         summary=summary,
         name=_run_name(summary["run"]),
         facts=_facts(summary["run"]),
@@ -114,6 +108,21 @@ def render(
         cost=cost,
         duration=duration,
     )
+
+
+def _template() -> jinja2.Template:
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+    )
+    return environment.get_template("report.html.j2")
 
 
 def _run_name(run: Mapping[str, Any]) -> str:

@@ -119,12 +119,8 @@ def build(
         "training": _training(rows, training),
     }
     summary["headline"] = headline(summary)
-    summary["remarks"] = [
-        *remarks(summary),
-        *failed(trajectories),
-        *emptied(trajectories),
-        *_learned(learning or {}, names),
-    ]
+    of_replies = [*failed(trajectories), *emptied(trajectories)]
+    summary["remarks"] = [*remarks(summary), *of_replies, *_learned(learning or {}, names)]
     return summary
 
 
