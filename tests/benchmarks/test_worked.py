@@ -19,6 +19,7 @@ steps = [["I look.", "look"], ["I open it.", "open"]]
 task = "the blue box"
 reflection = "Look\\n first."
 steps = [["I open it.", "open"]]
+again = [["I look.", "look"], ["I open it.", "open"]]
 """
 
 
@@ -67,10 +68,19 @@ def test_attempts_with_a_reflection_are_the_failed_ones(words):
     assert (failed.outcome.success, failed.category, reflection) == (False, "", "Look first.")
 
 
-def test_an_acting_benchmark_has_its_words_and_pools():
-    words = Worked("Open boxes.", "Boxes.", (), (), ("a box is shut", "open it"))
+def test_a_failed_task_may_be_won_afterwards(words):
+    ((failed, _),) = words.reflections
+    won = words.retried
+    assert (won.task_id, won.task) == (failed.task_id, failed.task)
+    assert (won.id, won.meta) == ("tra-boxes-worked-2-again", {"trial": 1})
+    assert ([step.action for step in won.steps], won.outcome.success) == (["look", "open"], True)
+
+
+def test_an_acting_benchmark_has_its_words_and_pools(words):
+    won = words.retried
+    words = Worked("Open boxes.", "Boxes.", (), (), ("a box is shut", "open it"), won)
     train, test = (Task(id="a", text="a"),), (Task(id="b", text="b"),)
     made = acting("boxes", words, pools=(train, test), max_turns=5, make_env=lambda reveal: Box(), source="here")
     assert (made.manner, made.train, made.test, made.max_turns, made.source) == ("act", train, test, 5, "here")
-    assert made.heuristic == ("a box is shut", "open it")
+    assert (made.heuristic, made.retried) == (("a box is shut", "open it"), won)
     assert (made.instruction, made.about, made.examples, made.retrieval) == ("Open boxes.", "Boxes.", (), Retrieval())

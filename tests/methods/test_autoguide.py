@@ -77,7 +77,7 @@ def test_a_worked_case_stands_before_the_pair_that_is_learned_from(pool):
     steps = (Step(action="ANSWER[g8]", observation="Wrong. The right answer is q5."),)
     worked = attempt("w", 0, False, text="I found my ring.").model_copy(update={"steps": steps})
     model = ScriptedModel([{"context": "the writer is sad", "guideline": "answer x7"}, CLOSED, CLOSED])
-    method = AutoGuide(model, worked=(worked, "the writer is glad", "answer q5"), begins="answer ")
+    method = AutoGuide(model, worked=((worked,), "the writer is glad", "answer q5"), begins="answer ")
     method.learn([*pair("a"), *pair("b")], pool)
     assert [lesson.text for lesson in pool.lessons("guideline")] == ["answer x7"]
     _, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
@@ -129,7 +129,15 @@ def test_the_context_is_identified_at_each_turn(pool):
     assert method.recall(TASK, pool, seen("You won.")).text == ""
     first, second = (request["messages"] for request in model.requests[:2])
     assert first[0] == second[0]
-    assert first[1]["content"] == "Action: x\nObservation: The shelf holds nothing."
+    assert first[1]["content"] == "Task: Put a hot mug on the desk.\n\nAction: x\nObservation: The shelf holds nothing."
+
+
+def test_the_model_is_told_what_is_wanted_alone(pool):
+    pool.add([guideline(*CLOSED.values())])
+    model = ScriptedModel([fits(1)])
+    method = AutoGuide(model, goal=lambda text: text.removeprefix("Put "))
+    assert method.recall(TASK, pool, seen("The fridge is closed."))
+    assert model.requests[0]["messages"][1]["content"].startswith("Task: a hot mug on the desk.\n\nAction: x")
 
 
 def test_at_most_k_are_shown(pool):

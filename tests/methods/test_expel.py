@@ -61,7 +61,7 @@ def test_a_worked_case_stands_before_each_call_and_its_insight_is_not_stored(poo
     model = ScriptedModel(
         [[op("ADD", 0, "When the writer is glad, answer q5.")], [op("ADD", 0, "When one is sad, answer x7.")]]
     )
-    ExpeL(model, worked=(worked, "the writer is glad", "answer q5")).learn(ONE, pool)
+    ExpeL(model, worked=((worked,), "the writer is glad", "answer q5")).learn(ONE, pool)
     assert [text for text, _ in state(pool)] == ["When one is sad, answer x7."]
     for request in model.requests:
         _, asked, replied, _ = (message["content"] for message in request["messages"])

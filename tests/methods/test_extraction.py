@@ -158,7 +158,7 @@ def test_a_worked_case_is_an_exchange_before(structured):
     steps = (Step(action="ANSWER[g8]", observation="Wrong. The right answer is q5."),)
     failed = Trajectory(task_id="w", task="A ring.", steps=steps, outcome=Outcome(success=False, reason="answered"))
     model = ScriptedModel([[{"operation": "ADD", "number": 0, "text": "Rest."}] if structured else "ADD: Rest."])
-    extractor = Extractor(model, structured=structured, worked=(failed, "When glad, answer q5."))
+    extractor = Extractor(model, structured=structured, worked=((failed,), "When glad, answer q5."))
     assert extractor.ask(PAIR, LIST, crowded=False)[0].operations
     system, asked, replied, case = (message["content"] for message in model.requests[0]["messages"])
     assert "Mr Hale" not in system
@@ -169,12 +169,23 @@ def test_a_worked_case_is_an_exchange_before(structured):
     assert "1. Look first." in case
 
 
-def test_a_worked_case_without_the_right_answer_is_none():
-    with pytest.raises(ConfigError, match=r"told the right answer, .* and a-0 is none"):
-        worked_pair(attempt("a", 0, False))
+def test_worked_attempts_are_a_failure_and_a_success_at_one_task():
+    tried = (attempt("a", 0, False), attempt("a", 1))
+    assert worked_pair(tried).attempts == tried
+
+
+@pytest.mark.parametrize("tried", [[("a", 0, False)], [("a", 1)], [("a", 0, False), ("b", 1)], []])
+def test_worked_attempts_that_cannot_be_compared_are_none(tried):
+    attempts = [attempt(*each) for each in tried]
+    named = ", ".join(each.id for each in attempts) or "nothing"
+    with pytest.raises(ConfigError, match=rf"told the right answer, .* and {named} is none"):
+        worked_pair(attempts)
     for method in (AutoGuide, ExpeL):
-        with pytest.raises(ConfigError, match="a-1 is none"):
-            method(None, worked=(attempt("a", 1), "glad", "answer q5"))
+        with pytest.raises(ConfigError, match=f"{named} is none"):
+            method(None, worked=(attempts, "glad", "answer q5"))
+
+
+def test_a_worked_attempt_of_erl_needs_what_it_teaches():
     with pytest.raises(ConfigError, match="needs example"):
         ERL(None, worked=(attempt("a", 0, False), "It was wrong."))
 

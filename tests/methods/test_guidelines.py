@@ -32,7 +32,7 @@ def compared(failure):
     return call
 
 
-WORKED = (answered("g8", "q5", "I found my ring.", "worked"), *GLAD)
+WORKED = ((answered("g8", "q5", "I found my ring.", "worked"),), *GLAD)
 
 
 def test_the_model_is_told_where_the_two_part():
@@ -81,7 +81,7 @@ def test_the_worked_case_is_halved_with_the_pair():
 
     model = ScriptedModel(play)
     assert write_guideline(
-        model, compared(answered("m3", "x7", long)), worked=(answered("g8", "q5", long, "w"), *GLAD), room=4000
+        model, compared(answered("m3", "x7", long)), worked=((answered("g8", "q5", long, "w"),), *GLAD), room=4000
     )
     sizes = [[len(message["content"]) for message in request["messages"]] for request in model.requests]
     assert len(sizes) > 1
@@ -104,8 +104,9 @@ def test_where_nothing_was_said_nobody_was_told_anything():
 
 def test_reading_guidelines():
     assert read_guideline({"context": "It is dark.", "guideline": "light a\nlamp"}) == ("It is dark", "light a lamp")
-    for copy in (GOOD[1], f"{GOOD[1]} It helps."):
+    for copy in (GOOD[1], f"{GOOD[1]} It helps.", GOOD[1].replace("field", "drawer"), GOOD[1].replace("send it", "go")):
         assert read_guideline({"context": "it is dark", "guideline": copy}) is None
+    assert read_guideline({"context": "it is dark", "guideline": "fill in the form and send it"})
     assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
 
 
@@ -121,6 +122,30 @@ def test_reading_guidelines():
 def test_the_worked_case_is_not_said_again_and_every_guideline_begins_as_it_must(context, guideline, kept):
     said = read_guideline({"context": context, "guideline": guideline}, example=GLAD, begins="answer ")
     assert (said is not None) is kept
+
+
+ROOM = "You are in the middle of a room. You see a bed 1, a drawer 2, a drawer 1, and a desk 1."
+
+
+@pytest.mark.parametrize(
+    ("context", "kept"),
+    [
+        (ROOM, False),
+        ("The agent is in the middle of a room, you see a bed 1, a drawer 2, a drawer 1", False),
+        ("a pencil is wanted, and a pen is on the desk 1", True),
+        ("you see a bed 1", True),
+        (f"no drawer was opened yet and the thing that is wanted was seen nowhere else; {ROOM[:40]}", True),
+    ],
+)
+def test_a_context_that_is_a_line_of_the_attempt_is_none(context, kept):
+    said = read_guideline({"context": context, "guideline": "open drawer after drawer"}, seen=["Nothing.", ROOM])
+    assert (said is not None) is kept
+
+
+def test_what_is_copied_from_an_attempt_becomes_no_guideline():
+    failure = answered("m3", "x7", task=ROOM)
+    model = ScriptedModel([{"context": ROOM, "guideline": "answer x7"}])
+    assert write_guideline(model, compared(failure)) is None
 
 
 values = st.recursive(

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.llm.schema import check_schema, problems
-from seasoned.methods.operations import LONGEST, Applied, Item, Operation, apply, operations_schema, same_words
+from seasoned.methods.operations import (
+    LONGEST,
+    Applied,
+    Item,
+    Operation,
+    apply,
+    operations_schema,
+    same_words,
+    shares_run,
+)
 
 LIST = (Item("Look first.", 3), Item("Ask twice.", 2), Item("Go slowly.", 1))
 
@@ -179,3 +188,19 @@ def test_the_schema_fits_the_list():
     assert json.loads(json.dumps(schema)) == schema
     (whole,) = apply([], [add("c" * 1000)]).items  # word for word, as an UPVOTE has to have it
     assert not problems([{"operation": "UPVOTE", "number": 1, "text": whole.text}], schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "run", "shared"),
+    [
+        ("Fill in the drawer, and send it again!", "you fill in the field and SEND it again", 4, True),
+        ("Fill in the drawer, and send it again!", "you fill in the field and SEND it again", 5, False),
+        ("one two", "one two", 3, False),
+        ("one two three", "three one two", 3, False),
+        ("one two three", "one two three", 3, True),
+        ("", "one", 1, False),
+    ],
+)
+def test_a_run_of_words_stands_in_both(text, other, run, shared):
+    assert shares_run(text, other, run) is shared
+    assert shares_run(other, text, run) is shared

@@ -7,7 +7,7 @@ import pytest
 
 from seasoned.benchmarks import load_benchmark
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.extraction import corrected
+from seasoned.methods.extraction import corrected, worked_pair
 from seasoned.runner.answering import worked_attempt, worked_rule
 from seasoned.runner.outputs import read_rows, read_summary
 
@@ -15,7 +15,7 @@ from seasoned.runner.outputs import read_rows, read_summary
 @pytest.mark.parametrize("name", ["emoji", "lets", "clutrr"])
 def test_the_worked_case_was_answered_wrongly_and_told_the_right_answer(name):
     data = load_benchmark(name, {}, seed=0)
-    attempt, trigger, action = worked_rule(data)
+    (attempt,), trigger, action = worked_rule(data)
     case = next(example for example in data.examples if example.wrong)
     assert case.question in attempt.task
     assert all(choice in attempt.task for choice in case.choices)
@@ -26,7 +26,7 @@ def test_the_worked_case_was_answered_wrongly_and_told_the_right_answer(name):
 
 
 def test_the_worked_case_has_the_symbols_of_the_run():
-    attempt, _, action = worked_rule(load_benchmark("emoji", {"symbols": "emoji"}, seed=0))
+    (attempt,), _, action = worked_rule(load_benchmark("emoji", {"symbols": "emoji"}, seed=0))
     assert "q5" not in attempt.task
     assert action.removeprefix("answer ") in attempt.task
 
@@ -37,11 +37,28 @@ def test_the_worked_case_has_the_symbols_of_the_run():
 @pytest.mark.parametrize("name", ["hotpotqa", "fever", "webshop"])
 def test_where_an_agent_acts_it_is_the_first_attempt_with_a_reflection(name):
     data = load_benchmark(name, {}, seed=0)
-    assert worked_rule(data) is None
     attempt, analysis = worked_attempt(data)
     assert (attempt.outcome.success, attempt) == (False, data.reflections[0][0])
     assert data.reflections[0][1].startswith(analysis)
     assert 20 < len(analysis) <= 200
+
+
+@pytest.mark.parametrize("name", ["hotpotqa", "fever", "webshop"])
+def test_where_an_agent_acts_its_task_was_won_afterwards(name):
+    data = load_benchmark(name, {}, seed=0)
+    (failed, won), trigger, action = worked_rule(data)
+    assert failed == data.reflections[0][0]
+    assert (won.outcome.success, won.task) == (True, failed.task)
+    assert worked_pair((failed, won)).attempts == (failed, won)
+    assert (trigger, action) == data.heuristic
+    assert failed.task not in {task.text for task in (*data.train, *data.test)}
+
+
+def test_without_a_success_or_a_rule_there_is_nothing_to_compare():
+    data = load_benchmark("fever", {}, seed=0)
+    assert worked_rule(replace(data, retried=None)) is None
+    assert worked_rule(replace(data, heuristic=None)) is None
+    assert worked_attempt(replace(data, retried=None)) == worked_attempt(data)
 
 
 @pytest.mark.parametrize(

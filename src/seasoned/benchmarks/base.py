@@ -57,8 +57,9 @@ class Benchmark:
     where most of it is something else: by that, tasks are compared.
 
     `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
-    category; `reflections` are failed attempts with what one should have made of them; `about` describes the family of
-    tasks in a few sentences, for transfer; and `max_turns` counts steps.
+    category; `reflections` are failed attempts with what one should have made of them, and `retried` is a success at
+    the task of one of these; `about` describes the family of tasks in a few sentences, for transfer; and `max_turns`
+    counts steps.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Benchmark:
     reflections: tuple[tuple[Trajectory, str], ...] = ()
     about: str = ""
     heuristic: tuple[str, str] | None = None
+    retried: Trajectory | None = None
     rule_begins: str = ""
     goal: Callable[[str], str] | None = None
 

@@ -31,10 +31,14 @@ class Worked(NamedTuple):
     trajectories: tuple[Trajectory, ...]
     reflections: tuple[tuple[Trajectory, str], ...]
     heuristic: tuple[str, str]
+    retried: Trajectory | None = None
 
 
 def play_worked(benchmark: str, begin: Begin, ended: Ended) -> Worked:
-    """Reads `prompts/<benchmark>.toml` and plays its attempts; those with a `reflection` are the failed ones."""
+    """Reads `prompts/<benchmark>.toml` and plays its attempts; those with a `reflection` are the failed ones.
+
+    Such a one may say under `again` how its task was won afterwards; the first that does is what `retried` holds.
+    """
     raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
     played = [
         (_played(benchmark, f"{benchmark}-worked-{place}", attempt, begin, ended), attempt)
@@ -46,6 +50,7 @@ def play_worked(benchmark: str, begin: Begin, ended: Ended) -> Worked:
         trajectories=tuple(trajectory for trajectory, attempt in played if "reflection" not in attempt),
         reflections=tuple((t, " ".join(a["reflection"].split())) for t, a in played if "reflection" in a),
         heuristic=tuple(raw["heuristic"]),
+        retried=next((_again(t, a, benchmark, begin, ended) for t, a in played if "again" in a), None),
     )
 
 
@@ -78,8 +83,15 @@ def acting(
         reflections=words.reflections,
         about=words.about,
         heuristic=words.heuristic,
+        retried=words.retried,
         goal=goal,
     )
+
+
+def _again(failed: Trajectory, attempt: Mapping[str, Any], benchmark: str, begin: Begin, ended: Ended) -> Trajectory:
+    """The success at the task of a failed attempt."""
+    won = _played(benchmark, f"{failed.task_id}-again", {**attempt, "steps": attempt["again"]}, begin, ended)
+    return won.model_copy(update={"task_id": failed.task_id, "meta": {"trial": 1}})
 
 
 def _played(benchmark: str, name: str, attempt: Mapping[str, Any], begin: Begin, ended: Ended) -> Trajectory:

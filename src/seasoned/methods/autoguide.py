@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -35,6 +35,7 @@ LAST = 2
 NOTHING = ("", "OK.")
 """Observations that say nothing: then what was done tells the context."""
 _STEP = 300  # characters of each part of a step
+_TASK = 600  # characters of the task that tell in which context an attempt is
 _REPLY = 20_000
 
 
@@ -45,8 +46,9 @@ class AutoGuide:
     Args:
         llm: extracts the guidelines; with `by="llm"`, it identifies the context at each turn.
         about: what kind of tasks these are.
-        worked: a failed attempt with the guideline that it should give; see `write_guideline`.
+        worked: attempts with the context and guideline that they should give; see `write_guideline`.
         begins: the words that every guideline begins with; see `write_guideline`.
+        goal: gives of a task's text what is wanted, where most of it is something else, such as a room's furniture.
         k: guidelines that are shown at a turn.
         by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
         least: with `embedding`, how near a context must be at least to fit (cosine).
@@ -58,13 +60,14 @@ class AutoGuide:
             evaluation must leave it off.
 
     Raises:
-        ConfigError: a number is out of range, `by` is none of those above, or `worked` is none; see `worked_pair`.
+        ConfigError: a number is out of range, `by` is none of those above, or `worked` has none; see `worked_pair`.
     """
 
     llm: LLM
     about: str = ""
-    worked: tuple[Trajectory, str, str] | None = None
+    worked: tuple[Sequence[Trajectory], str, str] | None = None
     begins: str = ""
+    goal: Callable[[str], str] | None = None
     k: int = 3
     by: By = "llm"
     least: float = 0.5
@@ -127,14 +130,16 @@ class AutoGuide:
         found = [lesson for lesson in usable if not lesson.key][: self.k]
         usable = [lesson for lesson in usable if lesson.key]
         if usable and progress is not None and progress.steps:
-            found += self._fitting(usable, pool, progress)[: self.k]
+            found += self._fitting(usable, pool, task, progress)[: self.k]
         if not found:
             return Guidance()
         shown = [{"context": clean(lesson.key), "text": clean(lesson.text)} for lesson in found]
         text = render_prompt("seasoned.methods", "autoguide.j2", guidelines=shown)
         return Guidance(lessons=tuple(found), text=text)
 
-    def _fitting(self, usable: Sequence[Lesson], pool: ExperiencePool, progress: Trajectory) -> list[Lesson]:
+    def _fitting(
+        self, usable: Sequence[Lesson], pool: ExperiencePool, task: Task, progress: Trajectory
+    ) -> list[Lesson]:
         """The guidelines whose context fits the last steps, the best first."""
         now = "\n".join(line for step in progress.steps[-LAST:] for line in step_lines(step, _STEP))
         if self.by == "embedding":
@@ -146,7 +151,8 @@ class AutoGuide:
         for lesson in usable:
             contexts.setdefault(same_words(lesson.key), []).append(lesson)
         known = self._known(list(contexts.values()), pool, now)
-        places = self._identify([group[0].key for group in known], now)
+        wanted = clean(self.goal(task.text) if self.goal else task.text, _TASK)
+        places = self._identify([group[0].key for group in known], f"Task: {wanted}\n\n{now}")
         return [lesson for place in places for lesson in sorted(known[place], key=lambda each: -each.importance)]
 
     def _known(self, groups: list[list[Lesson]], pool: ExperiencePool, now: str) -> list[list[Lesson]]:

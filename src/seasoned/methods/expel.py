@@ -35,7 +35,7 @@ class ExpeL:
     Args:
         llm: extracts the insights; `recall` calls no model.
         about: what kind of tasks these are.
-        worked: a failed attempt with what it teaches, as a situation and what to do in it; see `Extractor`.
+        worked: attempts with what they teach, as a situation and what to do in it; see `Extractor`.
         mode: what is recalled: `insights`, own successes (`retrieve`), or `both`.
         chunk: successes that are shown together at most (L: 8; WebShop 4).
         k: demonstrations (2; HotpotQA 6, FEVER 3).
@@ -60,12 +60,12 @@ class ExpeL:
             evaluation must leave it off.
 
     Raises:
-        ConfigError: a number is out of range, or `worked` is no such attempt; see `worked_pair`.
+        ConfigError: a number is out of range, or `worked` has no such attempts; see `worked_pair`.
     """
 
     llm: LLM
     about: str = ""
-    worked: tuple[Trajectory, str, str] | None = None
+    worked: tuple[Sequence[Trajectory], str, str] | None = None
     mode: Literal["insights", "retrieve", "both"] = "both"
     chunk: int = 8
     k: int = 2

@@ -62,8 +62,8 @@ class Extractor:
         structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
         max_tokens: of a reply.
         room: tokens that the attempts of one call may take together (a quarter of their characters).
-        worked: a failed attempt that was told the right answer, and the insight that it should give, where something of
-            one task comes again in others. It is shown as an exchange before.
+        worked: attempts as `worked_pair` takes them, and the insight that they should give. They are shown as an
+            exchange before: a small model copies what is merely quoted.
     """
 
     llm: LLM
@@ -71,7 +71,7 @@ class Extractor:
     structured: bool = True
     max_tokens: int = 400
     room: int = 2400
-    worked: tuple[Trajectory, str] | None = None
+    worked: tuple[Sequence[Trajectory], str] | None = None
 
     def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
         """One call.
@@ -127,8 +127,8 @@ class Extractor:
         )
         before: list[Message] = [{"role": "system", "content": system}]
         if self.worked is not None:
-            failed, insight = self.worked
-            pair = worked_pair(failed)
+            attempts, insight = self.worked
+            pair = worked_pair(attempts)
             added = [{"operation": "ADD", "number": 0, "text": insight}]
             reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
             before += [
@@ -224,17 +224,17 @@ def corrected(failure: Trajectory) -> Trajectory | None:
     return failure.model_copy(update={"steps": (*judged.steps[:-1], answer), "outcome": outcome})
 
 
-def worked_pair(failed: Trajectory) -> Call:
-    """A worked attempt that failed, beside itself with the right answer that it was told.
+def worked_pair(attempts: Sequence[Trajectory]) -> Call:
+    """A worked failure beside the success at the same task, or beside itself with the right answer that it was told.
 
     Raises:
-        ConfigError: it did not fail, or was told no right answer.
+        ConfigError: there is no such pair among the attempts.
     """
-    calls = plan_calls([failed], chunk=1, seed=0, successes=False)
+    calls = plan_calls(attempts, chunk=1, seed=0, successes=False)
     if not calls:
         raise ConfigError(
-            "a worked attempt is one that answered wrongly and was told the right answer, as in "
-            f"{WRONG.format(answer='x')!r}, and {failed.id} is none"
+            "worked attempts are a failure and a success at one task, or a failure that was told the right answer, as "
+            f"in {WRONG.format(answer='x')!r}, and {', '.join(t.id for t in attempts) or 'nothing'} is none"
         )
     return calls[0]
 

@@ -1,6 +1,7 @@
 """Guidelines of AutoGuide: writing one from a failure beside a success, and reading what a model wrote.
 
-Always holds: no reply raises; a guideline that comes out has a context and is not the pair that the prompt showed.
+Always holds: no reply raises; a guideline that comes out has a context, is not what the prompt quoted, whatever word of
+it was exchanged, and its context is no line of the attempts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
 from seasoned.methods.extraction import Call, worked_pair
 from seasoned.methods.heuristic_replies import text_that_begins
-from seasoned.methods.operations import holds_words, same_words
+from seasoned.methods.operations import same_words, shares_run
 from seasoned.protocols import LLM
 from seasoned.retrieve.render import clean, render_prompt
 from seasoned.retrieve.transcript import TOKEN, transcript
@@ -34,6 +35,8 @@ LONGEST = {"context": 140, "guideline": 240}
 _HALVINGS = 3
 _REPLY = 20_000
 _SAID = 200  # characters of an action or observation where the attempts part
+_QUOTED = 5  # words in a row that nobody but the prompt's example says
+_SEEN = 8  # words in a row, if they are half of a context, that come from one attempt
 
 
 def write_guideline(
@@ -41,7 +44,7 @@ def write_guideline(
     pair: Call,
     *,
     about: str = "",
-    worked: tuple[Trajectory, str, str] | None = None,
+    worked: tuple[Sequence[Trajectory], str, str] | None = None,
     begins: str = "",
     max_tokens: int = 200,
     room: int = 2400,
@@ -52,8 +55,8 @@ def write_guideline(
         llm: the model.
         pair: the two attempts, the failure first.
         about: what kind of tasks these are.
-        worked: a failed attempt that was told the right answer, with its context and guideline, where something of one
-            task comes again in others. It is shown as an exchange before: a small model copies what is merely quoted.
+        worked: attempts as `worked_pair` takes them, with their context and guideline. They are shown as an exchange
+            before: a small model copies what is merely quoted.
         begins: the words that every guideline begins with, where only such a one can help; the reply is held to them.
         max_tokens: of the reply.
         room: tokens that the attempts may take together, and the worked ones as many; halved up to three times where
@@ -63,7 +66,7 @@ def write_guideline(
         Context and guideline; None where the reply holds none or the pair does not fit, and that is logged.
 
     Raises:
-        ConfigError: `worked` is none; see `worked_pair`.
+        ConfigError: `worked` has none; see `worked_pair`.
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     told = {"about": clean(about, 1000), "good": GOOD, "worked": worked is not None}
@@ -71,9 +74,9 @@ def write_guideline(
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [{"role": "system", "content": system}]
         if worked is not None:
-            failed, context, guideline = worked
+            attempts, context, guideline = worked
             reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
-            shown = _pair(worked_pair(failed), room)
+            shown = _pair(worked_pair(attempts), room)
             messages += [{"role": "user", "content": shown}, {"role": "assistant", "content": reply}]
         messages.append({"role": "user", "content": _pair(pair, room)})
         try:
@@ -83,7 +86,8 @@ def write_guideline(
             continue
         except ParseError as error:
             value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
-        said = read_guideline(value, example=worked[1:] if worked else None, begins=begins)
+        seen = [part for attempt in pair.attempts for part in (attempt.task, *(s.observation for s in attempt.steps))]
+        said = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen)
         if said is None:
             log.warning("no guideline from %s: the reply holds none: %r", pair, clean(str(value), 120))
         return said
@@ -91,18 +95,24 @@ def write_guideline(
     return None
 
 
-def read_guideline(value: Any, *, example: tuple[str, str] | None = None, begins: str = "") -> tuple[str, str] | None:
+def read_guideline(
+    value: Any, *, example: tuple[str, str] | None = None, begins: str = "", seen: Sequence[str] = ()
+) -> tuple[str, str] | None:
     """Context and guideline of a reply, cleaned and capped.
 
-    None where one is missing, where it is the guideline of the prompt or that of `example` in its context, or where it
-    begins otherwise than `begins`, in any case.
+    None where one is missing, where the guideline is that of the prompt or that of `example` in its context, where it
+    begins otherwise than `begins`, in any case, or where the context is copied from what was `seen`: it would come
+    again in no other task.
     """
     if not isinstance(value, dict):
         return None
     context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
     guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
     said = same_words(context), same_words(guideline)
-    if not all(said) or holds_words(guideline, GOOD[1]):
+    if not all(said) or shares_run(guideline, GOOD[1], _QUOTED):
+        return None
+    run = max(_SEEN, len(said[0].split()) // 2)
+    if any(shares_run(context, text, run) for text in seen):
         return None
     if example is not None and said == (same_words(example[0]), same_words(example[1])):
         return None

@@ -174,6 +174,13 @@ def holds_words(text: str, other: str) -> bool:
     return bool(words) and f" {words} " in f" {same_words(text)} "
 
 
+def shares_run(text: str, other: str, run: int) -> bool:
+    """Whether so many words in a row stand in both texts: nobody writes them twice by chance."""
+    words, others = split(text), split(other)
+    there = {others[place : place + run] for place in range(len(others) - run + 1)}
+    return any(words[place : place + run] in there for place in range(len(words) - run + 1))
+
+
 @lru_cache(maxsize=1024)
 def split(text: str) -> tuple[str, ...]:
     """The folded words of a text; of Chinese, Japanese and Korean each character."""

@@ -138,6 +138,7 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         about=benchmark.about or benchmark.instruction,
         worked=worked_rule(benchmark),
         begins=benchmark.rule_begins,
+        goal=benchmark.goal,
         max_tokens=max(200, recipe.caps.think),
         **recipe.autoguide.model_dump(),
     )

@@ -58,13 +58,19 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
     )
 
 
-def worked_rule(benchmark: Benchmark) -> tuple[Trajectory, str, str] | None:
-    """The first worked case that was answered wrongly, as an attempt, and the situation and action that it teaches.
+def worked_rule(benchmark: Benchmark) -> tuple[tuple[Trajectory, ...], str, str] | None:
+    """Worked attempts that can be compared, and the situation and action that they teach; None where there are none.
 
-    None where there is none, or where the agent acts in several steps: there, nobody tells the right answer.
+    Where the agent acts in several steps, a failed one beside the success at its task; else the first worked
+    case that was answered wrongly and told the right answer.
     """
+    if benchmark.heuristic is None:
+        return None
+    if benchmark.retried is not None:
+        tried = (attempt for attempt, _ in benchmark.reflections if attempt.task_id == benchmark.retried.task_id)
+        return (*tried, benchmark.retried), *benchmark.heuristic
     case = next((example for example in benchmark.examples if example.wrong), None)
-    if benchmark.manner != "answer" or benchmark.heuristic is None or case is None:
+    if benchmark.manner != "answer" or case is None:
         return None
     steps = (
         Step(action=f"THINK[{case.thought}]", observation="OK."),
@@ -77,14 +83,14 @@ def worked_rule(benchmark: Benchmark) -> tuple[Trajectory, str, str] | None:
         steps=steps,
         outcome=Outcome(success=False, reason="answered"),
     )
-    return attempt, *benchmark.heuristic
+    return (attempt,), *benchmark.heuristic
 
 
 def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
     """A failed worked attempt, the one that the benchmark's `heuristic` comes from, and its analysis; or None."""
     case = worked_rule(benchmark)
-    if case is not None:
-        return case[0], case[0].steps[-1].observation
+    if benchmark.manner == "answer":
+        return (case[0][0], case[0][0].steps[-1].observation) if case is not None else None
     if benchmark.heuristic is None or not benchmark.reflections:
         return None
     attempt, reflection = benchmark.reflections[0]

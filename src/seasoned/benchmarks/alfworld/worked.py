@@ -24,14 +24,21 @@ def worked(notebook: bool, focus: bool = False) -> Worked:
     """The words of the prompts; with `notebook`, the worked attempts show what an agent with a notebook sees."""
     raw = tomllib.loads((PROMPTS / "alfworld.toml").read_text(encoding="utf-8"))
     won = tuple(_trajectory(one, f"{n}-{one['category']}") for n, one in enumerate(raw["trajectory"], 1))
-    failed = ((_trajectory(one, f"reflection-{n}"), one["text"]) for n, one in enumerate(raw["reflection"], 1))
+    failed = [(_trajectory(one, f"reflection-{n}"), one) for n, one in enumerate(raw["reflection"], 1)]
     return Worked(
         instruction=raw["instruction"].strip(),
         about=" ".join(raw["about"].split()),
         trajectories=tuple(noted(one, focus) for one in won) if notebook else won,
-        reflections=tuple((trajectory, " ".join(text.split())) for trajectory, text in failed),
+        reflections=tuple((trajectory, " ".join(one["text"].split())) for trajectory, one in failed),
         heuristic=tuple(raw["heuristic"]),
+        retried=next((_again(trajectory, one) for trajectory, one in failed if "again" in one), None),
     )
+
+
+def _again(failed: Trajectory, raw: Mapping[str, Any]) -> Trajectory:
+    """The success at the task of a failed attempt."""
+    won = _trajectory({**raw, "steps": raw["again"], "won": True, "reason": "won"}, f"{failed.category}-again")
+    return won.model_copy(update={"task_id": failed.task_id, "meta": {"trial": 1}})
 
 
 def _trajectory(raw: Mapping[str, Any], name: str) -> Trajectory:
