@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 
@@ -16,6 +16,15 @@ class Section(BaseModel):
     """A part of a recipe: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = cls.model_fields[str(info.field_name)].annotation
+        wanted = next((number for number in (int, float) if kind in (number, number | None)), None)
+        if isinstance(value, bool) and wanted is not None:
+            raise PydanticCustomError(f"{wanted.__name__}_type", "is no number")
+        return value
 
 
 class BenchmarkChoice(BaseModel):
