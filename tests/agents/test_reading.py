@@ -66,6 +66,8 @@ from seasoned.retrieve.render import clean
         ('```json\n{\n  "thought": "look.",\n  "action": "go to desk 1"\n}\n```', "look.", "go to desk 1"),
         ('Thought: look.\nAction:\n```\n{"action": "Search", "action_input": "x"}\n```', "look.", "Search[x]"),
         ('{"action": "look"}\n{"action": "go to bed 1"}', "", "look"),
+        ('[{"action": "look"}]', "", "look"),
+        ('[\n  {"thought": "Hm.", "action": "look"},\n  {"action": "go to bed 1"}\n]', "Hm.", "look"),
         ('{"action": "look",}, {"action": "go to bed 1",}', "", "look"),
         ('{"action": "click", "id": 3}', "", '{"action": "click", "id": 3}'),
         ("### Action\ngo to desk 1", "", "go to desk 1"),

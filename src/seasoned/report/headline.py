@@ -76,7 +76,10 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
         found.append(f"Errors of the server and outcomes that nobody knows, left out of every rate: {_listed(errors)}.")
     if any(block["reasons"].get("error") for block in blocks):
         run = summary["run"].get("id", "RUN")
-        found.append(f"seasoned run --resume {run} makes the episodes again that ended in an error of the server.")
+        found.append(
+            f"seasoned run --resume {run} makes the episodes again that ended in an error of the server (with the run's"
+            " own --store and --runs, where they were given)."
+        )
     budget = {block["name"]: block["reasons"].get("budget", 0) for block in blocks}
     if any(budget.values()):
         ended = {name: n for name, n in budget.items() if n}
