@@ -11,6 +11,7 @@ from seasoned.errors import ConfigError, SeasonedError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.runner.acting import carrier
 from seasoned.runner.conditions import CONDITIONS, PAPER_K, conditions, dialogue
+from seasoned.types import Outcome, Trajectory
 
 LLM = ScriptedModel([])
 
@@ -107,6 +108,28 @@ def test_a_benchmark_takes_the_conditions_of_its_manner():
     with pytest.raises(ConfigError, match=r"this benchmark has no condition cot; it has erl, .*act, react"):
         conditions(["cot", "react"], "act")
     assert [c.name for c in conditions(["react", "expel"], "act")] == ["react", "expel"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "calls"),
+    [
+        ("erl", {}, 6),
+        ("autoguide", {}, 3),
+        ("expel", {}, 3 + 2),
+        ("expel", {"compare": False}, 2),
+        ("expel", {"human": ("Rest.",)}, 0),
+        ("react", {}, 0),
+    ],
+)
+def test_the_calls_of_learning_are_known_from_the_attempts(recipe, name, settings, calls):
+    outcomes = {"a": (False, False, True), "b": (False, True), "c": (False,)}
+    attempts = [
+        Trajectory(task_id=task, task=task, outcome=Outcome(success=success))
+        for task, each in outcomes.items()
+        for success in each
+    ]
+    chosen = recipe(expel={"chunk": 1} | settings)
+    assert CONDITIONS[name].calls_of(chosen, attempts) == calls
 
 
 def test_the_parts_of_expel_share_what_was_learned():

@@ -109,12 +109,16 @@ def _chunks(recipe: Recipe, attempts: int) -> int:
     return _all_chunks(recipe, attempts) if chosen.successes and not chosen.human else 0
 
 
+def _pairs(recipe: Recipe, pairs: int) -> int:
+    return pairs if recipe.expel.compare and not recipe.expel.human else 0
+
+
 def _all_chunks(recipe: Recipe, attempts: int) -> int:
     return -(-attempts // recipe.expel.chunk)
 
 
 def each_once(recipe: Recipe, attempts: int) -> int:
-    """ERL's calls: one for each attempt."""
+    """One call for each attempt, as in ERL, or for each pair of them, as in AutoGuide."""
     del recipe
     return attempts
 
@@ -207,6 +211,7 @@ def _learned(
         acts=acts,
         retries=retries,
         learning=_chunks,
+        comparing=_pairs,
     )
 
 
@@ -257,6 +262,7 @@ ACTING = (
         calls=2,
         pool="autoguide",
         acts=None,
+        comparing=each_once,
         recalling=_contexts,
     ),
     _learned(

@@ -10,10 +10,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from seasoned.benchmarks.base import Benchmark
+from seasoned.methods.extraction import plan_calls
 from seasoned.methods.reflexion import Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.recipe import Recipe
-from seasoned.types import Task
+from seasoned.types import Task, Trajectory
 
 MakeAgent = Callable[[Recipe, Benchmark, LLM, Sequence[Task]], Agent]
 MakeMethod = Callable[[Recipe, Benchmark, LLM], Method]
@@ -41,9 +42,10 @@ class Condition:
     of the training attempts themselves; conditions that name the same `pool` share what they learned. `acts` says that
     it is for benchmarks whose agent acts in several steps (None: for all). With `retries`, a test task that was failed
     is tried again, with what that strategy of Reflexion says. With `worked` it learns from the benchmark's worked
-    attempts, and `learns` from none of its own. `learning` counts the model calls of learning from so many attempts,
-    if each of them solved its task; `recalling` those of recalling from so many lessons for one test task in all its
-    repeats, by what is asked: conditions of one pool that ask the same share them.
+    attempts, and `learns` from none of its own. `learning` counts the model calls of learning from so many attempts, if
+    each of them solved its task, and `comparing` those of comparing so many failures with a success; `recalling` those
+    of recalling from so many lessons for one test task in all its repeats, by what is asked: conditions of one pool
+    that ask the same share them.
     """
 
     name: str
@@ -59,7 +61,16 @@ class Condition:
     retries: Strategy | Literal[""] = ""
     worked: bool = False
     learning: CountCalls = no_calls
+    comparing: CountCalls | None = None
     recalling: CountRecalls = no_recalls
+
+    def calls_of(self, recipe: Recipe, attempts: Sequence[Trajectory]) -> int:
+        """The model calls of learning from these attempts, as long as nothing goes wrong."""
+        if self.comparing is None:
+            return self.learning(recipe, len(attempts))
+        solved = {attempt.task_id for attempt in attempts if attempt.outcome.success}
+        pairs = plan_calls(attempts, chunk=1, seed=0, successes=False)
+        return self.learning(recipe, len(solved)) + self.comparing(recipe, len(pairs))
 
     @property
     def writes(self) -> bool:

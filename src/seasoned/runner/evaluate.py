@@ -185,7 +185,7 @@ def _enter(
     if method is not None and condition.writes and not learned:
         unlearn(session.store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
-        with watch.learns(label, condition.learning(recipe, len(shown))) as told:
+        with watch.learns(label, condition.calls_of(recipe, shown)) as told:
             learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on), told)
             learner.learn(shown, pool)
         mark_learned(session.store, scope, shown, pool.problems)
