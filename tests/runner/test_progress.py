@@ -84,32 +84,54 @@ def test_learning_has_a_bar_that_ends_full():
     assert "2/2" in text.getvalue()
 
 
-def test_what_a_resumed_run_has_already_says_nothing_about_how_long_the_rest_takes(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: now[0])
-    text = io.StringIO()
-    with Watch(100, console=Console(file=text, force_terminal=False, width=160)) as watch:
-        watch.stage("expnote", 100)
-        for _ in range(90):
-            watch.ended("expnote", made(ENDS[0]).model_copy(update={"created": "2020-01-01T00:00:00.000+00:00"}))
-        now[0] += 20
-        watch.ended("expnote", made(ENDS[0]))
-    assert text.getvalue().splitlines()[-1].endswith(f"about {20 * 9} s left")
+@pytest.fixture
+def told_last(monkeypatch):
+    """Plays episodes of one stage on a clock of its own; gives the last line that is told."""
+
+    def play(total, episodes):
+        clock, text = [0.0], io.StringIO()
+        monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: clock[0])
+        with Watch(total, console=Console(file=text, force_terminal=False, width=160)) as watch:
+            watch.stage("expnote", total)
+
+            def end(count, seconds, **changes):
+                for _ in range(count):
+                    clock[0] += seconds
+                    watch.ended("expnote", made(ENDS[0]).model_copy(update=changes))
+
+            episodes(watch, clock, end)
+        return text.getvalue().splitlines()[-1]
+
+    return play
 
 
-def test_the_time_left_is_measured_over_the_last_lines(monkeypatch):
+def test_what_a_resumed_run_has_already_says_nothing_about_how_long_the_rest_takes(told_last):
+    def episodes(watch, clock, end):
+        end(90, 0, created="2020-01-01T00:00:00.000+00:00")
+        end(1, 20)
+
+    assert told_last(100, episodes).endswith(f"about {20 * 9} s left")
+
+
+def test_the_time_left_is_measured_over_the_last_lines(told_last):
     """Replies that a journal has come at once, too."""
-    now = [0.0]
-    monkeypatch.setattr("seasoned.runner.progress.time.monotonic", lambda: now[0])
-    text = io.StringIO()
-    with Watch(1000, console=Console(file=text, force_terminal=False, width=160)) as watch:
-        watch.stage("expnote", 1000)
-        for _ in range(900):
-            watch.ended("expnote", made(ENDS[0]))
-        for _ in range(30):  # from now on one in twenty seconds
-            now[0] += 20
-            watch.ended("expnote", made(ENDS[0]))
-    assert text.getvalue().splitlines()[-1].endswith(f"about {20 * 70} s left")
+
+    def episodes(watch, clock, end):
+        end(900, 0)
+        end(30, 20)
+
+    assert told_last(1000, episodes).endswith(f"about {20 * 70} s left")
+
+
+def test_what_learning_took_says_nothing_about_how_long_episodes_take(told_last):
+    def episodes(watch, clock, end):
+        end(2, 20)
+        with watch.learns("erl", 5) as told:
+            told()
+            clock[0] += 1000
+        end(2, 20)
+
+    assert told_last(10, episodes).endswith(f"about {20 * 6} s left")
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -37,7 +37,7 @@ class Watch:
         self._said = time.monotonic()
         self._begun = now()
         self._done, self._had, self._total = 0, 0, total
-        self._marks: deque[tuple[float, int]] = deque([(self._said, 0)], _LOOKS_BACK)
+        self._marks = deque([(self._said, 0)], _LOOKS_BACK)
         self._bar = Progress(
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=24),
@@ -96,8 +96,11 @@ class Watch:
                     self._print(f"{name} learns: call {asked:,} of about {whole:,}, about {left:.0f} s left")
 
         yield before_call
-        if bar is not None:
-            self._bar.update(bar, completed=asked, total=asked)
+        with self._lock:
+            if bar is not None:
+                self._bar.update(bar, completed=asked, total=asked)
+            spent = time.monotonic() - began  # no episode could end in it, so it says nothing about how long one takes
+            self._marks = deque(((at + spent, made) for at, made in self._marks), _LOOKS_BACK)
 
     def say(self, text: str) -> None:
         """One line for the person."""
