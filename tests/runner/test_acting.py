@@ -18,6 +18,7 @@ from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.episode import Session
 from seasoned.runner.evaluate import enter
 from seasoned.runner.gather import learning
+from seasoned.runner.part import Part
 from seasoned.runner.plan import make_plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import Recipe, load_recipe
@@ -457,12 +458,10 @@ def test_what_methods_draw_differs_from_seed_to_seed(recipe, store):
     )
     plan = make_plan(wanted)
     session = Session(store, Path("run"), ScriptedModel([]), Limits(), {})
-    drawn = [
-        [entrant.method.seed for entrant in enter(plan, block, [], session, Watch(0, quiet=True))]
-        for block in plan.blocks
-    ]
+    parts = [Part(plan, block, session, Watch(0, quiet=True)) for block in plan.blocks]
+    drawn = [[entrant.method.seed for entrant in enter(part, [])] for part in parts]
     assert drawn == [[3] * 3, [5] * 3]
-    learners = [learning(plan, block, plan.conditions[0], session, "pool", lambda: None) for block in plan.blocks]
+    learners = [learning(part, plan.conditions[0], "pool", lambda: None) for part in parts]
     assert [learner.seed for learner in learners] == [3, 5]  # the order in which successes are looked at
 
 

@@ -167,9 +167,9 @@ def test_no_prompt_of_a_fold_has_a_right_answer_of_its_test_tasks(recipe, go, st
     monkeypatch.setattr(plan_module, "load_benchmark", lambda name, options, seed: planted)
     gossip, gather = Gossip(tasks), experiment.gather
 
-    def noting(plan, block, *rest):
-        gossip.block = block
-        return gather(plan, block, *rest)
+    def noting(part):
+        gossip.block = part.block
+        return gather(part)
 
     monkeypatch.setattr(experiment, "gather", noting)
     wanted = {"benchmark": {"name": "hotpotqa"}, "train": 4, "test": 4, "embedder": "hashing", "baseline": "react"}

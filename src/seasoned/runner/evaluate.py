@@ -18,21 +18,19 @@ from seasoned.llm.seeds import seed_shifted
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.runner.condition import Condition
-from seasoned.runner.episode import Session, episode, meta, with_llm
+from seasoned.runner.episode import episode, meta, with_llm
 from seasoned.runner.folds import check_no_leak
 from seasoned.runner.gather import (
     guided_by_failures,
     is_open,
     learning,
-    seed_shift,
-    training_scope,
     trial_by_trial,
     trial_key,
     without_errors,
 )
 from seasoned.runner.models import shared_embedder
+from seasoned.runner.part import Part
 from seasoned.runner.plan import Block, Plan
-from seasoned.runner.progress import Watch
 from seasoned.runner.redo import (
     drop_outdated,
     is_learned,
@@ -60,61 +58,61 @@ class Entrant:
     besides: frozenset[str]  # attempts that lessons may come from as well
 
 
-def enter(plan: Plan, block: Block, training: Sequence[Trajectory], session: Session, watch: Watch) -> list[Entrant]:
+def enter(part: Part, training: Sequence[Trajectory]) -> list[Entrant]:
     """Make every condition ready; one that learns does so from the first attempts of its point of the curve, once.
 
     Where a training attempt was made again since, it learns anew, and what was judged without it is judged again.
     """
+    plan, block, session = part.plan, part.block, part.session
     if again := drop_outdated(session.store, plan, session.directory, block, training, session.done):
-        watch.say(
+        part.watch.say(
             f"{block.name}: training attempts that had ended in a server's error were made again, so the conditions "
             f"that learn do so anew; test episodes to be made again: {again}, with what did not change replayed"
         )
     return [
-        _enter(plan, block, condition, n, training, session, watch)
-        for condition in plan.conditions
-        for n in plan.points(condition, block)
+        _enter(part, condition, n, training) for condition in plan.conditions for n in plan.points(condition, block)
     ]
 
 
-def evaluate(plan: Plan, block: Block, entrants: Sequence[Entrant], session: Session, watch: Watch) -> None:
+def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
     """Evaluate on the test tasks, those of one agent task by task."""
+    plan, tasks, watch = part.plan, part.block.test, part.watch
     # Those of one agent take each task in turn: what their prompts share is still in the server's prefix cache.
     for agent in dict.fromkeys(entrant.condition.agent for entrant in entrants):
         group = [entrant for entrant in entrants if entrant.condition.agent is agent]
-        every = [(entrant, turn) for entrant in group for turn in range(plan.repeats(block, entrant.trained_on))]
+        every = [(entrant, turn) for entrant in group for turn in range(plan.repeats(part.block, entrant.trained_on))]
         by_trials = plan.recipe.method.order == "trial-first"
         runs = [run for run in every if not (by_trials and run[0].condition.retries)]
         for entrant in group:
-            watch.stage(entrant.label, len(block.test) * plan.repeats(block, entrant.trained_on))
+            watch.stage(entrant.label, len(tasks) * plan.repeats(part.block, entrant.trained_on))
 
         def one(task: Task, runs: Sequence[tuple[Entrant, int]] = runs) -> None:
             for entrant, turn in runs:
-                for trial, made in enumerate(_attempts(plan, block, entrant, task, session, turn)):
+                for trial, made in enumerate(_attempts(part, entrant, task, turn)):
                     if trial:
                         watch.more(entrant.label)
                     watch.ended(entrant.label, made)
 
-        run_jobs(one, block.test, plan.workers)
+        run_jobs(one, tasks, plan.workers)
         for entrant, turn in every:
             if (entrant, turn) not in runs:
-                _trial_by_trial(plan, block, entrant, session, turn, watch)
+                _trial_by_trial(part, entrant, turn)
 
 
-def _trial_by_trial(plan: Plan, block: Block, entrant: Entrant, session: Session, turn: int, watch: Watch) -> None:
+def _trial_by_trial(part: Part, entrant: Entrant, turn: int) -> None:
     """One run of a condition that tries again, all open tasks once a trial."""
-    made: dict[str, list[Trajectory]] = {task.id: [] for task in block.test}
+    made: dict[str, list[Trajectory]] = {task.id: [] for task in part.block.test}
 
     def again(task: Task) -> None:
         trial = len(made[task.id])
         if trial:
-            watch.more(entrant.label)
-        with seed_shifted(seed_shift(plan, trial, turn)):
-            made[task.id].append(_attempt(plan, block, entrant, task, session, turn, trial))
-        watch.ended(entrant.label, made[task.id][-1])
+            part.watch.more(entrant.label)
+        with seed_shifted(part.seed_shift(trial, turn)):
+            made[task.id].append(_attempt(part, entrant, task, turn, trial))
+        part.watch.ended(entrant.label, made[task.id][-1])
 
-    settings = plan.recipe.method
-    trial_by_trial(again, block.test, made, settings.trials, settings.patience, plan.workers)
+    settings = part.recipe.method
+    trial_by_trial(again, part.block.test, made, settings.trials, settings.patience, part.plan.workers)
 
 
 def check_parts(plan: Plan, *, dry: bool = False) -> None:
@@ -162,22 +160,15 @@ def _parts(plan: Plan, block: Block, condition: Condition, llm: LLM) -> tuple[Ag
     return agent, method
 
 
-def _enter(
-    plan: Plan,
-    block: Block,
-    condition: Condition,
-    trained_on: int,
-    training: Sequence[Trajectory],
-    session: Session,
-    watch: Watch,
-) -> Entrant:
-    recipe, benchmark = plan.recipe.for_seed(block.seed), block.benchmark
+def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence[Trajectory]) -> Entrant:
+    plan, block, session = part.plan, part.block, part.session
+    recipe, benchmark = part.recipe, part.benchmark
     label = plan.label(condition, block, trained_on)
     agent, method = _parts(plan, block, condition, session.llm)
     first = {task.id for task in block.train[:trained_on]}
     own = tuple(t for t in training if t.task_id in first) if condition.learns else tuple(training)
-    experience = training_scope(session, block)
-    scope = f"{session.run_id}/{plan.pool(condition, block, trained_on)}" if condition.own_pool else experience
+    name, experience = plan.pool(condition, block, trained_on), part.experience
+    scope = part.scope(name) if condition.own_pool else experience
     made = shared_embedder(recipe.embedder) if _searches(condition) else None
     every = benchmark.trajectories if condition.worked else own
     shown = without_errors(every)
@@ -185,9 +176,8 @@ def _enter(
     if method is not None and condition.writes and not learned:
         unlearn(session.store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
-        with watch.learns(label, condition.calls_of(recipe, shown)) as told:
-            learner = learning(plan, block, condition, session, plan.pool(condition, block, trained_on), told)
-            learner.learn(shown, pool)
+        with part.watch.learns(label, condition.calls_of(recipe, shown)) as told:
+            learning(part, condition, name, told).learn(shown, pool)
         mark_learned(session.store, scope, shown, pool.problems)
     pool = ExperiencePool(
         session.store,
@@ -209,26 +199,25 @@ def _searches(condition: Condition) -> bool:
     return not condition.own_pool or (condition.method is not None and by_meaning)
 
 
-def _attempts(plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, turn: int) -> list[Trajectory]:
+def _attempts(part: Part, entrant: Entrant, task: Task, turn: int) -> list[Trajectory]:
     """The attempts of a test episode: one, and where the condition tries again, one more after each failure."""
-    retries = plan.recipe.method.trials if entrant.condition.retries else 0
+    retries = part.recipe.method.trials if entrant.condition.retries else 0
     trials: list[Trajectory] = []
     while is_open(trials, retries):
-        with seed_shifted(seed_shift(plan, len(trials), turn)):
-            trials.append(_attempt(plan, block, entrant, task, session, turn, len(trials)))
+        with seed_shifted(part.seed_shift(len(trials), turn)):
+            trials.append(_attempt(part, entrant, task, turn, len(trials)))
     return trials
 
 
-def _attempt(
-    plan: Plan, block: Block, entrant: Entrant, task: Task, session: Session, turn: int, trial: int
-) -> Trajectory:
+def _attempt(part: Part, entrant: Entrant, task: Task, turn: int, trial: int) -> Trajectory:
     """One test attempt; whatever is recalled for it is checked for leaks."""
+    block, session = part.block, part.session
     test_ids = frozenset(task.id for task in block.test)
     label = turn_label(entrant.label, turn)
-    scope = f"{session.run_id}/{block.name}/{label}/test"
+    scope = part.scope(f"{block.name}/{label}/test")
     key = f"{block.name}/{label}/{task.id}"
     shares = shared_key(block.name, task.id)
-    alike = plan.recipe.llm.temperature == 0
+    alike = part.recipe.llm.temperature == 0
     spent = session.meter()
     aside = Metered(session.llm, parent=spent)
 
@@ -245,10 +234,10 @@ def _attempt(
     def guided() -> Guidance:
         strategy = entrant.condition.retries
         named = shares if alike else key
-        own = guided_by_failures(plan, block, session, task, trial, scope, named, aside, strategy)
+        own = guided_by_failures(part, task, trial, scope, named, aside, strategy)
         return recall() + own
 
-    with closing(block.benchmark.make_env(False)) as env:
+    with closing(part.benchmark.make_env(False)) as env:
         return episode(
             session,
             trial_key(key, trial),

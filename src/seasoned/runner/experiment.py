@@ -24,6 +24,7 @@ from seasoned.runner.gather import gather
 from seasoned.runner.given import check_given
 from seasoned.runner.models import check_llm, open_llm
 from seasoned.runner.outputs import write_outputs
+from seasoned.runner.part import Part
 from seasoned.runner.plan import Plan, make_plan
 from seasoned.runner.progress import Watch
 from seasoned.runner.recipe import Recipe
@@ -158,10 +159,11 @@ def _run_in(
                 learner=Metered(learner, parent=metered),
             )
             for block in plan.blocks:
-                training = gather(plan, block, session, watch) if plan.trains else []
-                entrants = enter(plan, block, training, session, watch) if until != "gather" else []
+                part = Part(plan, block, session, watch)
+                training = gather(part) if plan.trains else []
+                entrants = enter(part, training) if until != "gather" else []
                 if until == "evaluate":
-                    evaluate(plan, block, entrants, session, watch)
+                    evaluate(part, entrants)
             if until != "evaluate":
                 if before is not None and before.status == "complete" and (directory / SUMMARY).is_file():
                     store.finish_run(run_id, before.status, before.summary)

@@ -24,36 +24,34 @@ from seasoned.runner.condition import Condition
 from seasoned.runner.conditions import CONDITIONS
 from seasoned.runner.episode import Session, episode, meta, with_llm
 from seasoned.runner.models import shared_embedder
-from seasoned.runner.plan import TRAINING, Block, Plan
-from seasoned.runner.progress import Watch
+from seasoned.runner.part import Part
+from seasoned.runner.plan import TRAINING
 from seasoned.runner.redo import left_out, mark_learned, problems_of
 from seasoned.types import Guidance, Lesson, Message, Reply, Task, Trajectory, Usage
 
-_TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
 
-
-def gather(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
+def gather(part: Part) -> list[Trajectory]:
     """The training attempts, in the order of the tasks; of one task, in the order of the trials."""
-    watch.stage(TRAINING, len(block.train))
-    if plan.recipe.gather.iterate:
-        return _iterated(plan, block, session, watch)
-    if not plan.acts:
-        return run_jobs(lambda task: _attempt(plan, block, session, watch, task, 0), block.train, plan.workers)
-    settings = plan.recipe.gather
-    made: dict[str, list[Trajectory]] = {task.id: [] for task in block.train}
+    tasks, workers, settings = part.block.train, part.plan.workers, part.recipe.gather
+    part.watch.stage(TRAINING, len(tasks))
+    if settings.iterate:
+        return _iterated(part)
+    if not part.plan.acts:
+        return run_jobs(lambda task: _attempt(part, task, 0), tasks, workers)
+    made: dict[str, list[Trajectory]] = {task.id: [] for task in tasks}
 
     def again(task: Task) -> None:
-        made[task.id].append(_attempt(plan, block, session, watch, task, len(made[task.id])))
+        made[task.id].append(_attempt(part, task, len(made[task.id])))
 
     def until_solved(task: Task) -> None:
         while is_open(made[task.id], settings.retries):
             again(task)
 
     if settings.order == "task-first":
-        run_jobs(until_solved, block.train, plan.workers)
+        run_jobs(until_solved, tasks, workers)
     else:
-        trial_by_trial(again, block.train, made, settings.retries, settings.patience, plan.workers)
-    return [trajectory for task in block.train for trajectory in made[task.id]]
+        trial_by_trial(again, tasks, made, settings.retries, settings.patience, workers)
+    return [trajectory for task in tasks for trajectory in made[task.id]]
 
 
 def trial_by_trial(
@@ -80,27 +78,27 @@ def trial_by_trial(
         idle = 0 if any(made[task.id][-1].outcome.success for task in left) else idle + 1
 
 
-def _iterated(plan: Plan, block: Block, session: Session, watch: Watch) -> list[Trajectory]:
+def _iterated(part: Part) -> list[Trajectory]:
     """One attempt at each task, guided by the heuristics that the batches before it taught (ERL, algorithm 1)."""
-    settings, erl = plan.recipe.gather, CONDITIONS["erl"]
+    session, tasks, batch, erl = part.session, part.block.train, part.recipe.gather.batch, CONDITIONS["erl"]
     assert erl.method is not None
-    method = erl.method(plan.recipe.for_seed(block.seed), block.benchmark, session.llm)
-    name = plan.pool(erl, block, len(block.train))
+    method = erl.method(part.recipe, part.benchmark, session.llm)
+    name = part.plan.pool(erl, part.block, len(tasks))
     pool = ExperiencePool(
         session.store,
-        f"{session.run_id}/{name}",
+        part.scope(name),
         run_id=session.run_id,
-        embedder=shared_embedder(plan.recipe.embedder),
-        experience=training_scope(session, block),
+        embedder=shared_embedder(part.recipe.embedder),
+        experience=part.experience,
     )
     made: list[Trajectory] = []
-    with watch.learns("erl", len(block.train)) as told:
-        learner = learning(plan, block, erl, session, name, told)
-        for start in range(0, len(block.train), settings.batch):
+    with part.watch.learns("erl", len(tasks)) as told:
+        learner = learning(part, erl, name, told)
+        for start in range(0, len(tasks), batch):
             tried = run_jobs(
-                lambda task: _attempt(plan, block, session, watch, task, 0, (method, pool)),
-                block.train[start : start + settings.batch],
-                plan.workers,
+                lambda task: _attempt(part, task, 0, (method, pool)),
+                tasks[start : start + batch],
+                part.plan.workers,
             )
             made += tried
             # What was learned from before is not: a person may have changed it since.
@@ -116,16 +114,14 @@ def without_errors(attempts: Sequence[Trajectory]) -> list[Trajectory]:
     return [t for t in attempts if t.outcome.reason != "error"]
 
 
-def learning(
-    plan: Plan, block: Block, condition: Condition, session: Session, pool: str, before: Callable[[], None]
-) -> Method:
+def learning(part: Part, condition: Condition, pool: str, before: Callable[[], None]) -> Method:
     """A condition's method as it learns for a pool: with the model that learns, its replies kept with the pool.
 
     What is to be done `before` each of its calls tells how far it is.
     """
     assert condition.method is not None
-    recipe = plan.recipe.for_learning.for_seed(block.seed)
-    return condition.method(recipe, block.benchmark, session.learning(f"{pool}/learn", before))
+    llm = part.session.learning(f"{pool}/learn", before)
+    return condition.method(part.recipe.for_learning, part.benchmark, llm)
 
 
 def is_open(trials: Sequence[Trajectory], retries: int) -> bool:
@@ -135,25 +131,13 @@ def is_open(trials: Sequence[Trajectory], retries: int) -> bool:
     return len(trials) <= retries and trials[-1].outcome.success is False
 
 
-def training_scope(session: Session, block: Block) -> str:
-    """The pool that the training attempts of a block are in."""
-    return f"{session.run_id}/{block.name}/{TRAINING}"
-
-
 def trial_key(key: str, trial: int) -> str:
     """The key of an attempt: its episode's, and from the second on which attempt it is."""
     return key if trial == 0 else f"{key}#{trial}"
 
 
-def seed_shift(plan: Plan, trial: int, turn: int = 0) -> int:
-    """Which seeds an attempt draws with: a number for each trial of each run; 0, the model's own, where none draws."""
-    return 1 + turn + _TRIAL * trial if plan.recipe.llm.temperature else 0
-
-
 def guided_by_failures(
-    plan: Plan,
-    block: Block,
-    session: Session,
+    part: Part,
     task: Task,
     trial: int,
     scope: str,
@@ -164,9 +148,7 @@ def guided_by_failures(
     """What an agent is told before it tries a task again: reflections on its own failures, or what the strategy says.
 
     Args:
-        plan: the plan of the run.
-        block: its seed and fold.
-        session: what the run shares.
+        part: the part of the run.
         task: what is tried again.
         trial: 0 for the first attempt, which is told nothing.
         scope: the pool that holds the earlier attempts at this task.
@@ -176,14 +158,15 @@ def guided_by_failures(
     """
     if trial == 0:
         return Guidance()
-    method = reflexion(plan.recipe, block.benchmark, session.llm, strategy)
+    session = part.session
+    method = reflexion(part.recipe, part.benchmark, session.llm, strategy)
     method = with_llm(method, session.journaled(f"{key}/reflect{trial}", aside))
     pool = ExperiencePool(session.store, scope, run_id=session.run_id)
     # After an error of the server the last one is a placeholder, and the failure before it is still to be reflected on.
     failed = pool.trajectories(task_id=task.id, success=False)[-1:]
     for lesson in pool.lessons("reflection", status=None, key=task.id):
         if failed and failed[0].id in lesson.sources:
-            _count_again(session, f"{session.run_id}/{key}/reflect{trial}", lesson, aside)
+            _count_again(session, part.scope(f"{key}/reflect{trial}"), lesson, aside)
     method.learn(failed, pool)
     guidance: Guidance = method.recall(task, pool)
     return guidance
@@ -213,37 +196,28 @@ class _Said:
         return self.reply
 
 
-def _attempt(
-    plan: Plan,
-    block: Block,
-    session: Session,
-    watch: Watch,
-    task: Task,
-    trial: int,
-    taught: tuple[Method, ExperiencePool] | None = None,
-) -> Trajectory:
-    recipe, benchmark = plan.recipe, block.benchmark
-    scope = training_scope(session, block)
+def _attempt(part: Part, task: Task, trial: int, taught: tuple[Method, ExperiencePool] | None = None) -> Trajectory:
+    recipe, block, session = part.recipe, part.block, part.session
     key = f"{block.name}/{TRAINING}/{task.id}"
-    make = actor if plan.acts else carrier if taught else dialogue
+    make = actor if part.plan.acts else carrier if taught else dialogue
     spent = session.meter()
     aside = Metered(session.llm, parent=spent)
     if trial:
-        watch.more(TRAINING)
+        part.watch.more(TRAINING)
 
     def guide() -> Guidance:
         if taught is None:
-            return guided_by_failures(plan, block, session, task, trial, scope, key, aside)
+            return guided_by_failures(part, task, trial, part.experience, key, aside)
         method, pool = taught
         guidance: Guidance = with_llm(method, session.journaled(f"{key}/recall", aside)).recall(task, pool)
         return guidance
 
-    with closing(benchmark.make_env(True)) as env, seed_shifted(seed_shift(plan, trial)):
+    with closing(part.benchmark.make_env(True)) as env, seed_shifted(part.seed_shift(trial)):
         made = episode(
             session,
             trial_key(key, trial),
-            scope,
-            make(recipe, benchmark, session.llm, block.train),
+            part.experience,
+            make(recipe, part.benchmark, session.llm, block.train),
             env,
             task,
             guide,
@@ -253,5 +227,5 @@ def _attempt(
             spent=spent,
             aside=aside,
         )
-    watch.ended(TRAINING, made)
+    part.watch.ended(TRAINING, made)
     return made
