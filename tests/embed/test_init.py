@@ -35,10 +35,15 @@ def test_names():
     assert isinstance(embedder("hashing"), Embedder)
 
 
-@pytest.mark.parametrize("name", ["", "statik", "openai", "no.such.module", "json.loads", "os.path", ":", "json:"])
+@pytest.mark.parametrize("name", ["", "statik", "openai", "json.loads", "os.path", ":", "json:"])
 def test_an_unknown_name_is_a_sentence_that_lists_the_known(name):
     with pytest.raises(ConfigError, match="known are static, minilm, mpnet, hashing, openai:MODEL"):
         embedder(name)
+
+
+def test_what_cannot_be_imported_says_why():
+    with pytest.raises(ConfigError, match=r"'no.such.module' cannot be imported: ModuleNotFoundError"):
+        embedder("no.such.module")
 
 
 def test_what_is_no_embedder_is_refused():

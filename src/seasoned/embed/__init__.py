@@ -7,11 +7,11 @@ a text without any visible character gets the first axis (1, 0, 0, ...), and no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, DataError, SeasonedError
+from seasoned.importing import import_member
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,16 +49,12 @@ def embedder(name: str = "static") -> Embedder:
 
         return OpenAIEmbedder(name.removeprefix("openai:"))
     known = f"{', '.join(_HOMES)}, openai:MODEL, or the import path of a class"
-    module, colon, member = _HOMES.get(name, name).rpartition(":")
-    if not colon:
-        module, _, member = name.rpartition(".")
-    if not module or not member:
-        raise ConfigError(f"there is no embedder {name!r}: known are {known}")
+    make = import_member(_HOMES.get(name, name), "embedder", f"known are {known}")
     try:
-        made: Any = getattr(import_module(module), member)()
+        made: Any = make()
     except SeasonedError:
         raise
-    except Exception as error:  # whatever an import of somebody's module may raise
+    except Exception as error:  # whatever somebody's class may raise
         raise ConfigError(f"the embedder {name!r} cannot be made ({error}): known are {known}") from error
     if not all(hasattr(made, part) for part in ("name", "dim", "embed")):
         raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")

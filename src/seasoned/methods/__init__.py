@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from seasoned.errors import ConfigError, SeasonedError
+from seasoned.importing import import_member
 from seasoned.protocols import LLM, Method
 
 _HOMES = {
@@ -83,18 +83,8 @@ def check_least(method: object, least: Mapping[str, int]) -> None:
 
 
 def _find(name: str) -> Any:
-    module, colon, member = _HOMES.get(name, name).rpartition(":")
-    if not colon:
-        module, _, member = name.rpartition(".")
     known = f"there are {', '.join(_HOMES)}, or the import path of a class"
-    if not module or not member:
-        raise ConfigError(f"there is no method {name!r}: {known}")
-    try:
-        return getattr(import_module(module), member)
-    except SeasonedError:
-        raise
-    except Exception as error:  # whatever an import of somebody's module may raise
-        raise ConfigError(f"the method {name!r} cannot be imported ({error}): {known}") from error
+    return import_member(_HOMES.get(name, name), "method", known)
 
 
 def _arguments(make: Any) -> dict[str, inspect.Parameter] | None:

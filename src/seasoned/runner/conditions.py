@@ -10,11 +10,11 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Literal
 
 from seasoned.benchmarks.base import Benchmark
-from seasoned.errors import ConfigError, SeasonedError
+from seasoned.errors import ConfigError
+from seasoned.importing import import_member
 from seasoned.methods.erl import Outcomes, Retrieve
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.expnote import ExpNote
@@ -238,22 +238,12 @@ def own_condition(path: str) -> Condition:
     Raises:
         ConfigError: nothing is there, it is something else, or it has a name that no condition of one's own can have.
     """
-    module, colon, member = path.rpartition(":")
-    if not colon:
-        module, _, member = path.rpartition(".")
-    if not module or not member:
-        near = difflib.get_close_matches(path, CONDITIONS, n=1)
-        known = f"there are {', '.join(CONDITIONS)}, or the import path of one of your own"
-        raise ConfigError(f"there is no condition {path!r}; {f'did you mean {near[0]}?' if near else known}")
-    try:
-        found = getattr(import_module(module), member)
-    except SeasonedError:
-        raise
-    except Exception as error:  # whatever an import of somebody's module may raise
-        raise ConfigError(f"the condition {path!r} cannot be imported: {type(error).__name__}: {error}") from error
+    near = difflib.get_close_matches(path, CONDITIONS, n=1)
+    known = f"there are {', '.join(CONDITIONS)}, or the import path of one of your own"
+    found = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
     if callable(found):
         says = (found.__doc__ or "").strip().partition("\n")[0]
-        found = Condition(member, says, carrier, found, learns=True, calls=2, acts=None)
+        found = Condition(re.split(r"[.:]", path)[-1], says, carrier, found, learns=True, calls=2, acts=None)
     if not isinstance(found, Condition):
         raise ConfigError(
             f"{path!r} should be a Condition, or a function of recipe, benchmark and model that makes a method, and is "
