@@ -78,7 +78,8 @@ def test_settings_come_before_the_benchmarks_own(recipe, benchmark):
 
 
 @pytest.mark.parametrize(
-    ("begins", "retrieve", "ks"), [("erl-embedding-k", "embedding", 20), ("erl-random-k", "random", 60)]
+    ("begins", "retrieve", "ks"),
+    [("erl-embedding-k", "embedding", 20), ("erl-thought-k", "embedding", 20), ("erl-random-k", "random", 60)],
 )
 def test_the_papers_numbers_for_each_retrieval(recipe, benchmark, begins, retrieve, ks):
     wanted = recipe(erl={"k": 7, "retrieve": "llm"})
@@ -89,7 +90,11 @@ def test_the_papers_numbers_for_each_retrieval(recipe, benchmark, begins, retrie
 
 
 def test_heuristics_beside_the_question_or_after_the_thought(recipe, benchmark):
-    for name, stands, asks in (("erl", "case", "task"), ("erl-thought", "thought", "thought")):
+    for name, stands, asks in (
+        ("erl", "case", "task"),
+        ("erl-thought", "thought", "thought"),
+        ("erl-thought-k5", "thought", "thought"),
+    ):
         assert CONDITIONS[name].agent(recipe(), benchmark, LLM, ()).notes == stands
         assert CONDITIONS[name].method(recipe(), benchmark, LLM).on == asks
     assert CONDITIONS["erl-thought"].pool == CONDITIONS["erl"].pool

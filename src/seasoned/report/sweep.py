@@ -12,7 +12,7 @@ from typing import Any
 from seasoned.report.forms import Column, Line, Table
 from seasoned.report.text import interval, label, percent
 
-RETRIEVALS = ("erl", "erl-embedding", "erl-random")
+RETRIEVALS = ("erl", "erl-embedding", "erl-thought", "erl-random")
 """What the conditions of a sweep begin with; `-k` and a number follow. `erl` retrieves as its recipe says."""
 _NAME = re.compile(rf"({'|'.join(RETRIEVALS)})-k(\d+)")
 

@@ -141,6 +141,12 @@ def _heuristics(
     )
 
 
+def _thought(name: str, says: str, k: int | None = None) -> Condition:
+    """Heuristics for situations like the first thought, told after it, for agents that answer once (ours)."""
+    told = _heuristics(name, says, "embedding", k=k)
+    return replace(told, agent=noted_later, method=_erl("embedding", k=k, on="thought"), acts=False)
+
+
 CONDITIONS = {
     condition.name: condition
     for condition in (
@@ -169,12 +175,7 @@ CONDITIONS = {
         Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
         _heuristics("erl", "heuristics from single attempts, those that a model ranks highest"),
         _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", "embedding"),
-        replace(
-            _heuristics("erl-thought", "heuristics for situations like the first thought, told after it", "embedding"),
-            agent=noted_later,
-            method=_erl("embedding", on="thought"),
-            acts=False,
-        ),
+        _thought("erl-thought", "heuristics for situations like the first thought, told after it"),
         _heuristics("erl-random", "heuristics drawn at random", "random"),
         _heuristics("erl-all", "all heuristics", "all"),
         _heuristics("erl-success", "heuristics from successes alone", outcomes="success"),
@@ -184,6 +185,7 @@ CONDITIONS = {
             _heuristics(f"erl-embedding-k{k}", f"the heuristics of the {k} most similar tasks", "embedding", k=k)
             for k in ERL_KS
         ),
+        *(_thought(f"erl-thought-k{k}", f"the {k} for situations like the first thought", k) for k in ERL_KS),
         *(_heuristics(f"erl-random-k{k}", f"{k} heuristics drawn at random", "random", k=k) for k in RANDOM_KS),
         Condition(
             "few-shot-trajectories",
