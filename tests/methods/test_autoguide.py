@@ -62,7 +62,7 @@ def test_it_is_a_method():
 
 def test_learning_from_a_failure_beside_a_success(pool, store):
     model = ScriptedModel([CLOSED])
-    AutoGuide(model, about="A house.", max_tokens=99).learn([*pair("a"), attempt("b"), attempt("c", 0, False)], pool)
+    AutoGuide(model, about="A\nhouse.", max_tokens=99).learn([*pair("a"), attempt("b"), attempt("c", 0, False)], pool)
     assert model.requests[0]["max_tokens"] == 99
     (lesson,) = pool.lessons("guideline")
     assert (lesson.key, lesson.text, lesson.sources) == (*CLOSED.values(), ("a-0", "a-1"))
@@ -85,6 +85,43 @@ def test_a_worked_case_stands_before_the_pair_that_is_learned_from(pool):
     assert "answer q5" in replied
     assert "Task a." in case
     assert model.requests[0]["schema"]["properties"]["guideline"]["pattern"].startswith("^answer ")
+
+
+def test_what_was_tried_before_counts_where_a_task_comes_again(pool):
+    failed, solved = [pool.record(each) for each in pair("a")]
+    AutoGuide(ScriptedModel([])).learn([solved], pool)
+    model = ScriptedModel([CLOSED])
+    AutoGuide(model, same_task=True).learn([solved], pool)
+    assert [lesson.sources for lesson in pool.lessons("guideline")] == [(failed.id, solved.id)]
+
+
+def test_attempts_are_cut_to_the_room_and_their_category_is_kept(pool):
+    tried = [each.model_copy(update={"category": "heat"}) for each in pair("a")]
+    tried = [each.model_copy(update={"task": "Put it. " * 900}) for each in tried]
+    model = ScriptedModel([CLOSED])
+    AutoGuide(model, room=200).learn(tried, pool)
+    assert len(model.requests[0]["messages"][1]["content"]) < 1500
+    assert pool.lessons("guideline")[0].category == "heat"
+
+
+def test_what_a_person_removed_is_not_written_again_and_gets_no_vote(pool):
+    AutoGuide(ScriptedModel([CLOSED])).learn(pair("a"), pool)
+    removed = pool.lessons("guideline")[0]
+    pool.remove(removed.id, who="person")
+    AutoGuide(ScriptedModel([CLOSED])).learn([*pair("a"), *pair("b")], pool)
+    assert [lesson.sources for lesson in pool.lessons("guideline")] == [("b-0", "b-1")]
+
+
+def test_a_pinned_guideline_of_the_same_words_stays_as_it_is(pool):
+    pinned = pool.add(guideline(*CLOSED.values()).model_copy(update={"pinned": True}), who="person")
+    AutoGuide(ScriptedModel([CLOSED])).learn(pair("a"), pool)
+    assert pool.lessons("guideline") == pinned
+
+
+def test_a_source_of_two_equal_guidelines_is_named_once(pool):
+    again = attempt("a", 2, False, ("look", "wait"))
+    AutoGuide(ScriptedModel([CLOSED, CLOSED])).learn([*pair("a"), again], pool)
+    assert [lesson.sources for lesson in pool.lessons("guideline")] == [("a-0", "a-1", "a-2")]
 
 
 def test_a_pair_is_learned_from_once_and_the_same_words_are_a_vote(pool):
@@ -132,6 +169,30 @@ def test_the_context_is_identified_at_each_turn(pool):
     assert first[1]["content"] == "Task: Put a hot mug on the desk.\n\nAction: x\nObservation: The shelf holds nothing."
 
 
+def test_the_last_two_steps_tell_the_context_each_in_short(pool):
+    pool.add([guideline(*CLOSED.values()), guideline("A Fridge is closed!", "knock")])
+    model = ScriptedModel([fits(1)])
+    steps = tuple(Step(action=f"go {n}", observation=f"You go {n}. " * 90) for n in range(3))
+    progress = Trajectory(task_id="new", task=TASK.text, steps=steps)
+    task = Task(id="new", text="Put a hot mug on the desk. " * 90)
+    AutoGuide(model, about="A house.", k=2, max_tokens=99).recall(task, pool, progress)
+    asked = model.requests[0]
+    assert "A house." in asked["messages"][0]["content"]
+    wanted, gone, *lines = asked["messages"][1]["content"].split("\n")
+    assert len(wanted) <= len("Task: ") + 600
+    assert [line.partition(": ")[0] for line in lines] == ["Action", "Observation"] * 2
+    assert (gone, lines[0], lines[2]) == ("", "Action: go 1", "Action: go 2")
+    assert all(len(line) <= len("Observation: ") + 300 for line in lines)
+    numbers = asked["schema"]["properties"]["numbers"]
+    assert (numbers["maxItems"], numbers["items"]["maximum"], asked["max_tokens"]) == (2, 1, 99)
+
+
+def test_of_one_context_the_most_important_comes_first(pool):
+    pool.add([guideline(*CLOSED.values()), guideline(CLOSED["context"], "knock").model_copy(update={"importance": 2})])
+    found = AutoGuide(ScriptedModel([fits(1)])).recall(TASK, pool, seen("x"))
+    assert [lesson.text for lesson in found.lessons] == ["knock", CLOSED["guideline"]]
+
+
 def test_the_model_is_told_what_is_wanted_alone(pool):
     pool.add([guideline(*CLOSED.values())])
     model = ScriptedModel([fits(1)])
@@ -143,6 +204,8 @@ def test_the_model_is_told_what_is_wanted_alone(pool):
 def test_at_most_k_are_shown(pool):
     pool.add([guideline(f"context {n % 4}", f"do {n}") for n in range(9)])
     assert len(AutoGuide(ScriptedModel([fits(3, 1)]), k=2).recall(TASK, pool, seen("x")).lessons) == 2
+    pool.add([guideline("", f"look {n}") for n in range(3)])
+    assert len(AutoGuide(ScriptedModel([]), k=2).recall(TASK, pool).lessons) == 2
 
 
 def test_before_the_first_turn_only_what_has_no_context(pool):
@@ -160,10 +223,13 @@ def test_without_guidelines_nobody_is_asked(pool):
     assert AutoGuide(ScriptedModel([])).recall(TASK, pool, seen("x")).text == ""
 
 
-def test_a_reply_that_cannot_be_used_is_no_match(pool):
+def test_a_reply_that_cannot_be_used_is_no_match(pool, caplog):
     pool.add(guideline(*CLOSED.values()))
-    for replies in (["no", "no"], [ContextLengthError("too long")], [{"situation": "", "numbers": [7]}] * 2):
-        assert AutoGuide(ScriptedModel(replies)).recall(TASK, pool, seen("x")).text == ""
+    with caplog.at_level(logging.INFO):
+        for replies in (["no", "no"], [ContextLengthError("too long")], [{"situation": "", "numbers": [7]}] * 2):
+            assert AutoGuide(ScriptedModel(replies)).recall(TASK, pool, seen("x")).text == ""
+    for problem in (": the reply names no contexts", " is not identified: too long", ": 1 of its numbers are none"):
+        assert f"the context of an attempt{problem}" in caplog.text
     with pytest.raises(InfrastructureError):
         AutoGuide(ScriptedModel([InfrastructureError("gone")])).recall(TASK, pool, seen("x"))
 
@@ -178,9 +244,10 @@ def test_by_embedding(pool):
         method.recall(TASK, ExperiencePool(pool.store, "test"), seen("x"))
 
 
-def test_by_embedding_a_thought_tells_the_context_where_nothing_was_said_to_it(pool):
+@pytest.mark.parametrize("said", ["OK.", ""])
+def test_by_embedding_a_thought_tells_the_context_where_nothing_was_said_to_it(pool, said):
     pool.add([guideline("the writer is angry", "answer h3"), guideline("the writer is glad", "answer p9")])
-    thought = Step(thought="angry", action="THINK[the writer is angry]", observation="OK.")
+    thought = Step(thought="angry", action="THINK[the writer is angry]", observation=said)
     found = AutoGuide(None, by="embedding", least=0.3, k=1).recall(
         TASK, pool, Trajectory(task_id="new", task=TASK.text, steps=(thought,))
     )
@@ -194,6 +261,15 @@ def test_by_embedding_the_context_is_compared_and_not_the_guideline(pool):
     assert [lesson.key for lesson in found.lessons] == ["a fridge is closed"]
 
 
+def test_by_embedding_what_was_said_is_compared_and_not_what_was_done(pool):
+    pool.add([guideline(*CLOSED.values()), guideline(*BARE.values())])
+    step = Step(thought="a shelf is bare", action="a shelf is bare", observation="a fridge")
+    found = AutoGuide(None, by="embedding", least=0, k=1).recall(
+        TASK, pool, Trajectory(task_id="new", task=TASK.text, steps=(step,))
+    )
+    assert found.lessons[0].key == "a fridge is closed"
+
+
 @pytest.mark.parametrize("embedder", [HashingEmbedder(), None])
 def test_too_many_contexts_are_cut_to_the_nearest_or_the_newest(store, embedder):
     pool = ExperiencePool(store, "test", embedder=embedder)
@@ -204,6 +280,19 @@ def test_too_many_contexts_are_cut_to_the_nearest_or_the_newest(store, embedder)
     contexts = re.findall(r"^\d+\. (.*)$", model.requests[0]["messages"][0]["content"], re.MULTILINE)
     assert 1 < len(contexts) < 15
     assert "a fridge is closed" in contexts
+    assert contexts == [lesson.key for lesson in pool.lessons("guideline") if lesson.key in contexts]
+
+
+def test_a_context_that_takes_all_of_the_room_is_shown(pool):
+    pool.add([guideline(letter * 395, "wait") for letter in "xy"])
+    model = ScriptedModel([fits(1)])
+    AutoGuide(model, contexts_room=100).recall(TASK, pool, seen("y" * 395))
+    assert re.findall(r"^\d+\. (.)", model.requests[0]["messages"][0]["content"], re.MULTILINE) == ["y"]
+
+
+def test_no_model_is_asked_where_there_is_room_for_no_context(pool):
+    pool.add([guideline(letter * 500, "wait") for letter in "xy"])
+    assert not AutoGuide(ScriptedModel([]), contexts_room=100).recall(TASK, pool, seen("y" * 500)).lessons
 
 
 def test_an_embedder_that_says_what_is_wrong_with_it_is_heard(store):
@@ -224,7 +313,10 @@ def test_nothing_from_the_task_itself(pool):
     assert AutoGuide(ScriptedModel([fits(1)]), same_task=True).recall(TASK, pool, seen("x")).text
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"by": "magic"}, {"room": 1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k": 0}, {"by": "magic"}, {"room": 1}, {"contexts_room": 1}, {"max_tokens": 1}, {"worked": ((), "a", "b")}],
+)
 def test_settings_that_make_no_sense(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         AutoGuide(None, **wrong)
@@ -238,6 +330,11 @@ def test_settings_that_make_no_sense(wrong):
         ({"numbers": 2}, [1], ""),
         ("1, 2", [0, 1], ""),
         ("#2 and 1.", [1, 0], ""),
+        ("3;2&1", [2, 1, 0], ""),
+        ({"numbers": [2, "2", 2]}, [1], ""),
+        ({"numbers": []}, [], ""),
+        ("99999999999", [], "names no contexts"),
+        ("9" * 5000, [], "names no contexts"),
         (1, [0], ""),
         ("Number 1 fits", [], "names no contexts"),
         (True, [], "names no contexts"),

@@ -11,7 +11,7 @@ from seasoned.commands import WRONG
 from seasoned.errors import ContextLengthError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.extraction import Call, plan_calls
-from seasoned.methods.guidelines import GOOD, read_guideline, write_guideline
+from seasoned.methods.guidelines import GOOD, LONGEST, read_guideline, write_guideline
 from seasoned.types import Outcome, Step, Trajectory
 
 GLAD = ("the writer is glad", "answer q5")
@@ -45,6 +45,66 @@ def test_the_model_is_told_where_the_two_part():
         'the one that failed did ANSWER[m3] and was told: "Wrong. The right answer is x7." The one that succeeded did '
     )
     assert f"{told}ANSWER[x7]." in user
+    parts = model.requests[0]["schema"]["properties"]
+    assert {name: (part["minLength"], part["maxLength"]) for name, part in parts.items()} == {
+        name: (3, longest) for name, longest in LONGEST.items()
+    }
+
+
+def parted(failed, succeeded, task="I lost my keys."):
+    """The comparison of a failure and a success with these steps."""
+    attempts = (
+        Trajectory(id=name, task_id="t", task=task, steps=tuple(steps), outcome=Outcome(success=won))
+        for name, steps, won in (("a", failed, False), ("b", succeeded, True))
+    )
+    return Call(tuple(attempts), pair=True)
+
+
+def shown_of(pair, **settings):
+    model = ScriptedModel([{"context": "it is dark", "guideline": "light a lamp"}])
+    assert write_guideline(model, pair, **settings)
+    return model.requests[0]["messages"][-1]["content"]
+
+
+def test_the_task_is_told_once_and_only_what_is_the_same_from_the_beginning_is_named():
+    actions = (("look", "go", "open"), ("look", "wait", "open"))
+    steps = [[Step(action=did, observation=f"You {did} for {said[1]}.") for did in said] for said in actions]
+    shown = shown_of(parted(*steps))
+    assert shown.count("I lost my keys.") == 1
+    assert "Their first 1 actions are the same." in shown
+
+
+def test_where_one_only_thought_no_place_is_named():
+    thought = Step(thought="Where is it?", observation="Nothing happens.")
+    assert "The one" not in shown_of(parted([thought], [Step(action="open")])).partition("Observation")[2]
+
+
+def test_both_attempts_have_room_together_and_the_place_where_they_part_is_told_in_short():
+    long = Step(action="write " + "a " * 500, observation="said " + "b " * 4000)
+    shown = shown_of(parted([long], [Step(action="open", observation="c " * 4000)]), room=1000)
+    assert 3500 < len(shown) < 4000 + 700
+    action, told = re.search(r'that failed did (.*) and was told: "(.*)" The one', shown).groups()
+    assert 190 < len(told) <= len(action) <= 200
+
+
+def test_a_pair_that_never_fits_is_halved_three_times():
+    model = ScriptedModel(lambda _: ContextLengthError("too long"))
+    assert write_guideline(model, compared(answered("m3", "x7"))) is None
+    assert len(model.requests) == 4
+
+
+def test_a_worked_case_is_written_as_it_is_and_is_no_guideline_of_another_pair():
+    said = ("der Schlüssel fehlt", "suche ihn")
+    copied = {"context": said[0], "guideline": said[1]}
+    model = ScriptedModel([copied])
+    assert write_guideline(model, compared(answered("m3", "x7")), worked=(WORKED[0], *said)) is None
+    assert said[0] in model.requests[0]["messages"][2]["content"]
+
+
+def test_a_reply_that_is_longer_than_its_form_is_cut():
+    long = {"context": "it is dark " * 40, "guideline": "light a lamp " * 40}
+    context, guideline = write_guideline(ScriptedModel([long, long]), compared(answered("m3", "x7")))
+    assert (len(context), len(guideline)) == (LONGEST["context"], LONGEST["guideline"])
 
 
 def test_where_one_attempt_ended_no_place_is_named():
@@ -68,6 +128,7 @@ def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
     assert "I lost my keys." in case["content"]
     pattern = model.requests[0]["schema"]["properties"]["guideline"]["pattern"]
     assert re.fullmatch(pattern, "answer x7")
+    assert re.fullmatch(pattern, "answer " + "x" * LONGEST["guideline"])
     assert not re.fullmatch(pattern, "be kind")
 
 
@@ -106,6 +167,8 @@ def test_reading_guidelines():
     assert read_guideline({"context": "It is dark.", "guideline": "light a\nlamp"}) == ("It is dark", "light a lamp")
     for copy in (GOOD[1], f"{GOOD[1]} It helps.", GOOD[1].replace("field", "drawer"), GOOD[1].replace("send it", "go")):
         assert read_guideline({"context": "it is dark", "guideline": copy}) is None
+    assert read_guideline({"context": "it is dark", "guideline": "say five names and send it again"}) is None
+    assert read_guideline({"context": "it is dark", "guideline": "wait, and send it again"})
     assert read_guideline({"context": "it is dark", "guideline": "fill in the form and send it"})
     assert read_guideline({"context": "...", "guideline": "light a lamp"}) is None
 
@@ -134,6 +197,8 @@ ROOM = "You are in the middle of a room. You see a bed 1, a drawer 2, a drawer 1
         ("The agent is in the middle of a room, you see a bed 1, a drawer 2, a drawer 1", False),
         ("a pencil is wanted, and a pen is on the desk 1", True),
         ("you see a bed 1", True),
+        ("you are in the middle of a house", True),
+        ("you are in the middle of a room", False),
         (f"no drawer was opened yet and the thing that is wanted was seen nowhere else; {ROOM[:40]}", True),
     ],
 )
@@ -146,6 +211,9 @@ def test_what_is_copied_from_an_attempt_becomes_no_guideline():
     failure = answered("m3", "x7", task=ROOM)
     model = ScriptedModel([{"context": ROOM, "guideline": "answer x7"}])
     assert write_guideline(model, compared(failure)) is None
+    saw, passed = Step(action="look", observation=ROOM), Step(action="go", observation="You go.")
+    for steps in ([saw], [passed]), ([passed], [saw]):
+        assert write_guideline(ScriptedModel([{"context": ROOM, "guideline": "go on"}]), parted(*steps)) is None
 
 
 values = st.recursive(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
 from seasoned.methods.contradictions import contradict
-from seasoned.methods.heuristic_book import as_item, came_from, fitting, open_book, origin, told
+from seasoned.methods.heuristic_book import LONGEST, as_item, came_from, fitting, open_book, origin, told, trigger
 from seasoned.pool import ExperiencePool
 from seasoned.retrieve.transcript import tokens
 from seasoned.store.sql import Store
@@ -44,11 +44,31 @@ def test_a_text_is_embedded_once_and_equals_keep_their_order(tmp_path):
         assert sorted(asked) == ["Buy shoes.", "Heat a mug.", "Heat the mug", "Heat the mug"]
 
 
+def test_what_is_kept_of_all_does_not_pass_for_others_or_for_what_else_they_are_compared_by(tmp_path):
+    lessons = [heuristic("Buy shoes.", "x", task="Heat a mug."), heuristic("Heat a mug.", "y", task="Buy shoes.")]
+    with Store(tmp_path / "s.db") as store:
+        pool = ExperiencePool(store, "test", embedder=HashingEmbedder())
+        book = open_book(lessons)
+        last = {lessons[1].id: lessons[1]}
+        for _ in range(2):
+            assert book.nearest(pool, "Heat the mug", book.firsts, of=trigger) == lessons[::-1]
+            assert book.nearest(pool, "Heat the mug", book.firsts) == lessons
+            assert book.nearest(pool, "Heat the mug", last) == lessons[1:]
+        assert book.nearest(pool, "Heat the mug", book.firsts, k=1) == lessons[:1]
+        assert book.nearest(ExperiencePool(store, "test"), "Heat the mug", {}) == []
+
+
 def test_a_rival_has_to_be_a_candidate():
     lessons = [heuristic("it is dark", "light a lamp", True), heuristic("it is dark", "wait", False)]
     book = open_book(lessons)
     assert book.rival(lessons[0], {lesson.id: lesson for lesson in lessons}) == lessons[1]
     assert book.rival(lessons[0], {lessons[0].id: lessons[0]}) is None
+
+
+def test_a_rival_is_found_by_the_one_of_its_group_that_may_be_recalled():
+    equal = [heuristic("it is dark", "light a lamp", success) for success in (True, False)]
+    lone = heuristic("it is dark", "wait", True)
+    assert open_book([*equal, lone]).rival(lone, {equal[0].id: equal[1], lone.id: lone}) == equal[1]
 
 
 def test_one_against_many_of_its_trigger_is_found():
@@ -97,6 +117,7 @@ def test_where_a_heuristic_comes_from():
         "",
     ]
     assert origin(heuristic("a", "b")) == "When a: b"
+    assert trigger(Lesson(kind="heuristic", text="Knock.")) == "Knock."
 
 
 def test_text_is_cut_by_whole_groups():
@@ -108,6 +129,26 @@ def test_text_is_cut_by_whole_groups():
         strictly = fitting(groups, limit, strict=True)
         assert strictly == (kept if tokens(told(kept)) <= limit else [])
     assert fitting([], 10) == []
+
+
+def test_what_has_just_room_is_told_and_nothing_after_what_has_none():
+    short, long = (heuristic("it is dark", "wait"),), (heuristic("it is cold", "wait " * 60),)
+    limit = next(n for n in range(1, 200) if 4 * n >= len(told([short])))
+    exact = (heuristic("it is dark", "wait" + "x" * (4 * limit - len(told([short])))),)
+    assert fitting([exact], limit, strict=True) == [exact]
+    assert fitting([exact], limit - 1, strict=True) == []
+    assert fitting([short, long, short], tokens(told([short, short]))) == [short]
+    assert fitting([short, short, long], 1000) == [short, short, long]
+
+
+def test_of_opposites_none_is_told_alone():
+    group = [heuristic("it is dark", "wait", True), heuristic("it is dark", "go " * 90, False)]
+    assert fitting([group], tokens(told([group[:1]])) + 20, strict=True) == []
+
+
+def test_a_heuristic_is_told_in_so_many_characters():
+    line = told([[heuristic("it is dark", "x" * 900)]]).split("\n")[1]
+    assert len(line) == LONGEST + len("- ")
 
 
 def test_of_a_group_that_is_too_long_its_first_ones_are_kept():

@@ -1,11 +1,13 @@
 """Heuristics of ERL: in which form they are asked for, and how a reply is read."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.llm.schema import check_schema
-from seasoned.methods.heuristic_replies import GOOD, LONGEST, heuristic_schema, read_heuristic
+from seasoned.methods.heuristic_replies import BAD, GOOD, LONGEST, heuristic_schema, read_heuristic, text_that_begins
 
 REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}
 
@@ -26,6 +28,13 @@ REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is cl
         ("When the fridge is closed, open it.", "the fridge is closed", "open it."),
         ('**Heuristic:** "When the fridge is closed, open it."', "the fridge is closed", "open it."),
         ({"heuristic": "When the fridge is closed, open it."}, "the fridge is closed", "open it."),
+        ("Once it is dark , light a lamp", "it is dark", "light a lamp"),
+        ({"trigger": "Once it is dark", "action": "light a lamp"}, "it is dark", "light a lamp"),
+        ("Trigger：it is dark\nAction：light a lamp\nAction: wait", "it is dark", "light a lamp"),
+        ('[{"trigger": "it is dark", "action": "light a lamp"}]', "it is dark", "light a lamp"),
+        (["Sure", {" Trigger ": "it is dark", "action": "light a lamp"}], "it is dark", "light a lamp"),
+        ({"trigger": ["x"], "when": "it is dark", "action": "light a lamp"}, "it is dark", "light a lamp"),
+        ({"trigger": "fog", "action": "hum"}, "fog", "hum"),
         ({"trigger": "冷蔵庫が閉まっている", "action": "先に開ける"}, "冷蔵庫が閉まっている", "先に開ける"),
     ],
 )
@@ -40,11 +49,14 @@ def test_replies(reply, trigger, action):
         "",
         "nothing",
         "Hm.\nIf you like, I can say more.",
+        "If you like, I can say more.\nShall I?",
         {},
         [],
         None,
         {"trigger": "", "action": "be careful"},
         {"trigger": "it is dark", "action": "!"},
+        {"trigger": "The situation", "action": "light a lamp"},
+        {"trigger": "situation", "action": "light a lamp"},
     ],
 )
 def test_a_heuristic_without_trigger_or_action_is_dropped(reply):
@@ -56,6 +68,45 @@ def test_a_heuristic_without_trigger_or_action_is_dropped(reply):
 def test_the_prompts_own_example_is_no_heuristic():
     for copy in (GOOD[1].upper(), f"{GOOD[1]}, as it may help"):
         assert read_heuristic({"trigger": "a letter came", "action": copy})[0] is None
+    for example in (None, ("somebody is glad", "answer q5")):
+        assert read_heuristic({"trigger": "a letter came", "action": BAD[1]}, example=example)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("The lid is on the pot.", False),
+        ("You look back\nthe lid is on the pot\nand write", False),
+        ("Mind this: the lid is on the pot. Go on", False),
+        ("Is it so? The lid is on the pot", False),
+        ("The lid is on it.", True),
+    ],
+)
+def test_a_sentence_of_six_words_that_the_prompt_said_is_no_heuristic(told, kept):
+    trigger = "the lid is on it" if kept else "the lid is on the pot"
+    draft, problem = read_heuristic({"trigger": trigger, "action": "wait"}, told=told)
+    assert (draft is not None) is kept
+    assert ("repeats the prompt" in problem) is not kept
+
+
+def test_an_agent_is_the_one_that_tried_only_where_the_attempt_was_shown_and_names_none():
+    for said in (
+        {"trigger": "the agent is late", "action": "wait"},
+        {"trigger": "it is late", "action": "call agents"},
+    ):
+        assert read_heuristic(said)[0] is not None
+        assert read_heuristic(said, attempt="Call the agent.")[0] is not None
+    assert read_heuristic({"trigger": "the agent is late", "action": "wait"}, attempt="Call.")[0] is None
+
+
+def test_what_is_said_of_a_reply_that_had_to_be_parted():
+    assert read_heuristic("When it is dark, light a lamp")[1] == "trigger and action stood in one, and were parted"
+
+
+def test_labelled_lines_hold_the_analysis_and_the_verdict_too():
+    said = "Analysis: it was closed.\nSucceeded: no\nTrigger: a door is closed\nAction: open it first"
+    draft, _ = read_heuristic(said, judges=True)
+    assert (draft.analysis, draft.succeeded) == ("it was closed.", False)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +116,9 @@ def test_the_prompts_own_example_is_no_heuristic():
         "When the attempt failed",
         "your first guess was not right",
         "the task failed",
+        "the task succeeded",
+        "the task was already completed",
+        "the steps have run out",
         "the task was completed successfully by following the rules",
         "the task required moving a vase, which was successfully accomplished",
         "the steps ran out",
@@ -101,7 +155,8 @@ def test_what_was_considered_is_no_heuristic():
 def test_a_verdict_is_needed_where_it_was_asked_for():
     said = {"trigger": "it is dark", "action": "light a lamp"}
     assert read_heuristic(said, judges=True)[0] is None
-    for verdict, meant in ((True, True), ("Failed", False), ("yes", True), ("not a success", False)):
+    verdicts = ((True, True), ("Failed", False), ("yes", True), ("not a success", False), (1, True), (0, False))
+    for verdict, meant in (*verdicts, ("false", False), ("a failure", False), ("true", True)):
         assert read_heuristic({**said, "succeeded": verdict}, judges=True)[0].succeeded is meant
     assert read_heuristic({**said, "succeeded": True})[0].succeeded is None
 
@@ -133,4 +188,12 @@ def test_no_reply_raises(reply, judges):
 @pytest.mark.parametrize("judges", [True, False])
 def test_the_schema_is_one_that_is_checked(judges):
     check_schema(heuristic_schema(judges))
-    assert ("succeeded" in heuristic_schema(judges)["properties"]) is judges
+    parts = ["analysis", "succeeded", "trigger", "action"]
+    assert list(heuristic_schema(judges)["properties"]) == [part for part in parts if judges or part != "succeeded"]
+
+
+def test_a_text_that_begins_with_words_is_so_long_after_them_and_takes_them_as_they_are():
+    pattern = text_that_begins("ANSWER[ x.", 5)["pattern"]
+    assert re.fullmatch(pattern, "ANSWER[ x.12345")
+    assert not re.fullmatch(pattern, "ANSWER[ x.123456")
+    assert not re.fullmatch(pattern, "ANSWER[ xy12345")

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from seasoned.errors import ContextLengthError, InfrastructureError
+from seasoned.errors import ContextLengthError, InfrastructureError, ParseError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.heuristic_replies import BAD, GOOD, Draft, heuristic_schema, read_heuristic
+from seasoned.methods.heuristic_replies import BAD, GOOD, LONGEST, Draft, heuristic_schema, read_heuristic
 from seasoned.methods.heuristics import as_lesson, write_heuristic
 from seasoned.types import Outcome, Step, Trajectory
 
@@ -27,7 +27,7 @@ def attempt(success=True, reason="won", reward=None, said="OK."):
 
 def test_one_call_with_the_attempt_and_how_it_ended():
     model = ScriptedModel([REPLY])
-    draft = write_heuristic(model, attempt(False, "answered", 0.25), about="A house.")
+    draft = write_heuristic(model, attempt(False, "answered", 0.25), about="A\nhouse.")
     assert draft.text == "When the fridge is closed: open it first"
     assert draft.succeeded is None
     system, user = (message["content"] for message in model.requests[0]["messages"])
@@ -35,6 +35,55 @@ def test_one_call_with_the_attempt_and_how_it_ended():
     assert GOOD[0] in system
     assert "open fridge 1" in user
     assert user.endswith('The attempt failed: the answer was wrong, with a score of 0.25 of 1. It was told: "Wrong!"')
+
+
+@pytest.mark.parametrize(
+    ("success", "reason", "reward", "told"),
+    [
+        (True, "won", None, "The attempt succeeded."),
+        (True, "won", 1.0, "The attempt succeeded."),
+        (True, "won", 0.5, "The attempt succeeded, with a score of 0.50 of 1."),
+        (False, "over", 0.0, "The attempt failed."),
+        (False, "step_limit", None, "The attempt failed: the steps ran out."),
+        (False, "loop", None, "The attempt failed: it did the same thing again and again."),
+        (False, "context", None, "The attempt failed: it grew too long."),
+        (False, "budget", None, "The attempt failed: it used too much."),
+    ],
+)
+def test_why_an_attempt_ended_is_told(success, reason, reward, told):
+    model = ScriptedModel([REPLY])
+    assert write_heuristic(model, attempt(success, reason, reward), max_tokens=77)
+    assert model.requests[0]["max_tokens"] == 77
+    assert model.requests[0]["messages"][1]["content"].endswith(f"\n\n{told}")
+
+
+def test_the_attempt_and_the_worked_one_have_room_each():
+    model = ScriptedModel([REPLY])
+    long, example = attempt(said="x " * 9000), ("somebody is glad", "answer q5")
+    assert write_heuristic(model, long, example=example, worked=(long, "Wrong!"), room=1000)
+    sizes = [len(message["content"]) for message in model.requests[0]["messages"]]
+    assert all(3500 < sizes[place] < 4300 for place in (1, 3))
+
+
+def test_a_worked_case_is_written_as_it_is_with_how_it_ended():
+    model = ScriptedModel([REPLY])
+    example, worked = ("der Schlüssel fehlt", "suche ihn"), (attempt(False, "answered"), "falsch " * 90)
+    assert write_heuristic(model, attempt(), example=example, worked=worked)
+    _, asked, replied, _ = (message["content"] for message in model.requests[0]["messages"])
+    assert "The attempt failed: the answer was wrong." in asked
+    assert example[0] in replied
+    assert len(json.loads(replied)["analysis"]) <= LONGEST["analysis"]
+
+
+def test_a_copy_of_a_worked_case_is_told_in_the_same_conversation():
+    example = ("somebody is glad", "answer q5")
+    copied = {"analysis": "x", "trigger": example[0], "action": "look into the fridge"}
+    model = ScriptedModel([copied, REPLY])
+    assert write_heuristic(model, attempt(), example=example, worked=(attempt(False), "Wrong!"))
+    *before, replied, again = model.requests[1]["messages"]
+    assert before == model.requests[0]["messages"]
+    assert json.loads(replied["content"]) == copied
+    assert "the one of the attempt before" in again["content"]
 
 
 def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
@@ -78,7 +127,7 @@ def test_a_model_that_judges_is_not_shown_the_verdict():
     assert user.endswith("Nobody has told how the attempt ended.")
 
 
-def test_a_long_attempt_is_shortened_until_it_fits():
+def test_a_long_attempt_is_shortened_until_it_fits(caplog):
     sizes = []
 
     def play(messages):
@@ -90,6 +139,7 @@ def test_a_long_attempt_is_shortened_until_it_fits():
     never = ScriptedModel(lambda _: ContextLengthError("no"))
     assert write_heuristic(never, attempt()) is None
     assert len(never.requests) == 4
+    assert "no heuristic of a, whatever is cut from it" in caplog.text
 
 
 def test_a_server_that_is_gone_is_said():
@@ -103,7 +153,8 @@ def test_a_reply_without_the_form_is_read_as_far_as_it_goes(caplog):
     assert (draft.trigger, draft.action) == ("a door is closed", "open it first")
     with caplog.at_level(logging.WARNING):
         assert write_heuristic(ScriptedModel(["no", "no"]), attempt()) is None
-    assert "it has no trigger, so it is dropped" in caplog.text
+        assert write_heuristic(ScriptedModel([ParseError("nothing came back")]), attempt()) is None
+    assert caplog.text.count("it has no trigger, so it is dropped") == 2
 
 
 def test_what_comes_again_can_be_shown():
@@ -133,6 +184,7 @@ def test_an_action_is_held_to_how_it_has_to_begin():
     draft, problem = read_heuristic({**said, "action": "THINK[glad]"}, begins="answer ")
     assert draft is None
     assert "does not begin with 'answer '" in problem
+    assert write_heuristic(ScriptedModel([{**REPLY, "action": "THINK[glad]"}] * 2), attempt(), begins="answer ") is None
     assert "pattern" not in heuristic_schema()["properties"]["action"]
 
 
@@ -146,6 +198,17 @@ def test_a_trigger_that_comes_too_late_is_asked_for_again_once():
     model = ScriptedModel([late, late])
     assert write_heuristic(model, attempt(False, "answered")) is None
     assert len(model.requests) == 2
+    for unanswered in ([ContextLengthError("too long")], ["nothing", "nothing"]):
+        assert write_heuristic(ScriptedModel([late, *unanswered]), attempt(False, "answered")) is None
+
+
+def test_what_is_asked_for_again_is_shown_as_it_was_written():
+    late = {"analysis": "Grüße", "trigger": "the answer was wrong", "action": "look at the label first"}
+    plain = "Trigger: the answer was wrong\nAction: look at the label first"
+    for replies, shown in (([late], json.dumps(late, ensure_ascii=False)), ([plain, plain], plain)):
+        model = ScriptedModel([*replies, {**late, "trigger": "the label is torn"}])
+        assert write_heuristic(model, attempt(False, "answered")).trigger == "the label is torn"
+        assert model.requests[-1]["messages"][-2] == {"role": "assistant", "content": shown}
 
 
 def test_a_trigger_that_tells_what_the_agent_did_is_asked_for_again_once():
@@ -192,6 +255,7 @@ def test_each_fault_is_told_once():
     own = {**copied, "trigger": "the agent looked at the shelf"}
     model = ScriptedModel([copied, own, {**copied, "trigger": "milk is wanted"}])
     assert write_heuristic(model, attempt(), example=example).trigger == "milk is wanted"
+    assert "leave yourself out" in model.requests[2]["messages"][-1]["content"]
     model = ScriptedModel([copied, own, copied])
     assert write_heuristic(model, attempt(), example=example) is None
 
@@ -204,13 +268,15 @@ def test_a_verdict_is_kept_whatever_becomes_of_the_heuristic():
         ([{**fine, "action": GOOD[1], "succeeded": True}], [True]),
         ([{**late, "succeeded": False}, "nothing", "nothing"], [False]),
         ([{**late, "succeeded": False}, {**fine, "succeeded": True}], [True]),
+        ([{**late, "succeeded": False}, {**fine, "action": GOOD[1], "succeeded": True}], [False]),
         ([fine, fine], []),
         (["nothing", "nothing"], []),
     ):
         told: list[bool] = []
         write_heuristic(ScriptedModel(list(replies)), attempt(), judges=True, keep_verdict=told.append)
         assert told == kept
-    write_heuristic(ScriptedModel([fine]), attempt(False), keep_verdict=told.append)
+    for replies in ([fine], [{**fine, "succeeded": True}] * 2):
+        write_heuristic(ScriptedModel(list(replies)), attempt(False), keep_verdict=told.append)
     assert told == []  # it does not judge where it is told
 
 
@@ -220,5 +286,7 @@ def test_as_a_lesson_it_knows_its_attempt_and_what_was_judged():
     assert (lesson.kind, lesson.text, lesson.key) == ("heuristic", draft.text, draft.trigger)
     assert (lesson.sources, lesson.category, lesson.method) == (("a",), "fetch", "erl")
     assert (lesson.data["success"], "judged" in lesson.data, len(lesson.data["task"])) == (False, False, 749)
+    assert as_lesson(draft, attempt(None)).data["success"] is None
+    assert 990 < len(as_lesson(draft, attempt(), "Find the milk. " * 200).data["task"]) <= 1000
     judged = as_lesson(Draft("", "x is y", "do z", succeeded=True), attempt(None)).data
     assert (judged["success"], judged["judged"]) == (True, True)

@@ -151,6 +151,8 @@ class AutoGuide:
         for lesson in usable:
             contexts.setdefault(same_words(lesson.key), []).append(lesson)
         known = self._known(list(contexts.values()), pool, now)
+        if not known:
+            return []
         wanted = clean(self.goal(task.text) if self.goal else task.text, _TASK)
         places = self._identify([group[0].key for group in known], f"Task: {wanted}\n\n{now}")
         return [lesson for place in places for lesson in sorted(known[place], key=lambda each: -each.importance)]

@@ -144,7 +144,7 @@ def read_verdict(reply: Any) -> bool | None:
     said = _fields(reply).get("succeeded")
     if isinstance(said, bool):
         return said
-    words = set(split(str(said or "")))
+    words = set(split(str(said)))
     if words & {"no", "false", "failed", "failure", "not", "0"}:
         return False
     return True if words & {"yes", "true", "succeeded", "success", "1"} else None

@@ -174,7 +174,8 @@ def _again(messages: list[Message], plain: Message | None, shown: object, reply:
     if fault == "copied" and plain is not None:
         return [plain, *messages[1:]]  # in the same conversation, a small model copies what is quoted once more
     said = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
-    return [*messages, {"role": "assistant", "content": json.dumps(reply)}, _said(said)]
+    written = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    return [*messages, {"role": "assistant", "content": written}, _said(said)]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
