@@ -312,7 +312,10 @@ def test_a_row_has_the_right_answer_of_its_own_seed(recipe, go):
 def test_every_condition_runs(recipe, go, tmp_path):
     facts = tmp_path / "facts.csv"
     facts.write_text('/a\t/r/IsA\t/c/en/day\t/c/en/time\t{"weight": 1}\n', encoding="utf-8")
-    other = {"nearest", "erl-thought"}  # these have a test of their own
+    other = {
+        "nearest",
+        *(name for name in CONDITIONS if name.startswith("erl-thought")),
+    }  # they have tests of their own
     names = [name for name, condition in CONDITIONS.items() if name not in other and condition.acts is False]
     found = by_name(go(recipe(conditions=names, method={"facts": str(facts)}, train=10, test=2)))
     assert set(found) == set(names)
@@ -324,8 +327,8 @@ def test_every_condition_of_both_manners_runs_where_the_agent_answers_once(recip
         answers = messages[-1]["content"].endswith(("THINK", "ANSWER", "NOTE"))
         return apprentice(messages) if answers else json.dumps({"trigger": "anger is felt", "action": "answer h3"})
 
-    names = [name for name, condition in CONDITIONS.items() if condition.acts is None]
-    assert {"expel", "expel-random", "autoguide", "few-shot-trajectories", "erl", "erl-matched"} <= set(names)
+    names = [name for name, condition in CONDITIONS.items() if condition.acts is None or name.startswith("erl-thought")]
+    assert {"expel", "autoguide", "few-shot-trajectories", "erl", "erl-matched", "erl-thought-k20"} <= set(names)
     wanted = recipe(conditions=names, baseline=names[0], train=6, test=2, embedder="hashing")
     found = by_name(go(wanted, llm=ScriptedModel(learner, name="learner")))
     assert set(found) == set(names)
