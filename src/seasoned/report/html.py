@@ -101,12 +101,6 @@ def render(
         training=summary["training"],
         config=cut(config_text, CONFIG_LIMIT),
         steps=_steps(summary["run"]),
-        label=label,
-        percent=percent,
-        signed=signed,
-        count=count,
-        cost=cost,
-        duration=duration,
     )
 
 
@@ -122,7 +116,8 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )
-    return environment.get_template("report.html.j2")
+    words = {"label": label, "percent": percent, "signed": signed, "count": count, "cost": cost, "duration": duration}
+    return environment.get_template("report.html.j2", globals=words)
 
 
 def _run_name(run: Mapping[str, Any]) -> str:
