@@ -95,7 +95,8 @@ def test_an_agent_is_the_one_that_tried_only_where_the_attempt_was_shown_and_nam
         {"trigger": "it is late", "action": "call agents"},
     ):
         assert read_heuristic(said)[0] is not None
-        assert read_heuristic(said, attempt="Call the agent.")[0] is not None
+        for attempt in ("Call the agent.", f"{'Wait. ' * 100}Call the agent."):
+            assert read_heuristic(said, attempt=attempt)[0] is not None
     assert read_heuristic({"trigger": "the agent is late", "action": "wait"}, attempt="Call.")[0] is None
 
 

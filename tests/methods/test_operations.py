@@ -198,6 +198,7 @@ def test_the_schema_fits_the_list():
         ("one two", "one two", 3, False),
         ("one two three", "three one two", 3, False),
         ("one two three", "one two three", 3, True),
+        ("one two three", f"{'many words ' * 100}one two three", 3, True),
         ("", "one", 1, False),
     ],
 )

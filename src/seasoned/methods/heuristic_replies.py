@@ -13,7 +13,7 @@ from typing import Any
 from seasoned.commands import without_thinking
 from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
-from seasoned.methods.operations import holds_words, same_words, split
+from seasoned.methods.operations import has_word, holds_words, same_words, split
 from seasoned.retrieve.render import clean
 
 GOOD = ("a letter gets no answer", "write again in other words before you give up")
@@ -129,7 +129,7 @@ def read_heuristic(
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
         return None, f"{TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
-    if attempt and "agent" in split(f"{trigger} {action}") and "agent" not in split(attempt):
+    if attempt and has_word(f"{trigger} {action}", "agent") and not has_word(attempt, "agent"):
         return None, f"{OWN}: {trigger!r}, {action!r}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:

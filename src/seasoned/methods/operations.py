@@ -175,13 +175,22 @@ def holds_words(text: str, other: str) -> bool:
 
 
 def shares_run(text: str, other: str, run: int) -> bool:
-    """Whether so many words in a row stand in both texts: nobody writes them twice by chance."""
-    words, others = split(text), split(other)
+    """Whether so many words in a row stand in both texts, however long: nobody writes them twice by chance."""
+    words, others = _words(text), _words(other)
     there = {others[place : place + run] for place in range(len(others) - run + 1)}
     return any(words[place : place + run] in there for place in range(len(words) - run + 1))
 
 
 @lru_cache(maxsize=1024)
 def split(text: str) -> tuple[str, ...]:
-    """The folded words of a text; of Chinese, Japanese and Korean each character."""
-    return tuple(_WORD.findall(fold(clean(text, LONGEST))))
+    """The folded words of a text, as far as an insight may go; of Chinese, Japanese and Korean each character."""
+    return _words(clean(text, LONGEST))
+
+
+def has_word(text: str, word: str) -> bool:
+    """Whether a folded word stands in a text of any length."""
+    return word in _words(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(fold(clean(text, len(text)))))
