@@ -1,5 +1,7 @@
 """Somebody's file, read whole or refused."""
 
+from pathlib import Path
+
 import pytest
 
 from seasoned.errors import DataError
@@ -55,3 +57,9 @@ def test_a_file_that_is_too_large(tmp_path):
         read_file(tmp_path / "big", 10)
     with pytest.raises(DataError, match="read: use the small set"):
         read_file(tmp_path / "big", 10, "use the small set")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
+def test_what_never_ends_is_refused():
+    with pytest.raises(DataError, match="/dev/zero gives more than the 10 bytes that are read"):
+        read_file(Path("/dev/zero"), 10)

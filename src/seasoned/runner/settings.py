@@ -11,6 +11,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from seasoned.methods.autoguide import By
+from seasoned.methods.demonstrations import Rerank, RetrieveBy
+from seasoned.methods.erl import Retrieve
+from seasoned.methods.reflexion import Strategy
+
 
 class Section(BaseModel):
     """A part of a recipe: frozen, and an unknown key is an error."""
@@ -138,7 +143,7 @@ class GatherSettings(Section):
 
     retries: int = Field(default=3, ge=0)
     order: Literal["task-first", "trial-first"] = "task-first"
-    reflect: Literal["none", "last", "reflexion", "last+reflexion"] = "reflexion"
+    reflect: Strategy = "reflexion"
     patience: int = Field(default=2, ge=1)
     iterate: Literal["", "all", "failures"] = ""
     batch: int = Field(default=8, ge=1)
@@ -156,10 +161,8 @@ class ExpeLSettings(Section):
     demo_tokens: int | None = Field(default=None, ge=1)
     max_insights: int = Field(default=20, ge=1)
     cap: int | None = Field(default=None, ge=1)
-    retrieve_by: Literal[
-        "task", "thought", "action", "step", "reflection", "task-then-thought", "rotation", "random", "none"
-    ] = "task"
-    rerank: Literal["none", "length", "thought", "task"] = "none"
+    retrieve_by: RetrieveBy = "task"
+    rerank: Rerank = "none"
     compare: bool = True
     successes: bool = True
     with_reflections: bool = False
@@ -177,7 +180,7 @@ class ERLSettings(Section):
     """
 
     k: int = Field(default=20, ge=1)
-    retrieve: Literal["llm", "two-stage", "embedding", "random", "all"] = "two-stage"
+    retrieve: Retrieve = "two-stage"
     recall_first: int = Field(default=200, ge=1)
     reasons: bool | None = None
     guidance_tokens: int = Field(default=2000, ge=1)
@@ -191,7 +194,7 @@ class AutoGuideSettings(Section):
     """AutoGuide: at most `k` guidelines a turn, their context found by the model or by meaning, at `least` so alike."""
 
     k: int = Field(default=3, ge=1)
-    by: Literal["llm", "embedding"] = "llm"
+    by: By = "llm"
     least: float = 0.5
 
 
