@@ -48,5 +48,7 @@ def sweep_table(summary: Mapping[str, Any]) -> Table | None:
         cells = [f"{percent(one['accuracy'])} {interval(one['interval'])}" if one else "" for one in found]
         lines.append(Line((str(k), *cells), {"k": k, **dict(zip(rates, found, strict=True))}))
     columns = (Column("heuristics"), *(Column(f"{label(name)}\n[95%]") for name in rates))
-    notes = ("Over all runs of the test. ERL retrieves as the recipe says under erl.retrieve.",)
-    return Table("By number of heuristics", columns, tuple(lines), notes)
+    notes = ["Over all runs of the test."]
+    if "erl" in rates:
+        notes.append("ERL retrieves as the recipe says under erl.retrieve.")
+    return Table("By number of heuristics", columns, tuple(lines), tuple(notes))
