@@ -225,6 +225,7 @@ def test_on_the_thought_the_nearest_situations_come_first_and_nothing_before_it(
     method = ERL(None, retrieve="embedding", k=1, on="thought")
     assert method.recall(task, pool).lessons == ()
     assert texts(method.recall(task, pool, thought)) == [fits.text]
+    assert method.recall(task, pool, thought).text == f"- {fits.text}"  # the thought comes between it and what it is
     assert len(method.recall(task, pool, thought.model_copy(update={"steps": ()})).lessons) == 1  # by the task, then
     model = ScriptedModel([ranked((1, 90))])
     ranks = ERL(model, retrieve="llm", k=1, on="thought")

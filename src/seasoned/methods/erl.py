@@ -166,6 +166,7 @@ class ERL:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The heuristics that help with a task, the best first; nothing at the moment that `on` does not name.
 
+        What they are stands above them, but not after a thought: there every token is new to a server's prefix cache.
         Those of equal words count as one. A heuristic that is contradicted brings the other one with it, or all that
         the ranker names, so that some more than k may be shown.
 
@@ -182,7 +183,8 @@ class ERL:
         groups = fitting(self._groups(book, candidates, chosen, flagged, room), room, strict=self.matched is not None)
         if not groups:
             return Guidance()
-        return Guidance(lessons=tuple(each for group in groups for each in group), text=told(groups))
+        lessons = tuple(each for group in groups for each in group)
+        return Guidance(lessons=lessons, text=told(groups, headed=self.on == "task"))
 
     def choose(self, task: Task, pool: ExperiencePool) -> list[Lesson]:
         """What retrieval alone picks, best first: at most k, but for `all`. `recall` adds opposites and cuts the text.

@@ -182,8 +182,8 @@ def _length(group: Sequence[Lesson]) -> int:
     return len(told([group])) - len(told([]))
 
 
-def told(groups: Sequence[Sequence[Lesson]]) -> str:
-    """Heuristics as text, one a line; a group of several is one of heuristics that contradict each other."""
+def told(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
+    """Heuristics as text, one a line, below a line on what they are; a group of several contradict each other."""
     shown = [
         [
             {"text": clean(each.text, LONGEST), "origin": f"from a {came_from(each)}" if came_from(each) else ""}
@@ -191,4 +191,4 @@ def told(groups: Sequence[Sequence[Lesson]]) -> str:
         ]
         for g in groups
     ]
-    return render_prompt("seasoned.methods", "erl.j2", groups=shown)
+    return render_prompt("seasoned.methods", "erl.j2", groups=shown, headed=headed)
