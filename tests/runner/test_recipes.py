@@ -119,12 +119,12 @@ def test_expel_beside_erl_is_that_of_erls_paper(name):
     assert (expel.chunk, expel.k) == (3, 3)
 
 
-@pytest.mark.parametrize("name", ["lets", "clutrr", "mets", "fever"])
+@pytest.mark.parametrize("name", ["lets", "clutrr", "mets", "hotpotqa", "fever"])
 def test_erl_and_what_it_is_compared_with_run_on_benchmarks_that_have_no_recipe_of_it(name, go, tmp_path):
     posts = tmp_path / "posts.csv"
     lines = [f"{n},\"[{{'type': 'Symptom', 'value': 'cough{n}'}}]\",I have a cough{n} .\n" for n in range(12)]
     posts.write_text("tweet_id,labels,preprocessed_text\n" + "".join(lines), encoding="utf-8")
-    alone = "act" if name == "fever" else "disabled"
+    alone = "act" if name in ("hotpotqa", "fever") else "disabled"
     recipe = make_recipe(
         {
             "name": "everywhere",
