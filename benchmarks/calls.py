@@ -20,15 +20,15 @@ from samples import fresh_store, notes
 from timing import Figure, Sizes, above
 
 from seasoned.agents.dialogue import Dialogue
-from seasoned.benchmarks import load_benchmark
+from seasoned.lab.benchmarks import load_benchmark
+from seasoned.lab.run.conditions import dialogue
+from seasoned.lab.run.episode import Session, episode
+from seasoned.lab.run.recipe import Recipe, make_recipe
+from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.openai import OpenAIChat
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
-from seasoned.runner.conditions import dialogue
-from seasoned.runner.episode import Session, episode
-from seasoned.runner.recipe import Recipe, make_recipe
-from seasoned.runner.settings import Limits
 from seasoned.store.sql import Store
 from seasoned.types import Guidance, Message, Task, Trajectory
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from samples import fresh_store, notes, texts, unit_rows
 from timing import Figure, Sizes, seconds
 
-from seasoned.benchmarks import load_benchmark
 from seasoned.embed import embedder
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import MissingExtraError
 from seasoned.jobs import run_jobs
+from seasoned.lab.benchmarks import load_benchmark
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
 from seasoned.store.vectors import top_k

@@ -17,9 +17,9 @@ import openai
 from calls import answering
 from timing import Figure, Sizes
 
+from seasoned.lab.run.experiment import run
+from seasoned.lab.run.recipe import make_recipe
 from seasoned.llm.openai import OpenAIChat
-from seasoned.runner.experiment import run
-from seasoned.runner.recipe import make_recipe
 from seasoned.store.sql import Store
 
 _TASKS = 3

@@ -6,7 +6,7 @@ The model is scripted, so this needs no key and no download. Put a real one in i
 
 from seasoned import ExperiencePool, ExpNote, Guidance, ScriptedModel, Store, Task
 from seasoned.agents.dialogue import Dialogue
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
+from seasoned.lab.benchmarks.answer import AnswerEnvironment, Scored
 
 
 def score(text, data):

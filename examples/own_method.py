@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from own_benchmark import model
 
 from seasoned import Guidance, Lesson, ScriptedModel, Store, run
-from seasoned.runner.acting import carrier
-from seasoned.runner.condition import Condition
-from seasoned.runner.outputs import read_summary
-from seasoned.runner.recipe import make_recipe
+from seasoned.lab.run.acting import carrier
+from seasoned.lab.run.condition import Condition
+from seasoned.lab.run.outputs import read_summary
+from seasoned.lab.run.recipe import make_recipe
 
 
 @dataclass

@@ -17,13 +17,13 @@ from pathlib import Path
 from scipy.stats import mannwhitneyu
 
 from seasoned import Memory
-from seasoned.benchmarks import load_benchmark
-from seasoned.report.drawing import BLUE, GREY, rates_axis, svg
-from seasoned.report.reliability import interval
-from seasoned.runner.conditions import dialogue
-from seasoned.runner.models import open_llm
-from seasoned.runner.progress import Watch
-from seasoned.runner.recipe import make_recipe
+from seasoned.lab.benchmarks import load_benchmark
+from seasoned.lab.report.drawing import BLUE, GREY, rates_axis, svg
+from seasoned.lab.report.reliability import interval
+from seasoned.lab.run.conditions import dialogue
+from seasoned.lab.run.progress import Watch
+from seasoned.lab.run.recipe import make_recipe
+from seasoned.llm.opening import open_llm
 from seasoned.store.sql import Store
 
 BLOCK = 25

@@ -23,22 +23,22 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from seasoned.benchmarks.webshop.catalogue import read_products
-from seasoned.benchmarks.webshop.goals import as_task, synthetic_goals
-from seasoned.benchmarks.webshop.made import make_catalogue
 from seasoned.embed import embedder
 from seasoned.errors import ParseError, SeasonedError
+from seasoned.lab.benchmarks.webshop.catalogue import read_products
+from seasoned.lab.benchmarks.webshop.goals import as_task, synthetic_goals
+from seasoned.lab.benchmarks.webshop.made import make_catalogue
+from seasoned.lab.report.reliability import interval
+from seasoned.lab.run.settings import LLMSettings
 from seasoned.llm.journal import Journaled
+from seasoned.llm.opening import open_llm
 from seasoned.methods.erl import ERL
 from seasoned.methods.heuristic_book import as_item
 from seasoned.methods.heuristics import Draft
 from seasoned.pool import ExperiencePool
-from seasoned.report.reliability import interval
-from seasoned.report.text import count
 from seasoned.retrieve.mark import rank_each
-from seasoned.runner.models import open_llm
-from seasoned.runner.settings import LLMSettings
 from seasoned.store.sql import Store
+from seasoned.text import count
 from seasoned.types import Lesson, Usage
 
 FIRSTS = (40, 100, 200, 400)

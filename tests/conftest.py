@@ -9,9 +9,9 @@ import threading
 import pytest
 from hypothesis import settings
 
-from seasoned.benchmarks.emoji import OWN_TEXTS
-from seasoned.benchmarks.install import interpreter
 from seasoned.errors import ConfigError
+from seasoned.lab.benchmarks.emoji import OWN_TEXTS
+from seasoned.lab.benchmarks.install import interpreter
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("seasoned", deadline=None)

@@ -3,9 +3,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from seasoned.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.contracts import check_embedder, check_environment, check_llm
 from seasoned.errors import AuthError, ContractError
+from seasoned.lab.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.types import Reply, Task, Usage
 
 PAID = Usage(calls=1, prompt_tokens=5)

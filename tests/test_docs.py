@@ -16,12 +16,12 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
 from seasoned.cli import app
-from seasoned.report.calls import Call
-from seasoned.report.rows import Row
-from seasoned.report.summary import build
-from seasoned.runner.conditions import CONDITIONS
-from seasoned.runner.faults import keys
-from seasoned.runner.recipe import Recipe, load_recipe
+from seasoned.lab.report.calls import Call
+from seasoned.lab.report.rows import Row
+from seasoned.lab.report.summary import build
+from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.faults import keys
+from seasoned.lab.run.recipe import Recipe, load_recipe
 from seasoned.store.schema import metadata
 from seasoned.types import Lesson, Outcome, Step, Trajectory, Usage
 

@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seasoned.agents.dialogue import Dialogue as Dialogue
     from seasoned.agents.react import React as React
-    from seasoned.benchmarks import load_benchmark as load_benchmark
-    from seasoned.benchmarks.answer import AnswerEnvironment as AnswerEnvironment
-    from seasoned.benchmarks.answer import Scored as Scored
-    from seasoned.benchmarks.base import Benchmark as Benchmark
-    from seasoned.benchmarks.base import Retrieval as Retrieval
     from seasoned.contracts import check_embedder as check_embedder
     from seasoned.contracts import check_environment as check_environment
     from seasoned.contracts import check_llm as check_llm
@@ -30,6 +25,18 @@ if TYPE_CHECKING:
     from seasoned.errors import ParseError as ParseError
     from seasoned.errors import SeasonedError as SeasonedError
     from seasoned.errors import StoreError as StoreError
+    from seasoned.lab.benchmarks import load_benchmark as load_benchmark
+    from seasoned.lab.benchmarks.answer import AnswerEnvironment as AnswerEnvironment
+    from seasoned.lab.benchmarks.answer import Scored as Scored
+    from seasoned.lab.benchmarks.base import Benchmark as Benchmark
+    from seasoned.lab.benchmarks.base import Retrieval as Retrieval
+    from seasoned.lab.methods.autoguide import AutoGuide as AutoGuide
+    from seasoned.lab.methods.teachme import TeachMe as TeachMe
+    from seasoned.lab.run.experiment import run as run
+    from seasoned.lab.run.outputs import read_summary as read_summary
+    from seasoned.lab.run.recipe import Recipe as Recipe
+    from seasoned.lab.run.recipe import load_recipe as load_recipe
+    from seasoned.lab.run.recipe import make_recipe as make_recipe
     from seasoned.llm.budget import Budget as Budget
     from seasoned.llm.budget import Metered as Metered
     from seasoned.llm.journal import Journaled as Journaled
@@ -39,24 +46,17 @@ if TYPE_CHECKING:
     from seasoned.memory import Attempt as Attempt
     from seasoned.memory import Memory as Memory
     from seasoned.methods import make_method as make_method
-    from seasoned.methods.autoguide import AutoGuide as AutoGuide
     from seasoned.methods.erl import ERL as ERL
     from seasoned.methods.expel import ExpeL as ExpeL
     from seasoned.methods.expnote import ExpNote as ExpNote
     from seasoned.methods.nearest import NearestCases as NearestCases
     from seasoned.methods.reflexion import Reflexion as Reflexion
-    from seasoned.methods.teachme import TeachMe as TeachMe
     from seasoned.pool import ExperiencePool as ExperiencePool
     from seasoned.protocols import LLM as LLM
     from seasoned.protocols import Agent as Agent
     from seasoned.protocols import Embedder as Embedder
     from seasoned.protocols import Environment as Environment
     from seasoned.protocols import Method as Method
-    from seasoned.runner.experiment import run as run
-    from seasoned.runner.outputs import read_summary as read_summary
-    from seasoned.runner.recipe import Recipe as Recipe
-    from seasoned.runner.recipe import load_recipe as load_recipe
-    from seasoned.runner.recipe import make_recipe as make_recipe
     from seasoned.store.sql import Store as Store
     from seasoned.types import Guidance as Guidance
     from seasoned.types import Lesson as Lesson
@@ -73,9 +73,9 @@ __version__ = "0.1.0"
 _NAMES = {
     "seasoned.agents.dialogue": "Dialogue",
     "seasoned.agents.react": "React",
-    "seasoned.benchmarks": "load_benchmark",
-    "seasoned.benchmarks.answer": "AnswerEnvironment Scored",
-    "seasoned.benchmarks.base": "Benchmark Retrieval",
+    "seasoned.lab.benchmarks": "load_benchmark",
+    "seasoned.lab.benchmarks.answer": "AnswerEnvironment Scored",
+    "seasoned.lab.benchmarks.base": "Benchmark Retrieval",
     "seasoned.contracts": "check_embedder check_environment check_llm",
     "seasoned.embed": "embedder",
     "seasoned.errors": "BudgetExceeded ConfigError ConflictError ContractError DataError LLMError MissingExtraError "
@@ -87,18 +87,18 @@ _NAMES = {
     "seasoned.llm.scripted": "ScriptedModel",
     "seasoned.memory": "Attempt Memory",
     "seasoned.methods": "make_method",
-    "seasoned.methods.autoguide": "AutoGuide",
+    "seasoned.lab.methods.autoguide": "AutoGuide",
     "seasoned.methods.erl": "ERL",
     "seasoned.methods.expel": "ExpeL",
     "seasoned.methods.expnote": "ExpNote",
     "seasoned.methods.nearest": "NearestCases",
     "seasoned.methods.reflexion": "Reflexion",
-    "seasoned.methods.teachme": "TeachMe",
+    "seasoned.lab.methods.teachme": "TeachMe",
     "seasoned.pool": "ExperiencePool",
     "seasoned.protocols": "LLM Agent Embedder Environment Method",
-    "seasoned.runner.experiment": "run",
-    "seasoned.runner.outputs": "read_summary",
-    "seasoned.runner.recipe": "Recipe load_recipe make_recipe",
+    "seasoned.lab.run.experiment": "run",
+    "seasoned.lab.run.outputs": "read_summary",
+    "seasoned.lab.run.recipe": "Recipe load_recipe make_recipe",
     "seasoned.store.sql": "Store",
     "seasoned.types": "Guidance Lesson Message Outcome Reply Step Task Trajectory Usage",
 }

@@ -1,6 +1,6 @@
 import pytest
 
-from seasoned.benchmarks import load_benchmark
+from seasoned.lab.benchmarks import load_benchmark
 
 
 @pytest.fixture

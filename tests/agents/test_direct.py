@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.agents.direct import Direct, split_reasoning
-from seasoned.benchmarks.base import prompts
+from seasoned.lab.benchmarks.base import prompts
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance
 

@@ -384,3 +384,10 @@ def test_what_is_told_of_a_lesson_is_json(memory):
     memory.pool.add(Lesson(kind="note", key="k", text="a\u2028b🙂"))
     told = said(calls(memory, ("list", {"kind": "note"}))[0])
     assert json.loads(json.dumps(told)) == told
+
+
+def test_first_attempts_at_several_tasks_are_each_a_first_attempt(memory):
+    tasks = (TASK, "refund order 18", "refund order 19", TASK)
+    made = calls(memory, *(("record", {"task": task, "steps": STEPS, "success": False}) for task in tasks))
+    attempts = memory.store.get_trajectories([said(one)["id"] for one in made])
+    assert [attempt.meta["trial"] for attempt in attempts] == [0, 0, 0, 1]

@@ -366,7 +366,7 @@ def test_processes_share_a_store(path):
     with Store(path) as store:
         assert store.check() == []
         for name, attempts in (("shared", 200), ("ann", 100), ("ben", 100)):
-            assert store.count_trajectories(f"memory/{name}") == attempts
+            assert store.count_trajectories([f"memory/{name}"]) == attempts
             assert store.count_unlearned(f"memory/{name}", "expnote") == 0
             notes = store.lessons(f"memory/{name}")
             assert sum(note.importance for note in notes) == attempts

@@ -1,9 +1,9 @@
 import pytest
 
 from seasoned.errors import ConfigError, ParseError
+from seasoned.llm import opening as models
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory.model import LateModel
-from seasoned.runner import models
 from seasoned.types import Reply, Usage
 
 HELLO = [{"role": "user", "content": "hello"}]

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from seasoned.benchmarks.alfworld.game import goal_of
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
+from seasoned.lab.benchmarks.alfworld.game import goal_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl import ERL
 from seasoned.methods.nearest import told_cases

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError
+from seasoned.lab.methods.autoguide import AutoGuide
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.autoguide import AutoGuide
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.extraction import Call, Extractor, corrected, near_equal, plan_calls, worked_pair

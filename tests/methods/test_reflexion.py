@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.agents.react import React
-from seasoned.benchmarks import load_benchmark
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
+from seasoned.lab.benchmarks import load_benchmark
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.reflexion import ATTEMPT, LONGEST, Reflexion, read_reflection, reflect, without_verdict
 from seasoned.pool import ExperiencePool

@@ -103,9 +103,9 @@ def test_nothing_of_it_is_left_in_the_file(path):
 
 def test_counting(store):
     fill(store)
-    assert store.count_trajectories("s") == store.count_trajectories("s", task_id="t") == 2
-    assert store.count_trajectories("s", "other") == 3
-    assert store.count_trajectories("s", task_id="u") == store.count_trajectories("nowhere") == 0
+    assert store.count_trajectories(["s"]) == store.count_trajectories(["s"], "t") == 2
+    assert store.count_trajectories(["s", "other"]) == 3
+    assert store.count_trajectories(["s"], "u") == store.count_trajectories(["nowhere"]) == 0
     assert store.scrub()
 
 

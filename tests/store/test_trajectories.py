@@ -76,7 +76,7 @@ def test_a_long_task_id_is_kept_short_and_found(store):
     store.add_trajectories("s", [made])
     [kept] = store.trajectories("s", task_id=made.task_id)
     assert len(kept.task_id.encode()) <= 2000
-    assert store.count_trajectories("s", task_id=made.task_id) == 1
+    assert store.count_trajectories(["s"], task_id=made.task_id) == 1
     assert store.check() == []
 
 

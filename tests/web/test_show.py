@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.report.text import clean
+from seasoned.text import clean
 from seasoned.types import Lesson
 from seasoned.web.show import difference, link, moved
 

@@ -12,9 +12,10 @@ import sys
 
 import typer
 
-from seasoned.cli import bench, demo, exchange, lessons, mcp, model, play, run, runs, serve, stages, transfer
+from seasoned.cli import attempts, exchange, lessons, mcp, model, serve
 from seasoned.cli.shared import fail
 from seasoned.errors import ConfigError, SeasonedError
+from seasoned.plugins import loaded
 
 app = typer.Typer(
     name="seasoned",
@@ -25,25 +26,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("run")(run.run)
-app.command("gather")(stages.gather)
-app.command("learn")(stages.learn)
-app.command("evaluate")(stages.evaluate)
-app.command("transfer")(transfer.transfer)
-app.command("demo")(demo.demo)
-app.command("play")(play.play)
-app.command("attempts")(play.attempts)
-app.command("replay")(play.replay)
+app.command("attempts")(attempts.attempts)
+app.command("replay")(attempts.replay)
 app.command("recall")(lessons.recall)
 app.command("import")(exchange.import_)
 app.command("export")(exchange.export)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
 app.command("doctor")(model.doctor)
-app.add_typer(runs.app, name="runs")
 app.add_typer(lessons.app, name="lessons")
-app.add_typer(bench.app, name="bench")
 app.add_typer(model.app, name="model")
+for _, add in loaded("commands"):
+    add(app)
 
 
 def _version(wanted: bool) -> None:

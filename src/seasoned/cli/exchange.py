@@ -88,9 +88,9 @@ def import_(
     if found.trajectories:
         with open_store(store) as opened:
             pool = ScreenedPool(opened, namespace)
-            before = opened.count_trajectories(pool.scopes[1])
+            before = opened.count_trajectories([pool.scopes[1]])
             added = record(found, pool, pool.scopes)
-            flagged = opened.count_trajectories(pool.scopes[1]) - before
+            flagged = opened.count_trajectories([pool.scopes[1]]) - before
     _report(found, file, namespace, {"added": added, "flagged": flagged}, as_json)
     if not found.trajectories:
         raise DataError(f"nothing in {file} is an attempt in the format {found.format}: give another with --format")

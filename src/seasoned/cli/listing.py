@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seasoned.report.text import one_line
+from seasoned.text import one_line
 
 if TYPE_CHECKING:
     from seasoned.types import Lesson

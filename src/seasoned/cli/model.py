@@ -15,15 +15,15 @@ from seasoned.cli.shared import (
     JsonOption,
     RunsOption,
     StoreOption,
-    all_runs,
     is_missing,
     many,
     named_store,
     open_store,
     print_json,
 )
-from seasoned.errors import ConfigError, SeasonedError
-from seasoned.report.text import clean
+from seasoned.errors import SeasonedError
+from seasoned.plugins import loaded
+from seasoned.text import clean
 
 app = typer.Typer(help="The local model's file: where it is, fetch it, check it.", no_args_is_help=True)
 _EXTRAS = {
@@ -103,7 +103,8 @@ def doctor(
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
     mended = _repair(store) if repair else []
-    checks = [_python(), *_libraries(), _model(), *mended, _store(store, bool(mended)), _runs(runs)]
+    checks = [_python(), *_libraries(), _model(), *mended, _store(store, bool(mended))]
+    checks += [_line(*check(runs)) for _, check in loaded("checks")]
     if as_json:
         print_json({"ok": all(c["ok"] for c in checks), "checks": checks})
     else:
@@ -173,16 +174,3 @@ def _repair(address: str) -> list[dict[str, Any]]:
     except SeasonedError as error:
         return [_line("repair", False, str(error))]
     return [_line("repair", True, said) for said in done or ["nothing to mend"]]
-
-
-def _runs(runs: Path) -> dict[str, Any]:
-    from seasoned.runner.outputs import SUMMARY, read_summary
-
-    there = all_runs(runs)
-    complete = [directory for directory in there if (directory / SUMMARY).is_file()]
-    for directory in complete:
-        try:
-            read_summary(directory)
-        except ConfigError as error:
-            return _line("runs", False, f"{error}; it is written anew by seasoned run --resume {directory}")
-    return _line("runs", True, f"{len(there)} in {runs}, {len(complete)} complete")

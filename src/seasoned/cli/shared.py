@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seasoned.errors import ConfigError
-from seasoned.report.text import clean
+from seasoned.text import clean
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Store

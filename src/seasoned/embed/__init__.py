@@ -7,6 +7,7 @@ a text without any visible character gets the first axis (1, 0, 0, ...), and no 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,16 @@ def embedder(name: str = "static") -> Embedder:
         raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")
     embedder: Embedder = made
     return embedder
+
+
+@cache
+def shared_embedder(name: str) -> Embedder:
+    """The embedder of this name, made once for all pools.
+
+    Raises:
+        ConfigError, MissingExtraError: as `embedder`.
+    """
+    return embedder(name)
 
 
 def rows(

@@ -113,7 +113,7 @@ class Tools:
         own, others = self._own(lessons or [])
         masked = mask(_bounded("task", task))
         name, store = task_name(masked), self.memory.store
-        trial = sum(store.count_trajectories(scope, name) for scope in self.memory.pool.scopes)
+        trial = store.count_trajectories(self.memory.pool.scopes, name)
         outcome = outcome_of(reward if success is None else success, _bounded("answer", answer), "", 1.0)
         made = Trajectory(
             task_id=name,

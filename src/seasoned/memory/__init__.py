@@ -139,7 +139,7 @@ class Memory:
         wanted = self._task(task, category)
         if not wanted.text.strip():
             raise ConfigError("an attempt is at a task, and this one has no text: say what is to be done")
-        trial = self.store.count_trajectories(*self.pool.scopes, task_id=wanted.id)
+        trial = self.store.count_trajectories(self.pool.scopes, wanted.id)
 
         def ask(progress: Trajectory) -> Guidance:
             found = self.method.recall(wanted, self.pool, progress)

@@ -76,8 +76,7 @@ class LateModel:
                         "this method learns with a model, and the memory has none: "
                         "Memory(.., llm='gpt-5-mini'), or llm='local' for the bundled one"
                     )
-                from seasoned.runner.models import open_llm
-                from seasoned.runner.settings import LLMSettings
+                from seasoned.llm.opening import ModelSettings, open_llm
 
-                self._opened = self._closing.enter_context(open_llm(LLMSettings(model=str(self._llm))))
+                self._opened = self._closing.enter_context(open_llm(ModelSettings(model=str(self._llm))))
             return self._opened

@@ -15,7 +15,7 @@ from seasoned.protocols import LLM, Method
 
 _HOMES = {
     "erl": "seasoned.methods.erl:ERL",
-    "autoguide": "seasoned.methods.autoguide:AutoGuide",
+    "autoguide": "seasoned.lab.methods.autoguide:AutoGuide",
     "expel": "seasoned.methods.expel:ExpeL",
     "expnote": "seasoned.methods.expnote:ExpNote",
     "nearest": "seasoned.methods.nearest:NearestCases",

@@ -134,7 +134,7 @@ class Trajectories(Database):
             ).all()
         return [TaskText(row.seq, row.id, row.task, row.success) for row in rows]
 
-    def count_trajectories(self, *scopes: str, task_id: str | None = None) -> int:
+    def count_trajectories(self, scopes: Sequence[str], task_id: str | None = None) -> int:
         """How many attempts these scopes hold, at all tasks or at one."""
         wanted = select(func.count()).select_from(schema.trajectories).where(_t.scope.in_(map(clean_text, scopes)))
         if task_id is not None:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.traces.source import texts
-from seasoned.types import Message, Step
+from seasoned.traces.source import load, texts
+from seasoned.types import Message, Step, Trajectory
 
 _ROLES = {"developer": "system", "human": "user", "ai": "assistant", "gpt": "assistant", "model": "assistant",
           "function": "tool", "observation": "tool", "bot": "assistant", "agent": "assistant"}  # fmt: skip
@@ -234,3 +234,30 @@ def _done(turn: Turn, carried: str) -> list[list[str]]:
 
 def _lines(*parts: str) -> str:
     return "\n".join(part for part in parts if part.strip())
+
+
+def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """The conversation as the model saw it; where none was kept, the steps in its place."""
+    if trajectory.messages:
+        return spoken(trajectory.messages)
+    found = []
+    for step in trajectory.steps:
+        said = "\n".join(part for part in (step.thought, step.action) if part)
+        found += [("assistant", said)] if said else []
+        found += [("user", step.observation)] if step.observation else []
+    return found
+
+
+def spoken(messages: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Messages as (role, text), where an unknown role is "other"."""
+    pairs = [(str(one.get("role", "")), said(one)) for one in messages]
+    return [(role if re.fullmatch("system|user|assistant|tool", role) else "other", text) for role, text in pairs]
+
+
+def said(message: Mapping[str, Any]) -> str:
+    """What a message says; its calls of tools, which stand in it as JSON, are told as name(arguments), one a line."""
+    given = message.get("tool_calls") or ""
+    calls = load(given)[0] if isinstance(given, str) else given
+    turns = read_message({"role": "assistant", "tool_calls": calls}) or []
+    told = [call.shown() for turn in turns for call in turn.calls] or [str(given)]
+    return "\n".join(filter(None, [str(message.get("content") or ""), *told]))

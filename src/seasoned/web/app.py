@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, ConflictError, MissingExtraError, SeasonedError, StoreError, StoreLockedError
+from seasoned.plugins import loaded
 from seasoned.protocols import Embedder
 from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
-from seasoned.web import attempts, changes, lessons, runs, snapshots
+from seasoned.web import attempts, changes, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
 from seasoned.web.show import show, templates
 from seasoned.web.site import Site
@@ -46,11 +47,6 @@ _PAGES: dict[str, Callable[[Request], Response]] = {
     "/lesson/edit": changes.edit_form,
     "/attempts": attempts.attempt_list,
     "/attempt": attempts.attempt_page,
-    "/runs": runs.run_list,
-    "/run": runs.run_page,
-    "/run/figures": runs.figures,
-    "/run/report": runs.report,
-    "/compare": runs.compare,
     "/snapshots": snapshots.snapshot_list,
     "/diff": snapshots.diff_page,
 }
@@ -98,10 +94,13 @@ def make_app(
     except ImportError as error:
         raise MissingExtraError("web", "starlette") from error
 
+    pages = dict(_PAGES)
+    for _, added in loaded("pages"):
+        pages |= added()
     static = StaticFiles(directory=str(resources.files("seasoned.web") / "static"))
     app = Starlette(
         routes=[
-            *(Route(path, page, methods=["GET"]) for path, page in _PAGES.items()),
+            *(Route(path, page, methods=["GET"]) for path, page in pages.items()),
             *(Route(path, page, methods=["POST"]) for path, page in _WRITES.items()),
             Mount("/static", static),
         ],

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seasoned.report.episodes import conversation
 from seasoned.store import pages
+from seasoned.traces.conversation import conversation
 from seasoned.web.lessons import Missing, chosen
 from seasoned.web.show import show
 from seasoned.web.site import PAGE, asked, partial, place, site_of

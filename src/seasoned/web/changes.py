@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, ConflictError
 from seasoned.memory.changes import Switch, edited, switched, written
-from seasoned.report.text import clean
+from seasoned.text import clean
 from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find
 from seasoned.web.show import link, show

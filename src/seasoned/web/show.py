@@ -15,8 +15,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from seasoned.report.text import UNKNOWN, clean, count, cut, label, one_line
+from seasoned.plugins import plugins
 from seasoned.store.body import clean_text
+from seasoned.text import UNKNOWN, clean, count, cut, label, one_line
 
 if TYPE_CHECKING:
     import jinja2
@@ -58,8 +59,9 @@ def templates() -> jinja2.Environment:
     import jinja2
     from markupsafe import Markup
 
+    homes = [point.module for point in plugins("pages").values()]
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("seasoned.web"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(home) for home in ["seasoned.web", *homes]]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,126 @@
+"""`seasoned attempts` and `replay`: lists attempts, and shows one step by step.
+
+Always holds: what an environment or an agent said is shown as plain text, never as markup.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import (
+    FLAGGED,
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    chosen_pool,
+    many,
+    open_store,
+    print_json,
+    tell,
+)
+from seasoned.errors import ConfigError
+from seasoned.text import one_line
+
+if TYPE_CHECKING:
+    from seasoned.store.pages import AttemptLine
+    from seasoned.store.sql import Store
+    from seasoned.types import Trajectory
+
+_ENDED = {True: "solved", False: "not solved", None: "unknown"}
+
+
+def attempts(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="WORD", help="Only those whose task contains each of these words."),
+    ] = None,
+    namespace: NamespaceOption = None,
+    scope: Annotated[str | None, typer.Option(help="Only attempts of this pool, such as memory/default.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 20,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """List attempts, the newest first: their ids, how they ended, their tasks. `seasoned replay` shows one."""
+    with open_store(store, must_exist=True) as opened:
+        pool = chosen_pool(opened, namespace, scope)
+        # A memory's attempts are those that were set apart, too.
+        pools = [pool] if namespace is None else [pool, FLAGGED + namespace]
+        found = _newest(opened, pools, " ".join(words or []), limit + 1)
+    shown = found[:limit]
+    if as_json:
+        print_json([{name: value for name, value in vars(line).items() if name != "seq"} for line in shown])
+    else:
+        _print(shown)
+    if len(found) > limit:
+        typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
+
+
+def _newest(store: Store, pools: list[str | None], words: str, limit: int) -> list[AttemptLine]:
+    from seasoned.store.pages import attempt_page
+
+    found = [line for pool in pools for line in attempt_page(store, scope=pool, query=words, limit=limit)]
+    return sorted(found, key=lambda line: -line.seq)[:limit]
+
+
+def _print(found: list[AttemptLine]) -> None:
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    several = len({line.scope for line in found}) > 1
+    folded = (Column(name, overflow="fold") for name in ("ended", *(["pool"] if several else []), "task"))
+    table = Table(Column("id", no_wrap=True), *folded, box=None, pad_edge=False)
+    for line in found:
+        pool = [one_line(line.scope, 60)] if several else []
+        cells = [one_line(line.id, 40), _ENDED[line.success], *pool, one_line(line.task, 100)]
+        table.add_row(*map(Text, cells))
+    Console().print(table if found else "no attempts")
+
+
+def replay(
+    trajectory: Annotated[str, typer.Argument(metavar="TRAJECTORY", help="A trajectory's id, or the beginning of it.")],
+    prompts: Annotated[bool, typer.Option("--prompts", help="Show every message, as the model saw it.")] = False,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show an attempt step by step."""
+    with open_store(store, must_exist=True) as opened:
+        found = opened.find_trajectories(trajectory, 2)
+    if len(found) != 1:
+        several = "several trajectories begin" if found else "no trajectory begins"
+        raise ConfigError(f"{several} with {trajectory!r} in {store}; `seasoned attempts` lists them with their ids")
+    if as_json:
+        print_json(found[0].model_dump(mode="json"))
+        return
+    for line in told(found[0], prompts):
+        tell(line)
+
+
+def told(trajectory: Trajectory, prompts: bool) -> list[str]:
+    """An attempt as lines, as they were said; `tell` prints them. Without messages, prompts are told by the steps."""
+    from seasoned.traces.conversation import said
+
+    outcome, where = trajectory.outcome, trajectory.meta
+    lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {where.get('condition', '')}".rstrip()]
+    if flags := where.get("flags"):
+        lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it wait in quarantine")
+    if prompts and trajectory.messages:
+        for message in trajectory.messages:
+            lines += ["", f"[{message.get('role', '')}]", said(message)]
+    else:
+        lines += ["", "No messages were kept of this attempt; its steps:"] if prompts else []
+        lines += ["", trajectory.task, *(["", trajectory.guidance] if trajectory.guidance else [])]
+        for number, step in enumerate(trajectory.steps, 1):
+            lines += ["", *([f"   Thought {number}: {step.thought}"] if step.thought else [])]
+            lines += [f"    Action {number}: {step.action}", f"    {step.observation}"]
+    solved = {True: "solved", False: "not solved", None: "outcome unknown"}[outcome.success]
+    used = trajectory.usage
+    spent = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
+    lines += [
+        "",
+        f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}".rstrip(),
+    ]
+    return lines

@@ -1,0 +1,172 @@
+"""ALFWorld's household games as an Environment: the engine in a worker process, its text in one form.
+
+Always holds: putting down reads `move X to Y` and an arrival shows only what is there, whichever version the game file
+is of; whatever an action holds, a step gives Gymnasium's five values; an engine that fails is replaced once and the
+episode repeated up to where it was (the engine is deterministic), and only then is it an InfrastructureError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import ContractError, InfrastructureError, SeasonedError
+from seasoned.lab.benchmarks.alfworld.choices import NOTHING, Known, after, begin, choices, seen
+from seasoned.lab.benchmarks.alfworld.game import read_game
+from seasoned.lab.benchmarks.alfworld.notebook import Notebook, open_notebook
+from seasoned.lab.benchmarks.worker import Worker, Workers
+from seasoned.types import Task
+
+OK = "OK."
+MAX_ACTION = 200
+"""Characters above which an action cannot be a command."""
+
+_ARRIVAL = re.compile(r"^You arrive at [^.\n]*\.\s*")
+_OLD_PUT = re.compile(r"^You put the (?P<thing>.+?) (?:in/on|into|in|on) the (?P<place>.+?)\.$")
+_PUT = re.compile(
+    r"(?:put|place) (?P<thing>.+?) (?:in/on|into|onto|in|on|to) (?P<place>.+)"
+    r"|move (?P<moved>.+?) (?:in/on|to) (?P<to>.+)"
+)
+_THOUGHT = re.compile(r"(?:think|thought)\s*[:\[]", re.IGNORECASE)
+
+
+class AlfworldEnvironment:
+    """One game at a time. It holds a worker from `reset` to the end of the episode or `close`."""
+
+    def __init__(self, workers: Workers, max_steps: int, notebook: bool = False, focus: bool = False) -> None:
+        """Makes an environment that waits for `reset`.
+
+        Args:
+            workers: where the engine runs.
+            max_steps: commands after which the episode is cut off, and thoughts as well.
+            notebook: whether a notebook is kept for the agent; see `notebook`.
+            focus: whether the notebook leaves out taking what the task does not name.
+        """
+        self._workers, self._max_steps = workers, max_steps
+        self._keeps, self._focus, self._book = notebook, focus, Notebook()
+        self._worker: Worker | None = None
+        self._game: Path | None = None
+        self._moves = ""
+        self._done: list[str] = []
+        self._thoughts = 0
+        self._known = Known()
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins a game.
+
+        Returns:
+            The room and the task, and an info as that of `step`. `seed` changes nothing.
+
+        Raises:
+            DataError: the task names no game that can be played.
+            InfrastructureError: the engine failed, twice.
+        """
+        self.close()
+        path = Path(str(task.data.get("game", "")))
+        self._moves = read_game(path).moves
+        self._game, self._done, self._thoughts = path, [], 0
+        try:
+            observation = shown(self._kept(self._replayed)["observation"])
+        except SeasonedError:
+            self.close()
+            raise
+        self._known, self._book = begin(observation), open_notebook(observation, self._focus)
+        return observation, self._info()
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Does one command. A thought (`think: ..`) is answered and reaches no engine.
+
+        Returns:
+            observation, reward (1.0 when the task is done), terminated, truncated, info. `info` has "choices" (the
+            commands that follow from what was read), "seen" (what each place held), "invalid": True where nothing
+            happened, and at the end "success".
+
+        Raises:
+            ContractError: There was no `reset`, or the game has ended.
+            InfrastructureError: the engine failed, twice.
+        """
+        if self._game is None:
+            raise ContractError("step was called before reset or after the end of the game: call reset(task) first")
+        if _THOUGHT.match(action.strip()):
+            self._thoughts += 1
+            return self._result(OK, False)
+        command = command_of(action)
+        # An empty or endless text is a step like any other that the engine does not understand.
+        self._done.append(_put_down(command, self._moves) if len(command) <= MAX_ACTION else "")
+        reply = self._kept(self._stepped)
+        observation = shown(reply["observation"])
+        self._known = after(self._known, command, observation)
+        self._book = self._book.after(self._known)
+        return self._result(observation, bool(reply["won"]))
+
+    def close(self) -> None:
+        """Ends the game, if one is open, and gives its worker back. May be called again."""
+        worker, self._worker, self._game = self._worker, None, None
+        if worker is not None:
+            self._workers.give(worker)
+
+    def _result(self, observation: str, won: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        truncated = not won and max(len(self._done), self._thoughts) >= self._max_steps
+        info = self._info()
+        if observation == NOTHING:
+            info["invalid"] = True
+        if won or truncated:
+            info["success"] = won
+            self.close()
+        elif self._keeps:
+            observation = f"{observation}\n{self._book.line(self._known)}"
+        return observation, float(won), won, truncated, info
+
+    def _info(self) -> dict[str, Any]:
+        commands = choices(self._known)
+        return {"choices": self._book.choices(commands) if self._keeps else commands, "seen": seen(self._known)}
+
+    def _kept(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """A reply of the engine; when it fails, that of another one that was brought to the same place."""
+        try:
+            return ask()
+        except InfrastructureError:
+            self._worker = None
+            try:
+                return self._replayed()
+            except InfrastructureError:
+                self._worker = None
+                raise
+
+    def _stepped(self) -> dict[str, Any]:
+        return self._worker.ask("step", command=self._done[-1]) if self._worker else self._replayed()
+
+    def _replayed(self) -> dict[str, Any]:
+        self._worker = self._workers.take()
+        reply = self._worker.ask("load", game=str(self._game))
+        for command in self._done:
+            reply = self._worker.ask("step", command=command)
+        return reply
+
+
+def command_of(action: str) -> str:
+    """An action as a command: one line in lower case, without a prompt sign or a full stop, `move` for putting down."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in action[: 2 * MAX_ACTION]).split()).casefold()
+    text = text.lstrip("> ").rstrip(". ")
+    put = _PUT.fullmatch(text)
+    if not put:
+        return text
+    return f"move {put['thing'] or put['moved']} to {put['place'] or put['to']}"
+
+
+def shown(observation: str) -> str:
+    """What the engine says, without its banner and where one arrived, and with "You move the X to the Y."."""
+    text = observation.strip()
+    if text.startswith("-="):
+        text = text.partition("\n")[2].strip()
+    text = _ARRIVAL.sub("", re.sub(r"\n{2,}", "\n", text))
+    put = _OLD_PUT.match(text)
+    return f"You move the {put['thing']} to the {put['place']}." if put else text
+
+
+def _put_down(command: str, moves: str) -> str:
+    """The command in the words that the game wants."""
+    put = _PUT.fullmatch(command)
+    return moves.format(thing=put["moved"], place=put["to"]) if put and put["moved"] else command

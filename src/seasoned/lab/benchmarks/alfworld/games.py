@@ -1,0 +1,271 @@
+"""Makes new ALFWorld games of all six types, each proven by playing it to its end.
+
+A game is drawn (room, thing, target, where everything lies), its walkthrough is constructed from that knowledge, and
+the real engine plays it. Always holds: the same seed gives the same files, byte for byte; the types come in equal
+numbers; no game is written whose walkthrough the engine has not played to a win with its last command.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+
+from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.lab.benchmarks.alfworld import workers
+from seasoned.lab.benchmarks.alfworld.game import FILE
+from seasoned.lab.benchmarks.alfworld.pddl import game_file, names, problem
+from seasoned.lab.benchmarks.alfworld.rooms import LAMP, SINGLE, Household, Place, Room, Thing, read_household, scatter
+from seasoned.lab.benchmarks.install import interpreter
+from seasoned.lab.benchmarks.worker import Workers
+
+MOST_GAMES = 2000
+_TRIES = 40
+_SECONDS = 120.0
+_MOST_AT_ONCE = 4
+_NO_TARGET = frozenset({"TVStand", "Toaster", "LaundryHamper", "SinkBasin", "HandTowelHolder", "TowelHolder"})
+_RARE_TARGET = frozenset({"GarbageCan", "StoveBurner", "CoffeeMachine", "BathtubBasin"})
+"""Receptacles nothing, or less often something, has to be put into in ALFWorld's own games."""
+
+
+@dataclass(frozen=True)
+class TaskType:
+    """One of the six types: the rooms it is played in and how often, and what has to be done to the thing.
+
+    `able` is what the thing must be able to bear, `verb` and `tool` how it is done (`heat .. with microwave 1`), `take`
+    how many have to be moved, and `copies` how often there are 1, 2, 3 or 4 of the thing. The numbers are near to those
+    of ALFWorld's own games.
+    """
+
+    name: str
+    rooms: Mapping[str, int]
+    able: str = ""
+    verb: str = ""
+    tool: str = ""
+    take: int = 1
+    copies: tuple[int, int, int, int] = (36, 28, 20, 16)
+
+
+_LOOK = TaskType("look_at_obj_in_light", {"living room": 15, "bedroom": 85}, verb="use", tool=LAMP)
+_ANYWHERE = {"kitchen": 15, "living room": 40, "bedroom": 15, "bathroom": 30}
+_WASHED = {"kitchen": 75, "bathroom": 25}
+TASK_TYPES = (
+    TaskType("pick_and_place_simple", _ANYWHERE),
+    _LOOK,
+    TaskType("pick_clean_then_place_in_recep", _WASHED, "Cleanable", "clean", "SinkBasin"),
+    TaskType("pick_heat_then_place_in_recep", {"kitchen": 1}, "Heatable", "heat", "Microwave"),
+    TaskType("pick_cool_then_place_in_recep", {"kitchen": 1}, "Coolable", "cool", "Fridge"),
+    TaskType("pick_two_obj_and_place", _ANYWHERE, take=2, copies=(0, 45, 30, 25)),
+)
+"""The types; ALFWorld's folders begin with their names."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A game drawn: the folder that names it, the text of its file, and the walkthrough in it."""
+
+    folder: str
+    text: str
+    walkthrough: tuple[str, ...]
+
+
+def generate(
+    games: int, seed: int, out: Path, *, python: str | None = None, progress: Callable[[int, int], None] | None = None
+) -> list[Path]:
+    """Writes `games` new games, proven, as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl` under `out`.
+
+    Called again with the same arguments, it takes up where it was cut off.
+
+    Args:
+        games: How many; the first n are the same whatever the number.
+        seed: Decides everything.
+        out: The folder; made if it is not there.
+        python: A Python with alfworld 0.4.2; None is the environment that `seasoned bench install alfworld` made.
+        progress: Called with the games done and the games asked for, after each.
+
+    Returns:
+        The files, in the order drawn.
+
+    Raises:
+        ConfigError: A number is out of range, there is no environment, or `out` has other games in it.
+        DataError: No game of a type could be drawn that the engine plays to a win, or a file could not be written.
+    """
+    if not 1 <= games <= MOST_GAMES:
+        raise ConfigError(f"the number of games should be from 1 to {MOST_GAMES}, but is {games}")
+    trials = [f"trial_s{seed}_{index:04d}" for index in range(games)]
+    _check_free(out, set(trials))
+    own_python = python or str(interpreter("alfworld"))
+    household = read_household(own_python)
+    taken: set[str] = set()
+    candidates = [_drafts(household, seed, index, trial, taken) for index, trial in enumerate(trials)]
+    engine = workers(own_python, _SECONDS)
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE))
+    written: list[Path] = []
+    try:
+        with tempfile.TemporaryDirectory(prefix="seasoned-games-") as scratch:
+            prove = partial(_first_proven, out, Path(scratch), engine)
+            try:
+                for path in pool.map(prove, trials, candidates):
+                    written.append(path)
+                    if progress:
+                        progress(len(written), games)
+            finally:
+                pool.shutdown(cancel_futures=True)
+                engine.close()
+    except OSError as e:
+        raise DataError(f"a game could not be written under {out}: {e.strerror or e}") from e
+    return written
+
+
+def _check_free(out: Path, trials: set[str]) -> None:
+    """Games of another call in the folder would be taken for games of this one."""
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} should be a folder for the games, but is a file")
+    other = next((path for path in sorted(out.rglob(FILE)) if path.parent.name not in trials), None)
+    if other:
+        raise ConfigError(f"{out} has other games in it, such as {other.relative_to(out)}: give a new or empty folder")
+
+
+def _drafts(household: Household, seed: int, index: int, trial: str, taken: set[str]) -> Iterator[Draft]:
+    """Games to try, all of one type. The first is drawn at once, and asks what none in `taken` asks, if it can."""
+    kind = TASK_TYPES[index % len(TASK_TYPES)]
+    rng = random.Random(f"alfworld-{seed}-{index}")
+    drawn = (draw(household, kind, trial, rng) for _ in range(_TRIES))
+    possible = (draft for draft in drawn if draft)
+    first = next((draft for draft in islice(possible, _TRIES // 2) if draft.folder not in taken), None)
+    first = first or next(possible, None)
+    if first is None:
+        return iter(())
+    taken.add(first.folder)
+    return chain([first], possible)
+
+
+def _first_proven(out: Path, scratch: Path, engine: Workers, trial: str, drafts: Iterator[Draft]) -> Path:
+    """Writes the first of the games that the engine plays to a win, or finds it written."""
+    why = "there is no room for it"
+    for number, draft in enumerate(drafts):
+        path, text = out / draft.folder / trial / FILE, draft.text.encode("utf-8")
+        if path.is_file() and path.read_bytes() == text:
+            return path  # a call that was cut off had proven it
+        unproven = scratch / f"{trial}-{number}.tw-pddl"
+        unproven.write_bytes(text)
+        try:
+            fault = _play(unproven, draft.walkthrough, engine)
+        except InfrastructureError:  # a worker that died says nothing about the game
+            fault = _play(unproven, draft.walkthrough, engine)
+        unproven.unlink()
+        if not fault:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_name(f".{FILE}.partial")
+            unfinished.write_bytes(text)
+            unfinished.replace(path)
+            return path
+        why = f"{draft.folder}: {fault}"
+    raise DataError(f"{trial} could not be made in {_TRIES} tries; the last one: {why}")
+
+
+def _play(path: Path, walkthrough: Sequence[str], engine: Workers) -> str:
+    """Plays a walkthrough; "" if its last command and none before it wins, else what went wrong."""
+    with engine.lent() as worker:
+        try:
+            state = worker.ask("load", game=str(path.resolve()))
+            for command in walkthrough:
+                if state["won"]:
+                    return f"it was won before {command!r}"
+                state = worker.ask("step", command=command)
+                if "Nothing happens" in str(state["observation"]):
+                    return f"nothing happened at {command!r}"
+        except (DataError, KeyError) as e:
+            return str(e)
+    return "" if state["won"] else "the walkthrough did not win"
+
+
+def draw(household: Household, kind: TaskType, trial: str, rng: random.Random) -> Draft | None:
+    """One game of a type, unproven; None where chance chose a room or a thing that gives none.
+
+    Args:
+        household: What there is.
+        kind: One of `TASK_TYPES`.
+        trial: What the game is called.
+        rng: Where the chances come from.
+    """
+    room = _room(household, kind, rng)
+    choice = _thing_and_target(household, room, kind, rng)
+    if choice is None:
+        return None
+    thing, target = choice
+    wanted = rng.choices((1, 2, 3, 4), kind.copies)[0]
+    things = scatter(room, household, rng, thing, wanted, but_not=(target, kind.tool))
+    of_it = [t for t in things if t.type == thing]
+    if len(of_it) < kind.take:
+        return None
+    walk = _walkthrough(room, things, rng.sample(of_it, kind.take), kind, target, rng)
+    pddl, sentences = household.goals[kind.name]
+    goal = pddl.format(obj=thing, recep=target, toggle=target)
+    sentence = rng.choice(sentences).format(obj=thing.lower(), recep=target.lower(), toggle=target.lower())
+    text = game_file(household, problem(f"plan_{trial}", room, things, goal, household), sentence, walk)
+    return Draft(f"{kind.name}-{thing}-None-{target}-{room.number}", text, tuple(walk))
+
+
+def _room(household: Household, kind: TaskType, rng: random.Random) -> Room:
+    rooms = [room for _, room in sorted(household.rooms.items()) if room.kind in kind.rooms]
+    fit = [room for room in rooms if kind is not _LOOK or LAMP in room.fixtures]
+    of_kind = Counter(room.kind for room in fit)
+    return rng.choices(fit, [kind.rooms[room.kind] / of_kind[room.kind] for room in fit])[0]
+
+
+def _thing_and_target(household: Household, room: Room, kind: TaskType, rng: random.Random) -> tuple[str, str] | None:
+    """A type of thing, and the type of receptacle it has to come into or the lamp; the thing can lie elsewhere, too."""
+    able = [thing for thing in room.things if not kind.able or thing in household.able[kind.able]]
+    if kind is _LOOK:
+        return (rng.choice(able), LAMP) if able else None
+    usable = {place.type for place in room.places if not place.stuck}
+    targets = sorted(usable - _NO_TARGET - {kind.tool} - (SINGLE if kind.take > 1 else frozenset()))
+    if not targets:
+        return None
+    target = rng.choices(targets, [0.4 if target in _RARE_TARGET else 1.0 for target in targets])[0]
+    elsewhere = frozenset[str]().union(*(household.holds[k] for k in usable - SINGLE - {target}))
+    fits = [thing for thing in able if thing in household.holds[target] & elsewhere]
+    return (rng.choice(fits), target) if fits else None
+
+
+def _walkthrough(
+    room: Room, things: Sequence[Thing], chosen: Sequence[Thing], kind: TaskType, target: str, rng: random.Random
+) -> list[str]:
+    """The commands that solve the game for one who knows where everything is."""
+    called = names([*(place.id for place in room.places), *(thing.id for thing in things)])
+    walk: list[str] = []
+    here: Place | None = None
+    opened: set[str] = set()
+
+    def go(place: Place, *, inside: bool = True) -> str:
+        nonlocal here
+        name = called[place.id]
+        if place != here:
+            walk.append(f"go to {name}")
+            here = place
+        if inside and place.opens and place.id not in opened:
+            walk.append(f"open {name}")
+            opened.add(place.id)
+        return name
+
+    tool = next((place for place in room.places if place.type == kind.tool), None)
+    lamp = next((thing for thing in things if kind is _LOOK and thing.type == LAMP), None)
+    end = lamp.place if lamp else rng.choice([p for p in room.places if p.type == target and not p.stuck])
+    for thing in chosen:
+        name = called[thing.id]
+        at = go(thing.place)
+        walk.append(f"take {name} from {at}")
+        if tool:
+            at = go(tool, inside=False)
+            walk.append(f"{kind.verb} {name} with {at}")
+        at = go(end, inside=not lamp)
+        walk.append(f"use {called[lamp.id]}" if lamp else f"move {name} to {at}")
+    return walk

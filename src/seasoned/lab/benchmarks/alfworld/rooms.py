@@ -1,0 +1,289 @@
+"""The rooms of ALFWorld's household and what lies in them, for new games.
+
+All facts (which rooms there are, what fits where, what can be heated, the domain, the grammar and the goals) are asked
+of the installed `alfworld` package through the environment's own Python; nothing of it is copied here. Always holds: a
+room has the same furniture in every game, no two receptacles share a location, a thing lies where it fits, and a thing
+that has to be put somewhere does not lie there already.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks.worker import PASSED_ON
+
+KINDS = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}
+"""What the hundreds of a room's number say."""
+
+LAMP = "DeskLamp"
+"""The one lamp that stands on furniture; a floor lamp is in no receptacle, so the engine's goal cannot see it."""
+
+_SENTENCE, _MOVE = "UNKNOWN GOAL", "move {o} to {r}"
+_SECONDS = 60.0
+_MOST_CHARACTERS = 64 << 20
+
+# Runs in the environment's Python. The two sources are run by path, because importing alfworld makes a folder in the
+# user's home.
+_ASK = """
+import importlib.util, json, pathlib, runpy, sys
+spec = importlib.util.find_spec("alfworld")
+if spec is None:
+    sys.exit("alfworld is not installed there")
+home = pathlib.Path(spec.origin).parent
+facts = runpy.run_path(str(home / "gen" / "constants.py"))
+goals = runpy.run_path(str(home / "gen" / "goal_library.py"))["gdict"]
+layouts = home / "gen" / "layouts"
+print(json.dumps({
+    "domain": (home / "data" / "alfred.pddl").read_text(encoding="utf-8"),
+    "grammar": (home / "data" / "alfred.twl2").read_text(encoding="utf-8"),
+    "goals": {name: [goal["pddl"], goal["templates"]] for name, goal in goals.items()},
+    "holds": {place: sorted(things) for place, things in facts["VAL_RECEPTACLE_OBJECTS"].items()},
+    "able": {able: sorted(things) for able, things in facts["VAL_ACTION_OBJECTS"].items()},
+    "vessels": sorted(facts["MOVABLE_RECEPTACLES"]),
+    "opening": sorted(facts["OPENABLE_CLASS_LIST"]),
+    "rooms": {
+        n: [json.loads((layouts / f"FloorPlan{n}-{part}.json").read_text()) for part in ("objects", "openable")]
+        for numbers in facts["SCENE_TYPE"].values() for n in numbers
+    },
+}))
+"""
+
+# How likely a thing that fits is to lie on one of these, relative to the others; set so that as much lies on tables and
+# as much behind doors as in ALFWorld's own games, where what one has to find is behind doors less often than the rest.
+_ATTRACTION = {
+    **{"CounterTop": 4.0, "DiningTable": 6.5, "Desk": 4.0, "CoffeeTable": 4.0, "Dresser": 4.0, "SideTable": 2.0},
+    **{"Bed": 6.0, "Sofa": 3.5, "TVStand": 8.0, "ArmChair": 1.0, "Ottoman": 1.0, "Shelf": 1.0, "Cart": 4.0},
+    **{"Cabinet": 0.55, "Drawer": 0.7, "Safe": 1.2, "Fridge": 5.0, "Microwave": 1.6, "SinkBasin": 1.4},
+    **{"StoveBurner": 4.5, "CoffeeMachine": 4.0, "GarbageCan": 1.2, "Toilet": 2.4, "BathtubBasin": 2.0},
+    **{"HandTowelHolder": 20.0, "TowelHolder": 1.0, "ToiletPaperHanger": 1.5, "LaundryHamper": 0.2, "Toaster": 0.1},
+}
+SINGLE = frozenset({"StoveBurner", "CoffeeMachine", "Toaster", "HandTowelHolder", "TowelHolder", "ToiletPaperHanger"})
+"""Receptacles with room for one thing."""
+
+_SURFACES = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable", "TVStand", "CounterTop")
+_STANDING = (LAMP, "HousePlant", "Television")
+_EXTRA = {"StoveBurner": (4, 4), "HandTowelHolder": (1, 2), "TowelHolder": (1, 2)}
+_BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
+_COPIES = ((1, 2, 3), (41, 32, 27))
+_HIDDEN = 0.6
+_MOST_STUCK = 5
+_NEAR = 0.2
+_SECOND_LAMP = 0.2
+
+
+@dataclass(frozen=True)
+class Place:
+    """A receptacle that stays where it is.
+
+    `id` and `location` are written as the simulator writes them (`Cabinet|+00.68|+00.50|-02.20`). `stuck` is a door or
+    drawer that is drawn in the room but cannot be opened: it holds nothing.
+    """
+
+    id: str
+    type: str
+    location: str
+    opens: bool
+    stuck: bool = False
+
+
+@dataclass(frozen=True)
+class Room:
+    """A furnished room: `things` are the types one can carry, `fixtures` the types one cannot."""
+
+    number: int
+    places: tuple[Place, ...]
+    things: tuple[str, ...]
+    fixtures: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """What room it is: kitchen, living room, bedroom or bathroom."""
+        return KINDS[self.number // 100]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One object of a game. `place` is what it lies in, or stands beside where `beside` is set."""
+
+    id: str
+    type: str
+    place: Place
+    beside: bool = False
+
+
+@dataclass(frozen=True)
+class Household:
+    """What the package knows.
+
+    `goals` are a goal in PDDL and its sentences, by task type; `holds` says which things fit a type of receptacle,
+    `able` which can be heated, cooled, cleaned, sliced or toggled; `movable` are the things one can carry, `vessels`
+    those of them that others fit into.
+    """
+
+    domain: str
+    grammar: str
+    goals: Mapping[str, tuple[str, tuple[str, ...]]]
+    holds: Mapping[str, frozenset[str]]
+    able: Mapping[str, frozenset[str]]
+    movable: frozenset[str]
+    vessels: frozenset[str]
+    rooms: Mapping[int, Room]
+
+
+def read_household(python: str) -> Household:
+    """Asks the environment's Python what its `alfworld` package knows.
+
+    Raises:
+        ConfigError: That Python cannot be run, or has no alfworld.
+        DataError: The package is not made as expected.
+    """
+    install = "seasoned bench install alfworld makes an environment that has it"
+    try:
+        done = subprocess.run(
+            [str(Path(python).expanduser()), "-I", "-c", _ASK],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_SECONDS,
+            env={key: os.environ[key] for key in PASSED_ON if key in os.environ},
+        )
+    except (OSError, subprocess.TimeoutExpired) as e:
+        raise ConfigError(f"{python} should be a Python with alfworld, but cannot be run ({e}); {install}") from e
+    if done.returncode != 0 or len(done.stdout) > _MOST_CHARACTERS:
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1][:200]
+        raise ConfigError(f"{python} should be a Python with alfworld 0.4.2, but: {last}; {install}")
+    try:
+        return parse_household(json.loads(done.stdout))
+    except (ValueError, KeyError, TypeError, AttributeError) as e:
+        raise DataError(f"the alfworld of {python} should be as version 0.4.2 is, but is not ({e!r}); {install}") from e
+
+
+def parse_household(raw: Mapping[str, Any]) -> Household:
+    """The household from what the environment's Python said, with every room furnished.
+
+    Args:
+        raw: `domain`, `grammar`, `goals` {type: [PDDL with # for -, sentences]}, `holds` {receptacle: things}, `able`
+            {ability: things}, `vessels`, `opening` (what has a door) and `rooms` {number: [types, {id: [x, z, turn,
+            tilt]}]}, in metres and degrees.
+
+    Raises:
+        ValueError, KeyError, TypeError or AttributeError: It is not made so.
+    """
+    if _SENTENCE not in raw["grammar"] or _MOVE not in raw["grammar"]:
+        raise ValueError("its grammar has no task, or does not move things")
+    vessels, opening = frozenset(raw["vessels"]), frozenset(raw["opening"])
+    holds = {place: frozenset(things) for place, things in raw["holds"].items() if place not in vessels}
+    # The simulator puts next to nothing on a television stand; in ALFWorld's games remote controls lie there.
+    holds["TVStand"] |= holds["CoffeeTable"] & holds["Sofa"]
+    movable = frozenset[str]().union(*holds.values())
+    rooms = {
+        int(number): _furnish(int(number), found, laid_out, holds, movable, opening)
+        for number, (found, laid_out) in raw["rooms"].items()
+    }
+    if {room.kind for room in rooms.values()} != set(KINDS.values()) or not any(
+        LAMP in r.fixtures for r in rooms.values()
+    ):
+        raise ValueError("rooms are missing")
+    goals = {name: (pddl.replace("#", "-"), tuple(sentences)) for name, (pddl, sentences) in raw["goals"].items()}
+    able = {name: frozenset(things) for name, things in raw["able"].items()}
+    return Household(raw["domain"], raw["grammar"], goals, holds, able, movable, vessels, rooms)
+
+
+def scatter(
+    room: Room, household: Household, rng: random.Random, wanted: str, copies: int, but_not: Container[str]
+) -> list[Thing]:
+    """Puts things into a room: every type that belongs there, one to three of each, where they fit.
+
+    Args:
+        room: The room.
+        household: What fits where.
+        rng: Where the chances come from.
+        wanted: The type of thing the game is about.
+        copies: How many there are to be of it.
+        but_not: The types of receptacle it does not lie in.
+
+    Returns:
+        The things, in a fixed order. Fewer than asked for where the room has no place for them.
+    """
+    lying: list[Thing] = []
+    load: Counter[str] = Counter()
+    taken = {place.id for place in room.places}
+
+    def put(kind: str, fits: Sequence[Place], count: int, behind_doors: float = 1.0) -> None:
+        for _ in range(count):
+            free = [place for place in fits if not (place.type in SINGLE and load[place.id])]
+            if free:
+                pull = [_ATTRACTION.get(p.type, 0.5) * (behind_doors if p.opens else 1.0) for p in free]
+                place = rng.choices(free, pull)[0]
+                load[place.id] += 1
+                lying.append(Thing(_fresh_id(kind, rng, taken), kind, place))
+
+    surfaces = [place for place in room.places if place.type in _SURFACES]
+    for kind in _STANDING:
+        if kind in room.fixtures:
+            put(kind, surfaces, 2 if kind == LAMP and rng.random() < _SECOND_LAMP else 1)
+    for kind in room.things:
+        fits = [place for place in room.places if not place.stuck and kind in household.holds.get(place.type, ())]
+        if kind == wanted:
+            put(kind, [place for place in fits if place.type not in but_not], copies, _HIDDEN)
+        else:
+            put(kind, fits, rng.choices(*_COPIES)[0])
+    near = [kind for kind in room.fixtures if kind not in _STANDING and rng.random() < _NEAR]
+    return [*lying, *(Thing(_fresh_id(kind, rng, taken), kind, rng.choice(room.places), beside=True) for kind in near)]
+
+
+def _furnish(
+    number: int,
+    found: list[str],
+    laid_out: Mapping[str, list[float]],
+    holds: Mapping[str, frozenset[str]],
+    movable: frozenset[str],
+    opening: frozenset[str],
+) -> Room:
+    """A room from its layout, with what the layout leaves out: burners, hangers, a bin, doors that do not open."""
+    rng = random.Random(f"alfworld-room-{number}")  # the room's own: its furniture is the same in every game
+    spots: set[str] = set()
+    places: list[Place] = []
+    for id_ in sorted(laid_out):
+        x, z, turn, tilt = laid_out[id_]
+        type_ = id_.split("|")[-1] if id_.endswith("Basin") else id_.split("|")[0]
+        places.append(Place(id_, type_, _spot(round(x * 4), round(z * 4), turn, tilt, spots), type_ in opening))
+    known, taken = Counter(place.type for place in places), set(laid_out)
+    for type_ in sorted(set(found) & set(holds)):
+        if type_ in ("Cabinet", "Drawer") and KINDS[number // 100] in ("kitchen", "bedroom"):
+            extra, stuck = rng.randint(0, min(known[type_] // 2, _MOST_STUCK)), True
+        else:
+            extra, stuck = 0 if known[type_] else rng.randint(*_EXTRA.get(type_, (1, 1))), False
+        for _ in range(extra):
+            id_ = _fresh_id(_BASINS.get(type_, type_), rng, taken) + (f"|{type_}" if type_ in _BASINS else "")
+            spot = _spot(rng.randint(-12, 12), rng.randint(-12, 12), 90 * rng.randrange(4), 30, spots)
+            places.append(Place(id_, type_, spot, type_ in opening and not stuck, stuck))
+    things = tuple(sorted(set(found) & movable))
+    fixtures = tuple(sorted(set(found) - movable - set(holds) - {"Lamp"}))  # nothing says what a mere lamp can do
+    return Room(number, tuple(places), things, fixtures)
+
+
+def _spot(x: int, z: int, turn: float, tilt: float, spots: set[str]) -> str:
+    while (spot := f"loc|{x}|{z}|{int(turn) // 90 % 4}|{int(tilt)}") in spots:
+        z += 1
+    spots.add(spot)
+    return spot
+
+
+def _fresh_id(type_: str, rng: random.Random, taken: set[str]) -> str:
+    while True:
+        x, y, z = (rng.uniform(low, high) for low, high in ((-3, 3), (0, 2), (-3, 3)))
+        id_ = f"{type_}|{x:+06.2f}|{y:+06.2f}|{z:+06.2f}"
+        if id_ not in taken:
+            taken.add(id_)
+            return id_

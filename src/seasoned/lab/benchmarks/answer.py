@@ -1,0 +1,187 @@
+"""Benchmarks that take one answer, and their environment: THINK, NOTE, RECALL and ANSWER in, a few words back.
+
+Always holds: a task is scored at most once, by its first ANSWER; the right answer is named only after that, and only
+while training; what RECALL finds is the agent's affair, as an environment has no notes; whatever an action holds, a
+step gives Gymnasium's five values and raises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from seasoned.commands import RIGHT, WRONG, Command, parse
+from seasoned.errors import ContractError
+from seasoned.lab.benchmarks.base import MAX_TURNS, Benchmark, Retrieval, prompts, split
+from seasoned.types import Example, Task
+
+OK = "OK."
+UNKNOWN = "Nobody knows whether this is right."
+COMMANDS = "That is no command. There are THINK[thought], NOTE[key]: text, RECALL[words] and ANSWER[answer]."
+NOTE_FORM = "Nothing was noted. A note has a key and a text: NOTE[key]: text"
+ANSWERED = "You have answered already. Write NOTE[key]: text, or END."
+
+MAX_ANSWER = 200
+"""Characters of an answer that are kept in `info`."""
+
+NOTE_TURNS = 4
+"""Turns for thinking and noting after the answer of a training case (ExpNote, appendix B: n = 4)."""
+
+
+class Scored(NamedTuple):
+    """The answer as it was read, and whether it is right (None: the task has no known answer)."""
+
+    answer: str
+    success: bool | None
+
+
+Score = Callable[[str, Mapping[str, Any]], Scored]
+"""Scores the text of an ANSWER against a task's `data`; must not raise, whatever the text."""
+
+
+class AnswerEnvironment:
+    """One case at a time: the question, then commands until the answer, then in training a few turns for notes.
+
+    One action may hold several commands. The first ANSWER in it counts, an empty one too, and what follows is not read:
+    it was written without the feedback.
+    """
+
+    def __init__(self, score: Score, reveal: bool, max_turns: int, note_turns: int = NOTE_TURNS) -> None:
+        """Makes an environment that waits for `reset`.
+
+        Args:
+            score: Scores an answer.
+            reveal: True while training: the feedback names the right answer, and `note_turns` more actions follow.
+            max_turns: Actions up to the answer; the case is cut off (and wrong) after so many without one.
+            note_turns: Actions allowed after the answer when `reveal`; END ends them early.
+        """
+        self._score = score
+        self._reveal = reveal
+        self._max_turns = max_turns
+        self._note_turns = note_turns
+        self._task: Task | None = None
+        self._turns = 0
+        self._answered = False
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins a case.
+
+        Returns:
+            The question, and {"choices": [...]} where it offers some: then the question is without them. `seed`
+            changes nothing.
+        """
+        self._task, self._turns, self._answered = task, 0, False
+        question = str(task.data.get("question") or task.text)
+        return question, {"choices": list(task.data["choices"])} if task.data.get("choices") else {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Takes one action, which may hold several commands.
+
+        Returns:
+            observation, reward (1.0 for a right answer), terminated, truncated, info. `info` has "success" (bool or
+            None) and "answer" in the step that is scored, and "invalid": True where nothing could be done. A case
+            that is truncated has no answer, and so no "success": it counts as wrong.
+
+        Raises:
+            ContractError: There was no `reset`, or the case has ended.
+        """
+        if self._task is None:
+            raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
+        self._turns += 1
+        commands = parse(action)
+        if self._answered:
+            return self._after_answer(commands)
+        answer = next((c.text for c in commands if c.name == "ANSWER"), None)
+        if answer is not None:
+            return self._scored(self._task, answer)
+        observation = _observe(commands)
+        info: dict[str, Any] = {} if observation == OK else {"invalid": True}
+        truncated = self._turns >= self._max_turns
+        if truncated:
+            self._task = None
+        return observation, 0.0, False, truncated, info
+
+    def close(self) -> None:
+        """Ends the case, if one is open. May be called again."""
+        self._task = None
+
+    def _scored(self, task: Task, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        scored = self._score(text, task.data)
+        terminated = not self._reveal or self._note_turns <= 0
+        observation = ""
+        if self._reveal:
+            words = UNKNOWN if scored.success is None else RIGHT if scored.success else WRONG
+            observation = words.format(answer=task.data.get("answer", ""))
+        self._answered, self._turns = True, 0
+        if terminated:
+            self._task = None
+        info = {"success": scored.success, "answer": scored.answer[:MAX_ANSWER]}
+        return observation, 1.0 if scored.success else 0.0, terminated, False, info
+
+    def _after_answer(self, commands: Sequence[Command]) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        ends = any(c.name == "END" for c in commands)
+        useful = [c for c in commands if c.name not in ("ANSWER", "END")]
+        if ends and not useful:
+            observation = OK
+        elif not useful and any(c.name == "ANSWER" for c in commands):
+            observation = ANSWERED
+        else:
+            observation = _observe(useful)
+        terminated = ends or self._turns >= self._note_turns
+        if terminated:
+            self._task = None
+        return observation, 0.0, terminated, False, {} if observation == OK else {"invalid": True}
+
+
+def answering(
+    name: str,
+    tasks: Sequence[Task],
+    score: Score,
+    retrieval: Retrieval,
+    *,
+    seed: int,
+    share: float,
+    source: str,
+    example: Callable[[Example], Example] = lambda example: example,
+) -> Benchmark:
+    """A benchmark whose tasks are answered at once, with the words of `prompts/<name>.toml`.
+
+    Args:
+        name: The benchmark's name.
+        tasks: All of them; see `split`.
+        score: Scores an answer.
+        retrieval: How notes are found.
+        seed: Decides the pools.
+        share: Of the tasks for training.
+        source: Where the tasks came from.
+        example: Changes an example of the file before it is shown.
+
+    Raises:
+        ConfigError: `share` is not between 0 and 1.
+        DataError: There are fewer than two tasks.
+    """
+    train, test = split(tasks, name=name, seed=seed, share=share)
+    words = prompts(name)
+    return Benchmark(
+        name=name,
+        instruction=words.instruction,
+        train=train,
+        test=test,
+        examples=tuple(map(example, words.examples)),
+        retrieval=retrieval,
+        max_turns=MAX_TURNS,
+        think_hint=words.think_hint,
+        note_hint=words.note_hint,
+        make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
+        source=source,
+        heuristic=words.heuristic,
+        rule_begins=words.rule_begins,
+    )
+
+
+def _observe(commands: Sequence[Command]) -> str:
+    """`OK` when at least one command could be done; otherwise what to write instead."""
+    if any(c.name == "THINK" or (c.text and (c.name == "RECALL" or (c.name == "NOTE" and c.key))) for c in commands):
+        return OK
+    return NOTE_FORM if any(c.name == "NOTE" for c in commands) else COMMANDS

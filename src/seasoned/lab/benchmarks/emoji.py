@@ -1,0 +1,179 @@
+"""EMOJI: which of four symbols fits the feeling of a short text (ExpNote, section 4.1 and figure 7).
+
+Two sets of symbols: `emoji`, written as escapes such as \\U0001f631 as in the paper, and `codes`, two characters given
+to the feelings at random, so that nothing but experience can tell what one means. Always holds: the four candidates of
+a case stand for four different feelings, one of them is right, and no symbol of the prompts' worked cases is used.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, distinct, find_data, fresh_id, named
+from seasoned.lab.benchmarks.rows import read_jsonl
+from seasoned.types import Example, Task
+
+EMOTIONS = ("joy", "fear", "anger", "sadness", "disgust", "shame", "guilt")
+CANDIDATES = 4
+OPTIONS = {"data": "", "symbols": "emoji", "symbols_per_emotion": 1, "train_share": 0.5}
+OWN_TEXTS = DATA / "emoji.jsonl"
+
+EMOJI = {
+    "joy": (r"\U0001f601", r"\U0001f973", r"\U0001f929"),
+    "fear": (r"\U0001f631", r"\U0001f628"),
+    "anger": (r"\U0001f621", r"\U0001f624", r"\U0001f92c"),
+    "sadness": (r"\U0001f62d", r"\U0001f494"),
+    "disgust": (r"\U0001f922", r"\U0001f92e"),
+    "shame": (r"\U0001f633", r"\U0001f648", r"\U0001fae3"),
+    "guilt": (r"\U0001f614", r"\U0001f64f"),
+}
+# No vowels, so that no code is a word; no signs that are easily taken for each other (l and 1, o and 0, s and 5, ...).
+CODE_LETTERS = "cdfhjkmnprtvwx"
+CODE_DIGITS = "34679"
+# In the worked cases only: their letters are not among CODE_LETTERS, and the emoji stand for no feeling.
+EXAMPLE_SYMBOLS = {
+    "b2": r"\U0001f335",
+    "g8": r"\U0001f4ce",
+    "q5": r"\U0001f9ed",
+    "y2": r"\U0001f6b2",
+    "z8": r"\U0001f50b",
+}
+
+_CODE = re.compile(r"[A-Za-z0-9]+")
+_ESCAPE = re.compile(r"\\?[Uu]\+?0{0,4}([0-9A-Fa-f]{4,5})(?![0-9A-Fa-f])")
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads EMOJI.
+
+    Args:
+        options: `data` (JSON lines of text, emotion and perhaps id, or a folder of such files; else
+            $SEASONED_DATA/emoji; else Seasoned's own texts), `symbols` ("emoji" or "codes"), `symbols_per_emotion`
+            (codes only), `train_share` (part of the texts for training).
+        seed: Decides the pools, the candidates, and which code stands for what.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or broken, or has an emotion that is not among the seven.
+    """
+    set_to = check_options("emoji", options, OPTIONS)
+    symbols = _symbols(set_to["symbols"], set_to["symbols_per_emotion"], seed)
+    paths = find_data("emoji", set_to["data"], (".jsonl",))
+    rows = distinct((row for path in paths or (OWN_TEXTS,) for row in _rows(path)), lambda row: row[1])
+    tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
+    benchmark = answering(
+        "emoji",
+        tasks,
+        score,
+        Retrieval(k=1, share=1.0, on="thought"),
+        seed=seed,
+        share=set_to["train_share"],
+        source=f"{named(paths) or 'own texts'}; symbols: {set_to['symbols']}",
+        example=lambda example: _with_symbols(example, set_to["symbols"]),
+    )
+    if set_to["symbols"] == "codes" or benchmark.heuristic is None:
+        return benchmark
+    trigger, action = benchmark.heuristic
+    # Emoji are escapes here, and what an action is held to takes no backslash.
+    return replace(benchmark, heuristic=(trigger, _shown(action)), rule_begins="")
+
+
+def score(text: str, data: Mapping[str, Any]) -> Scored:
+    """The last of the candidates that the answer names must be the right one.
+
+    An emoji may be written as itself, as \\U0001f631 or as U+1F631; a code in any case.
+    """
+    choices, gold = data.get("choices", []), data.get("answer")
+    plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if _is_emoji(int(m[1], 16)) else m[0], text)
+    codes = [(m.start(), m.group().casefold()) for m in _CODE.finditer(plain)]
+    last: dict[str, int] = {code: place for place, code in codes}
+    best, answer = -1, ""
+    for choice in choices:
+        sign = _ESCAPE.fullmatch(choice)
+        place = plain.rfind(chr(int(sign[1], 16))) if sign else last.get(choice.casefold(), -1)
+        if place > best:
+            best, answer = place, choice
+    if gold is None:
+        return Scored(answer or text.strip(), None)
+    return Scored(answer or text.strip(), answer == gold)
+
+
+def _is_emoji(code: int) -> bool:
+    return code >= 0x1F300
+
+
+def _symbols(kind: str, per_emotion: int, seed: int) -> dict[str, tuple[str, ...]]:
+    if kind == "emoji":
+        if per_emotion != 1:
+            raise ConfigError("benchmark.symbols_per_emotion is for symbols = codes; each emoji set has its own size")
+        return EMOJI
+    if kind != "codes":
+        raise ConfigError(f"benchmark.symbols should be emoji or codes, but is {kind!r}")
+    most = len(CODE_LETTERS) * len(CODE_DIGITS) // len(EMOTIONS)
+    if not 1 <= per_emotion <= most:
+        raise ConfigError(f"benchmark.symbols_per_emotion should be from 1 to {most}, but is {per_emotion}")
+    rng = random.Random(f"emoji-codes-{seed}")
+    letters = rng.sample(CODE_LETTERS, len(CODE_LETTERS))
+    digits = {letter: rng.sample(CODE_DIGITS, len(CODE_DIGITS)) for letter in letters}
+    # A letter comes again only when all have been used: codes that share one are easily mixed up by a small model.
+    codes = [letter + digits[letter][i] for i in range(len(CODE_DIGITS)) for letter in letters]
+    drawn = codes[: per_emotion * len(EMOTIONS)]
+    rng.shuffle(drawn)
+    return {e: tuple(drawn[i * per_emotion : (i + 1) * per_emotion]) for i, e in enumerate(EMOTIONS)}
+
+
+def _rows(path: Path) -> list[tuple[object, str, str]]:
+    rows: list[tuple[object, str, str]] = []
+    for line, values in read_jsonl(path, ("text", "emotion")):
+        text, emotion = values["text"], values["emotion"]
+        if not isinstance(text, str) or not text.strip():
+            raise DataError(f"{path}, line {line}: text should be a text that is not empty, but is {text!r}")
+        name = str(emotion).strip().casefold()
+        if name not in EMOTIONS:
+            raise DataError(f"{path}, line {line}: emotion should be one of {', '.join(EMOTIONS)}, but is {emotion!r}")
+        rows.append((values.get("id"), " ".join(text.split()), name))
+    return rows
+
+
+def _task(given: object, text: str, emotion: str, *, symbols: Mapping[str, tuple[str, ...]], seed: int) -> Task:
+    rng = random.Random(f"emoji-{seed}-{text}")
+    feelings = [emotion, *rng.sample([e for e in EMOTIONS if e != emotion], CANDIDATES - 1)]
+    choices = [rng.choice(symbols[e]) for e in feelings]
+    gold = choices[0]
+    rng.shuffle(choices)
+    return Task(
+        id=fresh_id("emoji", given, text),
+        text=f"{text}\n{'  '.join(choices)}",
+        data={"answer": gold, "choices": choices, "question": text, "emotion": emotion},
+    )
+
+
+def _shown(text: str) -> str:
+    """A text of the prompts with emoji instead of the codes of the worked cases."""
+    return _CODE.sub(lambda m: EXAMPLE_SYMBOLS.get(m.group(), m.group()), text)
+
+
+def _with_symbols(example: Example, kind: str) -> Example:
+    if kind == "codes":
+        return example
+
+    def pairs(notes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((_shown(key), _shown(text)) for key, text in notes)
+
+    return Example(
+        question=_shown(example.question),
+        thought=_shown(example.thought),
+        choices=tuple(map(_shown, example.choices)),
+        answer=_shown(example.answer),
+        wrong=_shown(example.wrong),
+        reasoning=_shown(example.reasoning),
+        recalled=pairs(example.recalled),
+        notes=pairs(example.notes),
+    )

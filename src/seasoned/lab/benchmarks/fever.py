@@ -1,0 +1,106 @@
+"""FEVER: whether a claim is supported, refuted, or neither by what an encyclopaedia says (Thorne et al. 2018; ExpeL 6).
+
+Reads claims in the form of FEVER's own files, and beside them pages and the misses that were recorded for them; the
+default is a small made-up world. Always holds: an answer is one of the three labels; the label of a claim is nowhere
+but in the task's data.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks.base import DATA, Benchmark, check_options, fresh_id
+from seasoned.lab.benchmarks.checks import Check
+from seasoned.lab.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
+from seasoned.lab.benchmarks.search.data import OPTIONS as SEARCH_OPTIONS
+from seasoned.lab.benchmarks.search.data import OWN_PAGES, Case, text_of
+from seasoned.types import Task
+
+LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
+NO_LABEL = "That is no answer. It is one of Finish[SUPPORTS], Finish[REFUTES] and Finish[NOT ENOUGH INFO]."
+OPTIONS = {**SEARCH_OPTIONS, "selected": 0}
+SELECTED_FROM = 7405
+"""ReAct draws its claims from the first so many lines of the development file."""
+
+_SPELLINGS = {
+    **dict.fromkeys(("supports", "support", "supported"), "SUPPORTS"),
+    **dict.fromkeys(("refutes", "refute", "refuted"), "REFUTES"),
+    **dict.fromkeys(("not enough info", "not enough information", "notenoughinfo", "nei"), "NOT ENOUGH INFO"),
+}
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads FEVER.
+
+    Args:
+        options: `data` (JSON lines of claims, pages and misses, or a folder of such files; else $SEASONED_DATA/fever;
+            else Seasoned's own), `docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `selected` (so
+            many claims as ReAct selects them from the whole development file; 0: all), `max_steps`, `train_share`.
+        seed: Decides the pools.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or broken, or there are no pages.
+    """
+    set_to = check_options("fever", options, OPTIONS)
+    return make_benchmark(KIND, set_to, seed, lambda tasks: _selected(tasks, set_to["selected"]))
+
+
+def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
+    """Checks the data that these options name, row by row, and all of it, whatever the seed.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or cannot be read.
+    """
+    set_to = check_options("fever", options, OPTIONS)
+    del seed
+    return check_kind(KIND, set_to["data"])
+
+
+def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Whether the answer is the claim's label; a sentence where it is no label at all."""
+    answer, gold = label(text), data.get("answer")
+    if not answer:
+        return NO_LABEL
+    success = None if gold is None else answer == gold
+    return {"success": success, "reward": float(success or False), "answer": answer}
+
+
+def label(text: str) -> str:
+    """The label that a text is, in its one spelling; "" where it is none. Case, punctuation and `_` do not matter."""
+    return _SPELLINGS.get(" ".join(re.findall(r"[^\W_]+", text.casefold())), "")
+
+
+def _selected(tasks: list[Task], count: int) -> list[Task]:
+    if count == 0:
+        return tasks
+    if not 0 < count <= SELECTED_FROM:
+        raise ConfigError(f"benchmark.selected should be from 0 to {SELECTED_FROM}, but is {count}")
+    if len(tasks) < SELECTED_FROM:
+        raise DataError(
+            f"benchmark.selected is for the whole development file: expected {SELECTED_FROM} claims or more, "
+            f"but there are {len(tasks)}; leave it out to take them all"
+        )
+    places = list(range(SELECTED_FROM))
+    random.Random(233).shuffle(places)
+    return [tasks[place] for place in places[:count]]
+
+
+def _case(values: Mapping[str, Any]) -> Case:
+    claim, given = text_of(values, "claim"), text_of(values, "label")
+    if given not in LABELS:
+        raise DataError(f"label should be one of {', '.join(LABELS)}, but is {given!r:.60}")
+    titles = values.get("titles", [])
+    if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
+        raise DataError(f"titles should be a list of titles, but is {titles!r:.60}")
+    return Case(
+        Task(id=fresh_id("fever", values.get("id"), claim), text=claim, data={"answer": given}), titles=tuple(titles)
+    )
+
+
+KIND = Kind("fever", "claim", (DATA / "fever.jsonl", OWN_PAGES), _case, judge)

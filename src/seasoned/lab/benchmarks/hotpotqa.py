@@ -1,0 +1,103 @@
+"""HotpotQA: questions whose answer takes two pages (Yang et al. 2018; ReAct, Reflexion 3.2, ExpeL 5).
+
+Reads rows in the form of the distractor set. The docstore offline is the union of all their contexts; the default is a
+small made-up world. Always holds: an answer is judged by exact match after the official normalisation; what can be
+searched is the same for every question.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from seasoned.errors import DataError
+from seasoned.lab.benchmarks.base import DATA, Benchmark, check_options, fresh_id
+from seasoned.lab.benchmarks.checks import Check
+from seasoned.lab.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
+from seasoned.lab.benchmarks.search.data import OPTIONS, OWN_PAGES, Case, page_of, text_of
+from seasoned.lab.benchmarks.search.docstore import flat
+from seasoned.types import Task
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_CLOSED = frozenset(("yes", "no", "noanswer"))
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads HotpotQA.
+
+    Args:
+        options: `data` (JSON lines, or a folder of such files; else $SEASONED_DATA/hotpotqa; else Seasoned's own),
+            `docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `max_steps`, `train_share`.
+        seed: Decides the pools.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or broken, or there are no pages.
+    """
+    set_to = check_options("hotpotqa", options, OPTIONS)
+    return make_benchmark(KIND, set_to, seed)
+
+
+def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
+    """Checks the data that these options name, row by row, and all of it, whatever the seed.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or cannot be read.
+    """
+    set_to = check_options("hotpotqa", options, OPTIONS)
+    del seed
+    return check_kind(KIND, set_to["data"])
+
+
+def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Exact match, and F1 beside it; both unknown where the task has no answer."""
+    gold = data.get("answer")
+    if gold is None:
+        return {"success": None, "reward": 0.0, "answer": text}
+    success = normalized(text) == normalized(str(gold))
+    return {"success": success, "reward": float(success), "answer": text, "f1": f1(text, str(gold))}
+
+
+def normalized(text: str) -> str:
+    """Lower case, no punctuation, no a, an and the, single spaces: as HotpotQA's own evaluation does."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def f1(text: str, gold: str) -> float:
+    """The harmonic mean of precision and recall of the words, from 0 to 1; yes and no are right or wrong as a whole."""
+    given, wanted = normalized(text), normalized(gold)
+    if given == wanted:
+        return 1.0
+    common = (Counter(given.split()) & Counter(wanted.split())).total()
+    if not common or {given, wanted} & _CLOSED:
+        return 0.0
+    return 2 * common / (len(given.split()) + len(wanted.split()))
+
+
+def _case(values: Mapping[str, Any]) -> Case:
+    question, answer = text_of(values, "question"), text_of(values, "answer")
+    if not normalized(answer):
+        raise DataError(f"answer should have a word in it, but is {answer!r:.60}")
+    context = values.get("context", [])
+    if not isinstance(context, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in context):
+        raise DataError(f"context should be a list of [title, sentences], but is {context!r:.60}")
+    facts = values.get("supporting_facts", [])
+    if not isinstance(facts, list) or not all(isinstance(f, list) and f and isinstance(f[0], str) for f in facts):
+        raise DataError(f"supporting_facts should be a list of [title, number], but is {facts!r:.60}")
+    given = values.get("id", values.get("_id"))
+    task = Task(
+        id=fresh_id("hotpotqa", given, question),
+        text=question,
+        category=str(values.get("type") or ""),
+        data={"answer": answer, "level": str(values.get("level") or "")},
+    )
+    titles = tuple(dict.fromkeys(flat(fact[0]) for fact in facts))
+    return Case(task, tuple(page_of(title, text) for title, text in context if text not in ([], [""])), titles)
+
+
+KIND = Kind("hotpotqa", "question", (DATA / "hotpotqa.jsonl", OWN_PAGES), _case, judge)

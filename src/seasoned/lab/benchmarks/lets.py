@@ -1,0 +1,141 @@
+"""LETS: join three letters that are named by word and place (ExpNote, appendix A).
+
+The default is generated: 100 words of 4 to 10 letters, 3 different words and a place in each per case. Always holds:
+the answer is spelled by the words themselves, ordinals are right (1st, 2nd, 3rd, 11th), and no word of the prompts'
+worked cases is in the vocabulary.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, find_data, fresh_id, named
+from seasoned.lab.benchmarks.rows import read_csv, read_lines
+from seasoned.types import Task
+
+OPTIONS = {"data": "", "words": "", "cases": 2000, "train_share": 0.5}
+OWN_WORDS = DATA / "lets_words.txt"
+MOST_CASES = 100_000
+WORDS_PER_CASE = 3
+SHORTEST, LONGEST = 4, 10
+
+_QUOTED = re.compile(r"[\"“”„«»`]([^\"“”„«»`\n]{1,40})[\"“”„«»`]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads LETS.
+
+    Args:
+        options: `data` (a file of question, tab, answer per line as published, a CSV with the columns question and
+            answer, or a folder of such; else $SEASONED_DATA/lets; else generated), `words` (a file with one word per
+            line to generate from), `cases` (how many are generated, both pools together), `train_share`.
+        seed: Decides the cases and the pools.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or broken, or the vocabulary is too small.
+    """
+    set_to = check_options("lets", options, OPTIONS)
+    paths = () if set_to["words"] else find_data("lets", set_to["data"], (".txt", ".tsv", ".csv"))
+    if set_to["words"] and set_to["data"]:
+        raise ConfigError("benchmark.data brings whole questions and benchmark.words a vocabulary: set one of the two")
+    if paths:
+        tasks, source = [task for path in paths for task in _published(path)], named(paths)
+    else:
+        path = Path(set_to["words"] or OWN_WORDS).expanduser()
+        tasks = _generated(_vocabulary(path), set_to["cases"], seed)
+        source = f"generated from {set_to['words'] or 'own words'}"
+    share, retrieval = set_to["train_share"], Retrieval(k=3, share=0.01)
+    return answering("lets", tasks, score, retrieval, seed=seed, share=share, source=source)
+
+
+def score(text: str, data: Mapping[str, Any]) -> Scored:
+    """The letters of the answer must be equal to the right ones, case aside. Words around them are read past."""
+    answer, gold = _letters_of(text), data.get("answer")
+    if gold is None:
+        return Scored(answer, None)
+    return Scored(answer, bool(answer) and answer.casefold() == str(gold).casefold())
+
+
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th, 21st, ..."""
+    if n % 100 in (11, 12, 13):
+        return f"{n}th"
+    return f"{n}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th') }"
+
+
+def question(words: Sequence[str], places: Sequence[int]) -> str:
+    """The question for words and the places (from 1) of the letters asked for."""
+    parts = [f'the {ordinal(place)} letter of "{word}"' for word, place in zip(words, places, strict=True)]
+    return f"Take {', '.join(parts[:-1])} and {parts[-1]}, and join them."
+
+
+def _letters_of(text: str) -> str:
+    """The letters an answer gives: the last quoted ones, else single letters at the end, else the last word."""
+    quoted = ["".join(_LETTERS.findall(q)) for q in _QUOTED.findall(text)]
+    if quoted and len(quoted[-1]) > 1:
+        return quoted[-1]
+    tokens = _LETTERS.findall(text)
+    singles = 0
+    while singles < len(tokens) and len(tokens[-1 - singles]) == 1:
+        singles += 1
+    if singles > 1:
+        return "".join(tokens[-singles:])
+    return tokens[-1] if tokens else ""
+
+
+def _vocabulary(path: Path) -> list[str]:
+    words: list[str] = []
+    for line, raw in read_lines(path):
+        word = raw.strip()
+        if not word.isalpha() or not SHORTEST <= len(word) <= LONGEST:
+            wanted = f"one word of {SHORTEST} to {LONGEST} letters"
+            raise DataError(f"{path}, line {line}: {wanted} was expected, but {word[:40]!r} is there")
+        words.append(word)
+    words = list(dict.fromkeys(words))
+    if len(words) < WORDS_PER_CASE:
+        raise DataError(f"{path} should hold at least {WORDS_PER_CASE} different words, but holds {len(words)}")
+    return words
+
+
+def _generated(words: Sequence[str], cases: int, seed: int) -> list[Task]:
+    if not 2 <= cases <= MOST_CASES:
+        raise ConfigError(f"benchmark.cases should be from 2 to {MOST_CASES}, but is {cases}")
+    rng = random.Random(f"lets-cases-{seed}")
+    tasks: dict[str, Task] = {}
+    # Twice as many draws as cases: a vocabulary too small for so many gives fewer, and never an endless loop.
+    for _ in range(2 * cases):
+        chosen = rng.sample(words, WORDS_PER_CASE)
+        places = [rng.randint(1, len(word)) for word in chosen]
+        text = question(chosen, places)
+        letters = "".join(word[place - 1] for word, place in zip(chosen, places, strict=True))
+        tasks.setdefault(text, Task(id=fresh_id("lets", None, text), text=text, data={"answer": letters}))
+        if len(tasks) == cases:
+            break
+    return list(tasks.values())
+
+
+def _published(path: Path) -> list[Task]:
+    pairs: list[tuple[int, str, str]] = []
+    if path.suffix.lower() == ".csv":
+        pairs = [(line, v["question"], v["answer"]) for line, v in read_csv(path, ("question", "answer"))]
+    else:
+        for line, raw in read_lines(path):
+            asked, tab, answer = raw.partition("\t")
+            if not tab:
+                raise DataError(f"{path}, line {line}: expected a question, a tab and the answer, but found no tab")
+            pairs.append((line, asked, answer))
+    tasks: list[Task] = []
+    for line, asked, answer in pairs:
+        if not asked.strip() or not answer.strip():
+            raise DataError(f"{path}, line {line}: the question or the answer is empty")
+        text = " ".join(asked.split())
+        tasks.append(Task(id=fresh_id("lets", None, text), text=text, data={"answer": answer.strip()}))
+    return tasks

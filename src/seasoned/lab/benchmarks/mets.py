@@ -1,0 +1,155 @@
+"""METS: the one medical entity of a post, and its type (Zhou et al. 2022; ExpNote, figure 6).
+
+Reads the CSV of METS-CoV (columns tweet_id, labels, and the text as preprocessed_text, tweet_content or full_text),
+which may not be passed on: there is no default, and the authors' own files hold the labels without the texts. A case is
+a post with exactly one entity of the four types; ExpNote's release also cut posts with several apart and dropped
+frequent entities, which is not done here. Always holds: the entity stands in the post, word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import DataError
+from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Retrieval, check_options, find_data, fresh_id, named
+from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
+from seasoned.types import Task
+
+TYPES = ("vaccine", "disease", "drug", "symptom")
+OPTIONS = {"data": "", "train_share": 0.5}
+
+_TEXTS = ("preprocessed_text", "tweet_content", "full_text")
+_VALUE_NAMES = ("value", "text", "entity", "name", "span")
+_TYPE_NAMES = ("type", "label", "entity_type", "category")
+_GROUP = re.compile(r"\(([^()]*)\)")
+_TOKEN = re.compile(r"\w+")
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads METS.
+
+    Args:
+        options: `data` (the CSV, or a folder of its parts; else $SEASONED_DATA/mets), `train_share`.
+        seed: Decides the pools.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: No file is given, or it is broken, lacks a column, or has no case.
+    """
+    set_to = check_options("mets", options, OPTIONS)
+    paths = find_data("mets", set_to["data"], (".csv",))
+    if not paths:
+        raise DataError(
+            "the benchmark mets needs the CSV file of METS-CoV (columns tweet_id, labels, preprocessed_text), which "
+            "may not be passed on: get it from its authors, then set benchmark.data to its path or put it into "
+            f"${DATA_VARIABLE}/mets"
+        )
+    tasks: list[Task] = []
+    unread: list[str] = []
+    for path in paths:
+        rows = read_csv(path, ("labels",))
+        columns = rows[0].values
+        if not set(_TEXTS) & set(columns):
+            wanted, found = " or ".join(_TEXTS), ", ".join(columns)
+            fetch = (
+                "; the authors' files hold ids and labels only: fetch the posts by their tweet_id, and add that column"
+                if "tweet_id" in columns
+                else ""
+            )
+            raise DataError(f"{path} should have a column {wanted}, the text of each post; found {found}{fetch}")
+        for row in rows:
+            try:
+                tasks += _cases(path, row)
+            except DataError:
+                unread.append(str(row.line))
+    if not tasks:
+        why = f"; the labels of {len(unread)} lines could not be read" if unread else ""
+        raise DataError(f"{named(paths)}: no post has exactly one entity of type {', '.join(TYPES)}{why}")
+    return answering(
+        "mets",
+        tasks,
+        score,
+        Retrieval(k=3, share=1.0),
+        seed=seed,
+        share=set_to["train_share"],
+        source=named(paths) + (f"; {len(unread)} lines whose labels cannot be read left out" if unread else ""),
+    )
+
+
+def score(text: str, data: Mapping[str, Any]) -> Scored:
+    """Entity and type must be equal to the right ones; case, brackets, quotes and spaces make no difference."""
+    entity, kind = _pair(text)
+    answer = f"({entity}, {kind})" if kind else text.strip()
+    gold = data.get("answer")
+    if gold is None:
+        return Scored(answer, None)
+    gold_entity, gold_kind = _pair(str(gold))
+    return Scored(answer, _plain(entity) == _plain(gold_entity) and _type(kind) == _type(gold_kind))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """The last (entity, type) of an answer; brackets may be missing."""
+    groups = [g for g in _GROUP.findall(text) if "," in g]
+    entity, _, kind = (groups[-1] if groups else text).rpartition(",")
+    signs = " \t\n\"'`*“”‘’()[]."
+    return entity.strip(signs), kind.strip(signs)
+
+
+def _plain(entity: str) -> tuple[str, ...]:
+    tokens = tuple(_TOKEN.findall(entity.casefold()))
+    return tokens or (entity.strip().casefold(),)
+
+
+def _stands_in(words: tuple[str, ...], text: tuple[str, ...]) -> bool:
+    """Whether the words stand in a row. Labels are of texts whose signs were set apart; the given one's may not be."""
+    return any(text[i : i + len(words)] == words for i in range(len(text) - len(words) + 1))
+
+
+def _type(kind: str) -> str:
+    plain = kind.strip().casefold()
+    return "vaccine" if plain in ("vaccine-related", "vaccine related", "vaccination") else plain
+
+
+def _cases(path: Path, row: Row) -> list[Task]:
+    """The case of a row; none where it has no or several entities of the four types."""
+    values = row.values
+    text = " ".join(next((text for name in _TEXTS if (text := values.get(name))), "").split())
+    found = _entities(values["labels"])
+    if not text or len({(_plain(entity), kind) for entity, kind in found}) != 1:
+        return []
+    entity, kind = found[0]
+    if not _stands_in(_plain(entity), _plain(text)):
+        return []
+    gold = f"({entity}, {kind})"
+    return [Task(id=fresh_id("mets", values.get("tweet_id"), text), text=text, data={"answer": gold})]
+
+
+def _entities(labels: str) -> list[tuple[str, str]]:
+    """The (entity, type) pairs of the four types in a `labels` field, in whatever form they are written.
+
+    Raises:
+        DataError: The field is no literal.
+    """
+    if not labels.strip():
+        return []
+    value = read_literal(labels)
+    single = isinstance(value, dict) or (isinstance(value, tuple) and any(isinstance(v, str) for v in value))
+    spans = [value] if single else value if isinstance(value, (list, tuple, set)) else []
+    pairs = [pair for span in spans if (pair := _entity(span))]
+    return [(" ".join(e.split()), _type(kind)) for e, kind in pairs if e.strip() and _type(kind) in TYPES]
+
+
+def _entity(span: Any) -> tuple[str, str] | None:
+    if isinstance(span, Mapping):
+        entity = next((span[n] for n in _VALUE_NAMES if isinstance(span.get(n), str)), "")
+        kind = next((span[n] for n in _TYPE_NAMES if isinstance(span.get(n), str)), "")
+        return entity, kind
+    if isinstance(span, (list, tuple)):
+        texts = [v for v in span if isinstance(v, str)]
+        kind = next((t for t in texts if _type(t) in TYPES), "")
+        return next((t for t in texts if t != kind), ""), kind
+    return None

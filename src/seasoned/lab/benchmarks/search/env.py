@@ -1,0 +1,227 @@
+"""The environment that HotpotQA and FEVER share: Search[title], Lookup[words], Finish[answer].
+
+Search opens a page and shows its first sentences; Lookup walks through the sentences of the open page that have the
+words; Finish is judged. Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing
+but what the docstore raises; a case is judged at most once; no observation names the right answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from seasoned.errors import ContractError
+from seasoned.lab.benchmarks.search.docstore import Miss, Page, Search
+from seasoned.types import Task
+
+ACTIONS = ("Search", "Lookup", "Finish")
+SHOWN_SENTENCES = 5
+"""Sentences of a page that a Search shows (ReAct's environment, which Reflexion and ExpeL use)."""
+
+STEPS = 7
+"""Steps a case may take: H of HotpotQA and FEVER (ExpeL, table 4)."""
+
+RIGHT, WRONG = "Right.", "Wrong."
+NO_ACTION = "That is no action. There are Search[title of a page], Lookup[words on the page] and Finish[answer]."
+EMPTY = "Nothing was done: {name} needs something between its brackets."
+NO_PAGE = "No page is open to look in. Open one first: Search[title of a page]."
+NO_MORE = "No more results: all {n} were shown."
+NOTHING = "No sentence of this page has [{words}]."
+
+MAX_OBSERVATION = 4000
+"""Characters of an observation; what is longer is cut."""
+
+_MAX_SHOWN = 100
+_MAX_ANSWER = 200
+
+Judge = Callable[[str, Mapping[str, Any]], dict[str, Any] | str]
+"""Judges the argument of a Finish against a task's `data`: the `info` of the end, with `success`, `reward` and
+`answer`, or a sentence that says why it is no answer (then the case goes on). Must not raise, whatever the text."""
+
+
+class SearchEnvironment:
+    """One case at a time: the question or claim, then actions until Finish or the last step."""
+
+    def __init__(self, search: Search, judge: Judge, reveal: bool, max_steps: int = STEPS) -> None:
+        """Makes an environment that waits for `reset`.
+
+        Args:
+            search: Finds pages.
+            judge: Judges an answer.
+            reveal: Whether the last observation says if the answer was right; it never says which one is.
+            max_steps: Steps a case may take; it is cut off, and failed, after so many without an answer.
+        """
+        self._search = search
+        self._judge = judge
+        self._reveal = reveal
+        self._max_steps = max_steps
+        self._task: Task | None = None
+        self._steps = 0
+        self._page: Page | None = None
+        self._words = ""
+        self._results: list[str] = []
+        self._shown = 0
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins a case. Returns its text, and nothing else; `seed` changes nothing."""
+        self._task, self._steps, self._page, self._words = task, 0, None, ""
+        return task.text, {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Takes one action.
+
+        Returns:
+            observation, reward (at the end), terminated, truncated, info. At the end `info` has "success" (None: the
+            task has no known answer), "reward" from 0 to 1, "answer", and what else the judge says; "invalid": True
+            where nothing could be done.
+
+        Raises:
+            ContractError: There was no `reset`, or the case has ended.
+            InfrastructureError: The docstore is a live one, and could not be reached.
+        """
+        if self._task is None:
+            raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
+        self._steps += 1
+        name, argument = read_action(action, ACTIONS) or ("", "")
+        if name == "Finish" and argument:
+            verdict = self._judge(argument, self._task.data)
+            if isinstance(verdict, dict):
+                return self._ended(verdict)
+            observation, valid = verdict, False
+        else:
+            observation, valid = self._observe(name, argument)
+        info: dict[str, Any] = {} if valid else {"invalid": True}
+        truncated = self._steps >= self._max_steps
+        if truncated:
+            info |= {"success": False, "reward": 0.0, "answer": ""}
+            self._task = None
+        return observation[:MAX_OBSERVATION], 0.0, False, truncated, info
+
+    def close(self) -> None:
+        """Ends the case, if one is open. May be called again."""
+        self._task = None
+
+    def _ended(self, verdict: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self._task = None
+        success = verdict["success"]
+        observation = "" if success is None or not self._reveal else RIGHT if success else WRONG
+        info = {**verdict, "answer": str(verdict["answer"])[:_MAX_ANSWER]}
+        return observation, float(verdict["reward"]), True, False, info
+
+    def _observe(self, name: str, argument: str) -> tuple[str, bool]:
+        """What a Search or Lookup shows, and whether it could be done."""
+        if not name:
+            return NO_ACTION, False
+        if not argument:
+            return EMPTY.format(name=name), False
+        if name == "Search":
+            return self._searched(argument), True
+        return self._looked_up(argument)
+
+    def _searched(self, title: str) -> str:
+        found = self._search(title)
+        self._page = None if isinstance(found, Miss) else found
+        self._words = ""
+        if isinstance(found, Miss):
+            return found.said or f"Could not find [{_short(title)}]. Similar: {list(found.similar)}."
+        return " ".join(found.sentences[:SHOWN_SENTENCES])
+
+    def _looked_up(self, words: str) -> tuple[str, bool]:
+        if self._page is None:
+            return NO_PAGE, False
+        if words.casefold() != self._words:
+            self._words, self._shown = words.casefold(), 0
+            self._results = [s for s in self._page.sentences if self._words in s.casefold()]
+        if not self._results:
+            return NOTHING.format(words=_short(words)), True
+        if self._shown == len(self._results):
+            return NO_MORE.format(n=self._shown), True
+        self._shown += 1
+        return f"(Result {self._shown} / {len(self._results)}) {self._results[self._shown - 1]}", True
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+# Full-width signs stand for their ASCII twins; one for one, so that positions stay true.
+_TWINS = str.maketrans("【】［］（）：", "[][]():")
+_CLOSERS = {"[": "]", "(": ")"}
+_MARKS = r"[ \t>*_`#~+\"'“”‘’•–—-]"
+_MADE_UP = re.compile(rf"^{_MARKS}{{0,16}}observation\b", re.IGNORECASE | re.ASCII | re.MULTILINE)
+_OVER = re.compile(rf"{_MARKS}*(?:[.!?]|\Z)")
+_QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("`", "`"), ("[", "]"))
+
+
+def read_action(text: str, names: Sequence[str]) -> tuple[str, str] | None:
+    """Reads the first action `Name[argument]` of a reply.
+
+    Names may be in any case, bold, quoted or behind "Action 3:"; `Name(argument)` is read too, and `Name: argument` at
+    the beginning of a line. An action that begins a line goes before one that a sentence mentions. Brackets may nest;
+    one that never closes ends with the line. What stands below a line that begins with "Observation" was made up by the
+    model and is not read. The time taken grows linearly with the length.
+
+    Args:
+        text: What the model wrote; untrusted.
+        names: The actions there are; at least one.
+
+    Returns:
+        The name as it stands in `names` and the argument in one line, without quotes around it; None: no action.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    scan = text.translate(_TWINS)
+    at_line_start, in_line = _patterns(tuple(names))
+    first = min(filter(None, (at_line_start.search(scan), in_line.search(scan))), key=re.Match.start, default=None)
+    if first is None:
+        return None
+    if made_up := _MADE_UP.search(scan, first.end()):
+        scan = scan[: made_up.start()]
+    starts = at_line_start.finditer(scan)
+    found = next(starts, first)
+    following = next(starts, None)
+    begin, limit = found.end(), following.start() if following else len(scan)
+    called = (found["name"] or found["loud"]).casefold()
+    name = next(known for known in names if known.casefold() == called)
+    return name, _bare(text[begin : _end(scan, found[0][-1], begin, limit, in_line)])
+
+
+@cache
+def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """An action that begins a line, and one within a line. Every repetition is bounded: matching stays linear."""
+    either = "|".join(re.escape(name) for name in names)
+    begins = (
+        rf"^{_MARKS}{{0,16}}(?:\d{{1,3}}[.)][ \t]{{0,4}})?"
+        rf"(?:(?:next )?action[ \t]{{0,4}}\d{{0,3}}[ \t*_`]{{0,4}}[:.)-]{_MARKS}{{0,16}})?"
+        rf"(?:(?P<name>{either})[*_`]{{0,3}}[ \t]{{0,4}}[\[(:]|(?P<loud>(?!)))"
+    )
+    within = rf"(?<![A-Za-z0-9])(?:(?P<name>{either})[*_`]{{0,3}}[ \t]{{0,4}}\[|(?P<loud>(?-i:{either}))\()"
+    flags = re.IGNORECASE | re.ASCII
+    return re.compile(begins, flags | re.MULTILINE), re.compile(within, flags)
+
+
+def _end(scan: str, opener: str, begin: int, limit: int, in_line: re.Pattern[str]) -> int:
+    """Where an argument ends: at its closing bracket, else before the next action or at the end of its line."""
+    closer = _CLOSERS.get(opener)
+    depth = 1
+    for sign in re.finditer(r"[\[\]]" if opener == "[" else r"[()]", scan[begin:limit]) if closer else ():
+        depth += -1 if sign[0] == closer else 1
+        if depth == 0:
+            return begin + sign.start()
+    line = scan.find("\n", begin, limit)
+    end = line if line >= 0 else limit
+    another = in_line.search(scan, begin, end)
+    end = another.start() if another else end
+    last = scan.rfind(closer, begin, end) if closer else -1
+    # "Search[x [y] z": the bracket that is there may close an inner one.
+    return last if last >= 0 and _OVER.match(scan, last + 1, end) else end
+
+
+def _bare(argument: str) -> str:
+    plain = " ".join(argument.split()).strip("*` ")
+    for opener, closer in _QUOTES:
+        inner = plain[1:-1]
+        if len(plain) > 1 and plain[0] == opener and plain[-1] == closer and not {opener, closer} & set(inner):
+            return inner.strip()
+    return plain

@@ -1,0 +1,115 @@
+"""A small catalogue for WebShop in the public format, made from words of our own: brands, goods and what sellers say.
+
+Always holds: the same number and seed give the same rows; what is asked for of a product stands in its attributes, and
+in its title or a feature; some rows have a price range, no price, or HTML in their texts, as real ones do.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from seasoned.errors import ConfigError
+from seasoned.lab.benchmarks.base import DATA
+
+MOST = 20_000
+OPTION_NAMES = ("color", "size", "style", "scent", "flavor")
+ASKED = 0.7
+"""The part of the products that a goal is made from; the others only stand in the way."""
+
+_GOODS = DATA / "webshop_goods.toml"
+
+
+def make_catalogue(count: int, seed: int) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Makes products and what is asked for of them.
+
+    Args:
+        count: How many products; the kinds of goods take turns.
+        seed: Decides everything about them.
+
+    Returns:
+        Rows of products, and by ASIN their attributes and instructions, both in WebShop's public format.
+
+    Raises:
+        ConfigError: `count` is below 2 or above `MOST`.
+    """
+    if not 2 <= count <= MOST:
+        raise ConfigError(f"benchmark.products should be from 2 to {MOST}, but is {count}")
+    goods, rng = _goods(), random.Random(f"webshop-goods-{seed}")
+    kinds = list(goods["kind"])
+    rng.shuffle(kinds)
+    rows: list[dict[str, Any]] = []
+    wanted: dict[str, dict[str, Any]] = {}
+    for i in range(count):
+        kind = kinds[i % len(kinds)]
+        group = goods["group"][kind["group"]]
+        asin = _asin(rng, wanted)
+        has = rng.sample(sorted(group["attributes"]), rng.randint(3, 5))
+        rows.append(_row(asin, goods, kind, group, has, rng))
+        wanted[asin] = {"attributes": has}
+        # The first few always have a goal, so that the smallest catalogue has two.
+        if i < 2 or rng.random() < ASKED:
+            asked = rng.sample(has, rng.randint(2, 3))
+            instruction = f"{rng.choice(goods['openers'])} {kind['query']}: {', '.join(asked)}"
+            wanted[asin] |= {"instruction": instruction, "instruction_attributes": asked}
+    return rows, wanted
+
+
+def _row(
+    asin: str,
+    goods: Mapping[str, Any],
+    kind: Mapping[str, Any],
+    group: Mapping[str, Any],
+    has: list[str],
+    rng: random.Random,
+) -> dict[str, Any]:
+    """One product. Its first attribute stands in the title, the others are told by the features alone."""
+    brand, word, use = rng.choice(goods["brands"]), rng.choice(kind["words"]), rng.choice(goods["uses"])
+    features = [group["attributes"][attribute] for attribute in has]
+    rng.shuffle(features)
+    about = f"The {word} {kind['noun']} by {brand} for {use}."
+    if rng.random() < 0.1:
+        about = f"<p>{about}</p><br/>Looked after &amp; guaranteed for <b>two years</b>."
+    return {
+        "asin": asin,
+        "name": f"{brand} {word.capitalize()} {kind['noun'].title()}, {has[0].title()}, for {use.title()}",
+        "pricing": _price(kind["price"], rng),
+        "full_description": about,
+        "small_description": features,
+        "customization_options": _choices(kind, rng),
+        "category": group["section"],
+        "query": kind["query"],
+        "product_category": " › ".join([*group["path"], kind["query"].title()]),
+    }
+
+
+def _price(span: list[int], rng: random.Random) -> str:
+    low, high = span
+    price = rng.uniform(low, high)
+    chance = rng.random()
+    if chance < 0.04:
+        return ""
+    return f"${price:.2f} - ${price * 1.3:.2f}" if chance < 0.16 else f"${price:.2f}"
+
+
+def _choices(kind: Mapping[str, Any], rng: random.Random) -> dict[str, list[dict[str, str]]]:
+    """Some of the values of each option, at least two."""
+    names = [name for name in OPTION_NAMES if name in kind]
+    picked = {name: rng.sample(kind[name], rng.randint(2, len(kind[name]))) for name in names}
+    return {name.title(): [{"value": value.title()} for value in values] for name, values in picked.items()}
+
+
+def _asin(rng: random.Random, taken: Mapping[str, Any]) -> str:
+    while True:
+        asin = "S" + "".join(rng.choices(string.ascii_uppercase + string.digits, k=9))
+        if asin not in taken:
+            return asin
+
+
+@cache
+def _goods() -> dict[str, Any]:
+    return tomllib.loads(_GOODS.read_text(encoding="utf-8"))

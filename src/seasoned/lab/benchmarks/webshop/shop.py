@@ -1,0 +1,249 @@
+"""The shop as an environment: search[words] and click[what stands in brackets], until something is bought.
+
+Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; `info["choices"]` are
+clicks of the page just shown, all of them unless it keeps to the task; no observation names what was to be bought.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seasoned.errors import ContractError, DataError
+from seasoned.lab.benchmarks.search.env import read_action
+from seasoned.lab.benchmarks.webshop.catalogue import Product
+from seasoned.lab.benchmarks.webshop.focus import leading_on
+from seasoned.lab.benchmarks.webshop.goals import Goal, goal_of
+from seasoned.lab.benchmarks.webshop.pages import (
+    BACK,
+    BUY,
+    DESCRIPTION,
+    FEATURES,
+    NEXT,
+    PREVIOUS,
+    REVIEWS,
+    Page,
+    item_page,
+    results_page,
+    shown,
+    start_page,
+    text_page,
+)
+from seasoned.lab.benchmarks.webshop.reward import reward
+from seasoned.lab.benchmarks.webshop.search import MAX_QUERY, Search
+from seasoned.types import Task
+
+STEPS = 15
+"""Steps an attempt may take: H of WebShop (ExpeL, table 4)."""
+
+ACTIONS = ("search", "click", "think")
+
+SEARCH_FIRST = "That cannot be done here. Send search[words]."
+CLICK_HERE = "That cannot be done here. Send click[..] with something that stands in brackets on this page."
+CHOSEN = "You have clicked {value}."
+CUT = f"Only the first {MAX_QUERY} characters were searched."
+SCORE = "You have bought it. Your score (0 to 1): {score:.2f}"
+MISSING = "\nNot as asked for: {missing}"
+BOUGHT = "You have bought it."
+THOUGHT = "OK."
+
+
+_ALL = re.compile(r"(?:search|click)\[([^\n]*)\]", re.IGNORECASE)
+_ANOTHER = re.compile(r"\b(?:search|click|think)\[", re.IGNORECASE)
+_BRACKETS = re.compile(r"[\[\]()]")
+
+
+@dataclass(frozen=True)
+class Shop:
+    """What all visits share: the products by ASIN, the search, and how options are compared. It never changes."""
+
+    products: Mapping[str, Product]
+    search: Search
+    upstream_colors: bool = False
+
+
+@dataclass
+class _Visit:
+    """One visit: the goal, and where the shopper is. `page` is the page of results, `part` the text that is open."""
+
+    goal: Goal
+    steps: int = 0
+    found: tuple[str, ...] | None = None
+    note: str = ""
+    page: int = 1
+    product: Product | None = None
+    chosen: dict[str, str] = field(default_factory=dict)
+    part: str = ""
+
+
+class ShopEnvironment:
+    """One goal at a time: the instruction, then actions until a purchase or the last step."""
+
+    def __init__(
+        self, shop: Shop, reveal: bool, max_turns: int = STEPS, focus: bool = False, told: bool = False
+    ) -> None:
+        """Makes an environment that waits for `reset`.
+
+        Args:
+            shop: What is sold; environments may share it, also across threads.
+            reveal: Whether the last observation tells the score; it never says what was to be bought.
+            max_turns: Steps an attempt may take; it is cut off, and earns 0, after so many without a purchase.
+            focus: Whether only the clicks that lead on to a purchase are offered; all others are taken, too.
+            told: Whether the score comes with what of the instruction was not met; not without `reveal`.
+        """
+        self._shop = shop
+        self._reveal = reveal
+        self._max_turns = max_turns
+        self._focus = focus
+        self._told = told
+        self._visit: _Visit | None = None
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins an attempt.
+
+        Returns:
+            The instruction and the search box, and the info of `step`. `seed` changes nothing.
+
+        Raises:
+            DataError: The task is none of WebShop, or of another catalogue.
+        """
+        goal = goal_of(task)
+        if goal.asin not in self._shop.products:
+            raise DataError(f"the task {task.id!r} asks for the product {goal.asin}, which is not in this catalogue")
+        self._visit = _Visit(goal)
+        return self._show(self._visit).text, self._offered(self._visit)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Takes one action.
+
+        Returns:
+            observation, reward (from 0 to 1, at the end), terminated, truncated, info. `info` has "choices" (the clicks
+            of the page, or those that lead on) and "free" ("search" where words may be searched for, else ""); at the
+            end "success" (the reward is 1) and "reward", and after a purchase "answer", the product's ASIN; "invalid":
+            True where nothing could be done.
+
+        Raises:
+            ContractError: There was no `reset`, or the attempt has ended.
+        """
+        visit = self._visit
+        if visit is None:
+            raise ContractError("step was called before reset or after the end: call reset(task) first")
+        name, argument = read_action(action, ACTIONS) or ("", "")
+        if name == "think":
+            return THOUGHT, 0.0, False, False, self._offered(visit)
+        visit.steps += 1
+        whole, clicks = _whole(action), self._show(visit).clicks
+        clicked = (_match(whole, clicks) or _match(argument, clicks)) if name == "click" else ""
+        if clicked == BUY and visit.product is not None:
+            return self._bought(visit, visit.product)
+        if name == "search" and whole.count("[") < whole.count("]"):
+            argument = whole.strip("[] ")
+        observation = self._searched(visit, argument) if name == "search" else _clicked(visit, clicked, self._shop)
+        page = self._show(visit)
+        info = self._offered(visit)
+        if observation is None:
+            observation = CLICK_HERE if page.clicks else SEARCH_FIRST
+            info["invalid"] = True
+        truncated = visit.steps >= self._max_turns
+        if truncated:
+            self._visit = None
+            info |= {"success": False, "reward": 0.0}
+        return observation or page.text, 0.0, False, truncated, info
+
+    def close(self) -> None:
+        """Ends the attempt, if one is open. May be called again."""
+        self._visit = None
+
+    def _show(self, visit: _Visit) -> Page:
+        """The page that the shopper sees."""
+        if visit.found is None:
+            return start_page(visit.goal.text)
+        if visit.product is None:
+            return results_page([self._shop.products[asin] for asin in visit.found], visit.page, visit.note)
+        return text_page(visit.product, visit.part) if visit.part else item_page(visit.product, visit.chosen)
+
+    def _offered(self, visit: _Visit) -> dict[str, Any]:
+        clicks: Sequence[str] = self._show(visit).clicks
+        if self._focus and clicks and not visit.part:
+            clicks = leading_on(clicks, visit.product, visit.chosen)
+        return {"choices": [f"click[{click}]" for click in clicks], "free": "" if clicks else "search"}
+
+    def _searched(self, visit: _Visit, words: str) -> str | None:
+        """ "" where the search was made: its page is the observation."""
+        if visit.found is not None or not words:
+            return None
+        visit.found, visit.page, visit.note = self._shop.search(words), 1, CUT if len(words) > MAX_QUERY else ""
+        return ""
+
+    def _bought(self, visit: _Visit, product: Product) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self._visit = None
+        gold = self._shop.products[visit.goal.asin]
+        chosen = visit.chosen.values()
+        earned = reward(product, chosen, visit.goal, gold, upstream_colors=self._shop.upstream_colors)
+        observation = SCORE.format(score=earned.total) if self._reveal else BOUGHT
+        if self._reveal and self._told and earned.missing:
+            observation += MISSING.format(missing="; ".join(map(shown, earned.missing)))
+        info = {"success": earned.total == 1.0, "reward": earned.total, "answer": product.asin}
+        info |= {"choices": [], "free": ""}
+        return observation, earned.total, True, False, info
+
+
+def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
+    """Goes where a click leads. Returns what it says, "" where the page that is open then says it, None: nothing."""
+    product = visit.product
+    if not clicked:
+        return None
+    if clicked == BACK:
+        visit.found, visit.product, visit.part = None, None, ""
+    elif product is None:
+        visit.page += {NEXT: 1, PREVIOUS: -1}.get(clicked, 0)
+        if clicked not in (NEXT, PREVIOUS):
+            visit.product, visit.chosen = shop.products[clicked], {}
+    elif clicked == PREVIOUS and visit.part:
+        visit.part = ""
+    elif clicked == PREVIOUS:
+        visit.product = None
+    elif clicked in (DESCRIPTION, FEATURES, REVIEWS):
+        visit.part = clicked
+    else:
+        _choose(visit.chosen, product, clicked)
+        return CHOSEN.format(value=clicked)
+    return ""
+
+
+def _choose(chosen: dict[str, str], product: Product, clicked: str) -> None:
+    """Chooses a value; of two options that offer the same one, that without a choice so far, else that with another."""
+    offers = {n: value for n, values in product.options.items() for value in values if shown(value) == clicked}
+    name = min(offers, key=lambda n: (chosen.get(n) == offers[n], n in chosen))
+    chosen[name] = offers[name]
+
+
+def _whole(action: str) -> str:
+    """What stands between the first and the last bracket of an action, where it is all of it; else ""."""
+    found = _ALL.fullmatch(action.strip())
+    return " ".join(found[1].split()) if found and not _ANOTHER.search(found[1]) else ""
+
+
+def _match(wanted: str, clicks: tuple[str, ...]) -> str:
+    """The click that is meant: the same text, else the only one that differs in case, spaces, marks and brackets."""
+    if wanted in clicks:
+        return wanted
+    for plain in (_spaced, _bare, _unbracketed):
+        found = [click for click in clicks if plain(click) == plain(wanted)]
+        if len(found) == 1 and plain(wanted):
+            return found[0]
+    return ""
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _bare(text: str) -> str:
+    return _spaced(text).strip("*`\"'[] ")
+
+
+def _unbracketed(text: str) -> str:
+    return _spaced(_BRACKETS.sub("", text))

@@ -1,0 +1,176 @@
+"""`seasoned bench`: the benchmarks, what they need on this machine, and whether their data is fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import JsonOption, print_json, tell
+from seasoned.errors import ConfigError
+
+app = typer.Typer(help="List the benchmarks, install what they need, check their data.", no_args_is_help=True)
+PROBLEMS = 10
+"""Problems that are printed; all of them are in the JSON."""
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option("-c", "--set", metavar="KEY=VALUE", help="An option of the benchmark: -c data=FILE. Repeatable."),
+]
+
+
+@app.command("list")
+def list_benchmarks(as_json: JsonOption = False) -> None:
+    """List the benchmarks."""
+    from importlib import import_module
+
+    from seasoned.lab.benchmarks import NAMES
+
+    docs = {name: import_module(f"seasoned.lab.benchmarks.{name}").__doc__ or "" for name in NAMES}
+    about = {name: " ".join(doc.split("\n\n")[0].split()) for name, doc in docs.items()}
+    if as_json:
+        print_json([{"name": name, "about": text} for name, text in about.items()])
+        return
+    for name, text in about.items():
+        typer.echo(f"{name:<8} {text[len(name) + 2 :] if text.lower().startswith(f'{name}: ') else text}")
+
+
+@app.command("check")
+def check(
+    name: Annotated[str, typer.Argument(help="The benchmark.")],
+    data: Annotated[str, typer.Option(help="The data: a file or a folder. The same as -c data=..")] = "",
+    setting: OptionOption = None,
+    upstream_colors: Annotated[
+        bool, typer.Option("--upstream-colors", help="WebShop: compare colours as the released code does, unrepaired.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The seed the tasks are drawn by.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong.
+
+    Exit code 1 if anything is, or if there is no task.
+    """
+    from seasoned.lab.benchmarks.checks import own_check
+
+    options = benchmark_options(setting or [])
+    if data:
+        options["data"] = data
+    if upstream_colors:
+        options["upstream_colors"] = True
+    checks = own_check(name)
+    if checks is None:
+        _check_answers(name, options, seed, as_json)
+        return
+    typer.echo(f"checking {name}", err=True)
+    found = checks(options, seed=seed)
+    if as_json:
+        print_json({"benchmark": name, **vars(found)})
+    else:
+        source = [f"the data: {found.source}"] if found.source else []
+        shown = [*source, *found.facts, *found.problems[:PROBLEMS]]
+        if len(found.problems) > PROBLEMS:
+            shown.append(f"and {len(found.problems) - PROBLEMS} more")
+        tell("\n".join([*shown, _solved(found.good, found.total)]))
+    wrong = bool(found.problems) and not found.unwinnable
+    if wrong or not found.total or found.good + found.unwinnable < found.total:
+        raise typer.Exit(1)
+
+
+@app.command("install")
+def install(
+    name: Annotated[str, typer.Argument(help="The benchmark.")],
+    python: Annotated[
+        str, typer.Option(help="The Python to make it from, such as python3.12; without it, the one in use.")
+    ] = "",
+) -> None:
+    """Make the environment of a benchmark whose libraries do not go together with others."""
+    import sys
+
+    from seasoned.lab.benchmarks.install import install as make
+
+    typer.echo(make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable))
+
+
+@app.command("generate")
+def generate(
+    name: Annotated[str, typer.Argument(help="The benchmark: alfworld.")],
+    out: Annotated[Path, typer.Option(help="The folder for the games.")],
+    games: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
+    seed: Annotated[int, typer.Option(help="Decides what the games are.")] = 0,
+    python: Annotated[
+        str, typer.Option(help="A Python that has the engine; without it, the one of `bench install`.")
+    ] = "",
+) -> None:
+    """Make new games, each proven by playing it to its end."""
+    if name != "alfworld":
+        raise ConfigError(
+            f"games are generated for alfworld, not for {name!r}; the others bring data or are generated anyway"
+        )
+    from seasoned.lab.benchmarks.alfworld.games import generate as make
+
+    made = make(games, seed, out, python=python or None, progress=_counted)
+    tell(f"{len(made)} {'game' if len(made) == 1 else 'games'} in {out}")
+
+
+def _counted(done: int, total: int) -> None:
+    if done == total or done % 10 == 0:
+        typer.echo(f"{done} of {total} games", err=True)
+
+
+def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
+    """The options of a benchmark from `key=value` settings; as in a recipe, a key may begin with `benchmark.`.
+
+    Raises:
+        ConfigError: one is not of that form, or of another section.
+    """
+    from seasoned.lab.run.recipe import settings_of
+
+    named = []
+    for setting in settings:
+        own = setting.strip().removeprefix("benchmark.")
+        key, sign, _ = own.partition("=")
+        if not sign or not key:
+            raise ConfigError(f"expected an option of the benchmark as key=value, such as data=FILE; got {setting!r}")
+        if "." in key:
+            raise ConfigError(
+                f"-c sets options of the benchmark here, such as data=FILE, and {key.strip()} is none: it belongs to "
+                f"the section {key.partition('.')[0].strip()!r} of a recipe"
+            )
+        named.append(f"benchmark.{own}")
+    found: dict[str, Any] = settings_of(named).get("benchmark", {})
+    return found
+
+
+def _solved(good: int, total: int) -> str:
+    return f"{good}/{total} tasks are solved by what is known to solve them"
+
+
+def _check_answers(name: str, options: dict[str, Any], seed: int, as_json: bool) -> None:
+    """Load a benchmark that takes one answer, give every task its gold answer, and show one task."""
+    from seasoned.contracts import check_environment
+    from seasoned.lab.benchmarks import load_benchmark
+
+    benchmark = load_benchmark(name, options, seed=seed)
+    check_environment(lambda: benchmark.make_env(True), benchmark.train[0])
+    solved = 0
+    tasks = [*benchmark.train, *benchmark.test]
+    for task in tasks:
+        with closing(benchmark.make_env(False)) as env:
+            env.reset(task)
+            solved += bool(env.step(f"ANSWER[{task.data['answer']}]")[4].get("success"))
+    result = {
+        "benchmark": name,
+        "source": benchmark.source,
+        "training": len(benchmark.train),
+        "test": len(benchmark.test),
+        "solved_with_gold": solved,
+    }
+    if as_json:
+        print_json(result)
+    else:
+        tell(f"{name}: {len(benchmark.train)} training and {len(benchmark.test)} test cases from {benchmark.source}")
+        tell(f"a case:\n{benchmark.train[0].text}\n{_solved(solved, len(tasks))}")
+    if solved < len(tasks):
+        raise typer.Exit(1)

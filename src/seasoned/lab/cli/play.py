@@ -1,0 +1,89 @@
+"""`seasoned play`: a person plays a task in the terminal.
+
+Always holds: what a person types and what an environment says is shown as plain text, never as markup.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import many, tell
+from seasoned.errors import ConfigError
+from seasoned.lab.cli.bench import OptionOption, benchmark_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seasoned.types import Task
+
+_THOUGHT = re.compile(r"\s*think\s*[\[:]", re.IGNORECASE)
+_NAMED = 5
+
+
+def play(
+    benchmark: Annotated[str, typer.Argument(help="A benchmark, such as alfworld or webshop.")],
+    task: Annotated[
+        str, typer.Option(help="A task's id, or a part of it that no other has; without it, the first.")
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Draws the order of the tasks.")] = 0,
+    setting: OptionOption = None,
+) -> None:
+    """Play a task yourself. An empty line or Ctrl-D ends it; `?` lists what can be done, where that is known."""
+    from seasoned.lab.benchmarks import load_benchmark
+
+    loaded = load_benchmark(benchmark, benchmark_options(setting or []), seed=seed)
+    found = _meant([*loaded.test, *loaded.train], task, benchmark) if task else loaded.test[0]
+    with closing(loaded.make_env(False)) as env:
+        observation, info = env.reset(found)
+        tell(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
+        steps = 0
+        while True:
+            action = _read()
+            if not action:
+                typer.echo(f"You stopped after {many(steps, 'step')}.")
+                return
+            if action == "?":
+                free = [f"{info['free']}[words]"] if info.get("free") else []
+                tell("\n".join([*free, *info.get("choices", [])]) or "It is not said what can be done here.")
+                continue
+            observation, reward, terminated, truncated, info = env.step(action)
+            steps += not _THOUGHT.match(action)
+            tell(observation)
+            if terminated or truncated:
+                how = "You made it" if info.get("success") else "It is over"
+                typer.echo(f"{how} after {many(steps, 'step')}, reward {info.get('reward', reward):g}.")
+                return
+            if steps >= loaded.max_turns:
+                typer.echo(f"The {loaded.max_turns} steps of {benchmark} are used up.")
+                return
+
+
+def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
+    """The task with this id, else the only one whose id begins with it, else the only one whose id has it inside.
+
+    Raises:
+        ConfigError: there is none, or there are several.
+    """
+    found = [task for task in tasks if task.id == wanted]
+    found = found or [task for task in tasks if task.id.startswith(wanted)]
+    found = found or [task for task in tasks if wanted in task.id]
+    if not found:
+        raise ConfigError(f"no task of {benchmark} has {wanted!r} in its id; the first one is {tasks[0].id}")
+    if len(found) > 1:
+        some = ", ".join(task.id for task in found[:_NAMED]) + (", .." if len(found) > _NAMED else "")
+        raise ConfigError(
+            f"{len(found):,} tasks of {benchmark} have {wanted!r} in their ids: {some}; give one id whole"
+        )
+    return found[0]
+
+
+def _read() -> str:
+    try:
+        return input("> " if sys.stdin.isatty() else "").strip()
+    except EOFError:
+        return ""

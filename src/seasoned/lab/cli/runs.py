@@ -1,0 +1,122 @@
+"""`seasoned runs`: what was run, and what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seasoned.cli.shared import RUNS, JsonOption, RunArgument, RunsOption, all_runs, find_run, print_json
+from seasoned.errors import ConfigError
+from seasoned.text import one_line
+
+app = typer.Typer(help="List, show and compare the runs of this folder.", no_args_is_help=True)
+
+_FOUND = 24  # characters that a table leaves for what is beside a run's name
+
+
+@app.command("list")
+def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """List the runs, the latest last."""
+    from seasoned.lab.run.outputs import SUMMARY, read_summary
+
+    found = []
+    for directory in all_runs(runs):
+        complete = (directory / SUMMARY).is_file()
+        try:
+            summary = read_summary(directory) if complete else {}
+        except ConfigError:
+            complete, summary = False, {"headline": f"its {SUMMARY} is damaged"}
+        found.append(
+            {
+                "run": directory.name,
+                "complete": complete,
+                "model": summary.get("run", {}).get("model", ""),
+                "headline": summary.get("headline", "not complete"),
+            }
+        )
+    if as_json:
+        print_json(found)
+        return
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    console = Console()
+    # A name is whole on one line, unless that leaves no room for what was found.
+    width = min(max((len(str(row["run"])) for row in found), default=0), max(console.width - _FOUND, 8))
+    columns = (
+        Column("run", width=width, overflow="fold"),
+        Column("done", no_wrap=True),
+        Column("found", overflow="fold"),
+    )
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in found:
+        cells = (one_line(row["run"], 200), "yes" if row["complete"] else "no", one_line(row["headline"], 1000))
+        table.add_row(*map(Text, cells))
+    console.print(table if found else Text(one_line(f"no runs in {runs}", 1000)))
+
+
+@app.command("show")
+def show(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """Show what a run found."""
+    from seasoned.lab.cli.run import show_run
+    from seasoned.lab.run.outputs import read_summary
+
+    directory = find_run(run, runs)
+    if as_json:
+        print_json({"path": str(directory), **read_summary(directory)})
+    else:
+        show_run(directory, False)
+
+
+@app.command("compare")
+def compare(
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="Two or more runs.")],
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare runs condition by condition, with paired tests where they share tasks."""
+    from seasoned.lab.cli.run import known_form
+    from seasoned.lab.report.forms import to_json, to_rich
+    from seasoned.lab.report.tables import comparison_table
+    from seasoned.lab.run.outputs import read_rows, read_summary
+
+    if len(run) < 2:
+        raise ConfigError(f"expected two runs or more to compare, but got one: seasoned runs compare {run[0]} OTHER")
+    places = [find_run(name, runs) for name in run]
+    summaries, rows = [read_summary(p) for p in places], [read_rows(p) for p in places]
+    with known_form(*places):
+        table = comparison_table(summaries, rows)
+    if as_json:
+        print_json(to_json(table))
+        return
+    from rich.console import Console
+
+    console = Console()
+    console.print(to_rich(table, console.width))
+
+
+@app.command("path")
+def path(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
+    """Print the directory of a run."""
+    found = find_run(run, runs).resolve()
+    if as_json:
+        print_json({"path": str(found)})
+    else:
+        typer.echo(found)
+
+
+def check(folder: Path) -> tuple[str, bool, str]:
+    """A line of `seasoned doctor`: whether the summaries of the complete runs can be read."""
+    from seasoned.lab.run.outputs import SUMMARY, read_summary
+
+    there = all_runs(folder)
+    complete = [directory for directory in there if (directory / SUMMARY).is_file()]
+    for directory in complete:
+        try:
+            read_summary(directory)
+        except ConfigError as error:
+            return "runs", False, f"{error}; it is written anew by seasoned run --resume {directory}"
+    return "runs", True, f"{len(there)} in {folder}, {len(complete)} complete"

@@ -1,0 +1,122 @@
+"""`seasoned transfer`: what a run learned on one family of tasks, adapted to another (ExpeL, section 4.4).
+
+Always holds: the run and its lessons stay as they are; what is adapted is one pool, the insights of one fold after all
+its training; what is written is a file of lessons that a person can read and change before a run is given it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import (
+    RUNS,
+    STORE,
+    JsonOption,
+    RunsOption,
+    StoreOption,
+    check_output,
+    find_run,
+    many,
+    open_store,
+    print_json,
+    tell,
+    write_out,
+)
+from seasoned.errors import ConfigError, ParseError
+from seasoned.lab.cli.run import SettingOption
+
+if TYPE_CHECKING:
+    from seasoned.lab.run.recipe import Recipe
+    from seasoned.store.sql import Store
+    from seasoned.types import Lesson, Trajectory
+
+
+def transfer(
+    source: Annotated[str, typer.Option("--from", metavar="RUN", help="The run that learned insights.")],
+    target: Annotated[str, typer.Option("--to", metavar="BENCHMARK", help="The benchmark they are to serve.")],
+    output: Annotated[Path | None, typer.Option(help="Where they go; without it, into the run's directory.")] = None,
+    examples: Annotated[
+        bool, typer.Option("--examples/--no-examples", help="Show the model worked attempts at the new tasks.")
+    ] = True,
+    scope: Annotated[
+        str | None, typer.Option(help="The pool they are taken from; without it, that of the first seed and fold.")
+    ] = None,
+    setting: SettingOption = None,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Adapt the insights of a run to another benchmark. Settings as for `run`: -c llm.model=gpt-5-mini.
+
+    Those of the benchmark, -c benchmark.data=FILE, are for the new one. -c agent.examples=6 shows the model as many
+    worked attempts, to be set as for the new run; there is one of each kind at least.
+
+    A run is given them with: -c 'conditions=["react","given"]' -c method.given=FILE
+    """
+    from seasoned.lab.benchmarks import load_benchmark
+    from seasoned.lab.methods.transfer import transfer as adapt
+    from seasoned.lab.run.recipe import load_recipe, settings_of
+    from seasoned.llm.opening import open_llm
+
+    directory = find_run(source, runs)
+    file = output or directory / f"lessons-for-{target}.jsonl"
+    check_output(file)  # before a model is paid
+    own = [one for one in setting or [] if one.partition("=")[0].partition(".")[0].strip() != "benchmark"]
+    recipe = load_recipe(directory / "config.toml", own)
+    new = load_benchmark(target, settings_of(setting or []).get("benchmark", {}), seed=0)
+    old = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=recipe.seeds[0])
+    if new.manner != "act" or old.manner != "act":
+        raise ConfigError(f"insights are for tasks of several steps: {old.name} or {new.name} is answered at once")
+    with open_store(store, must_exist=True) as opened:
+        pool, insights = _insights(opened, recipe, directory.name, scope)
+    with open_llm(recipe.learner or recipe.llm) as llm:
+        shown = _shown(new.trajectories, recipe.agent.examples) if examples else ()
+        adapted = adapt(llm, insights, source_about=old.about, target_about=new.about, examples=shown)
+    if not adapted:
+        raise ParseError(
+            f"the model adapted none of {many(len(insights), 'insight')} of {pool}, so no file is written: try a "
+            "stronger model (-c learner.model=..), or another pool (--scope)"
+        )
+    write_out((lesson.model_dump_json() + "\n" for lesson in adapted), file)
+    if as_json:
+        lessons = [lesson.model_dump(mode="json") for lesson in adapted]
+        print_json({"path": str(file), "scope": pool, "from": len(insights), "lessons": lessons})
+        return
+    for lesson in adapted:
+        tell(f"- {lesson.text}")
+    tell(f"{many(len(adapted), 'lesson')} from {many(len(insights), 'insight')} of {pool}, in {file}")
+
+
+def _shown(worked: Sequence[Trajectory], wanted: int) -> tuple[Trajectory, ...]:
+    """So many worked attempts, those first that are the first of their category, or where there is none of an answer.
+
+    The first of each kind are always shown: with a verdict left out, no insight would be about it.
+    """
+    kinds: dict[str, Trajectory] = {}
+    for each in worked:
+        kinds.setdefault(each.category or each.outcome.answer, each)
+    firsts = list(kinds.values())
+    return tuple([*firsts, *(each for each in worked if each not in firsts)][: max(wanted, len(firsts))])
+
+
+def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tuple[str, list[Lesson]]:
+    """One pool of a run, with its insights: the one that is named, or the first of those after all training.
+
+    Raises:
+        ConfigError: if it holds none.
+    """
+    blocks = [f"{run}/s{seed}f{fold}/" for seed in recipe.seeds for fold in range(max(recipe.folds, 1))]
+    there = [name for block in blocks for name in store.scopes() if name.startswith(block)]
+    # An earlier point of a learning curve has its number of training tasks in its name.
+    for name in [scope] if scope else [name for name in there if "@" not in name.rsplit("/", 1)[-1]]:
+        if insights := store.lessons(name, kind="insight", status="active"):
+            return name, insights
+    what = f"the pool {scope}" if scope else f"the run {run}"
+    raise ConfigError(
+        f"{what} has no insights in {store.where}: it needs a condition such as expel, a training task that was "
+        f"solved, and to have learned from it (seasoned learn {run})"
+    )

@@ -1,0 +1,245 @@
+"""AutoGuide (Fu et al., 2024) as ERL describes it: guidelines for contexts, from a failure beside a success.
+
+Always holds: what is recalled fits the context of the last observation, and where none fits nothing is; a failure gives
+at most one guideline; nothing that comes from an attempt at a task is recalled for that task.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from seasoned.errors import ConfigError, ContextLengthError, ParseError
+from seasoned.lab.methods.guidelines import write_guideline
+from seasoned.llm.schema import closed_object
+from seasoned.llm.structured import read
+from seasoned.methods import check_least
+from seasoned.methods.demonstrations import attempts_at
+from seasoned.methods.extraction import Call, attempts_before, plan_calls, worked_pair
+from seasoned.methods.operations import same_words
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import step_lines, tokens
+from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
+
+log = logging.getLogger(__name__)
+
+By = Literal["llm", "embedding"]
+
+LAST = 2
+"""Steps that tell in which context an attempt is."""
+NOTHING = ("", "OK.")
+"""Observations that say nothing: then what was done tells the context."""
+_STEP = 300  # characters of each part of a step
+_TASK = 600  # characters of the task that tell in which context an attempt is
+_REPLY = 20_000
+
+
+@dataclass(frozen=True)
+class AutoGuide:
+    """Guidelines for the context that an attempt is in (ERL, sections 1 and B). For agents that ask at each turn.
+
+    Args:
+        llm: extracts the guidelines; with `by="llm"`, it identifies the context at each turn.
+        about: what kind of tasks these are.
+        worked: attempts with the context and guideline that they should give; see `write_guideline`.
+        begins: the words that every guideline begins with; see `write_guideline`.
+        goal: gives of a task's text what is wanted, where most of it is something else, such as a room's furniture.
+        k: guidelines that are shown at a turn.
+        by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
+        least: with `embedding`, how near a context must be at least to fit (cosine).
+        room: tokens that the attempts of a pair may take together in a prompt.
+        contexts_room: tokens of known contexts in a prompt; where there are more, the nearest are shown, or the newest
+            where the pool has no embedder.
+        max_tokens: of a reply.
+        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
+            evaluation must leave it off.
+
+    Raises:
+        ConfigError: a number is out of range, `by` is none of those above, or `worked` has none; see `worked_pair`.
+    """
+
+    llm: LLM
+    about: str = ""
+    worked: tuple[Sequence[Trajectory], str, str] | None = None
+    begins: str = ""
+    goal: Callable[[str], str] | None = None
+    k: int = 3
+    by: By = "llm"
+    least: float = 0.5
+    room: int = 2400
+    contexts_room: int = 1500
+    max_tokens: int = 200
+    same_task: bool = False
+
+    def __post_init__(self) -> None:
+        check_least(self, {"k": 1, "room": 100, "contexts_room": 100, "max_tokens": 16})
+        if self.by not in get_args(By):
+            raise ConfigError(f"by of AutoGuide is one of {', '.join(get_args(By))}, not {self.by!r}")
+        if self.worked is not None:
+            worked_pair(self.worked[0])
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Write a guideline for each failure at a task that was solved too, beside the task's first success.
+
+        A pair that was learned from is passed over. A guideline of equal words for an equal context is not stored
+        again: its importance rises by one.
+
+        Raises:
+            LLMError: the model failed otherwise than by its form or its length; what was written before stays.
+            StoreError: when the pool is read-only; no model was called then.
+        """
+        pool.writable()
+        earlier = attempts_before(trajectories, pool) if self.same_task else ()
+        pairs = plan_calls(trajectories, earlier=earlier, chunk=1, seed=0, successes=False)
+        if not pairs:
+            few = "no task was both failed and solved, so there is nothing to learn guidelines from"
+            log.warning(few)
+            pool.passed_over(few)
+        # Deleted ones too: what a person removed is not written again.
+        known = {source for lesson in pool.lessons("guideline", status=None) for source in lesson.sources}
+        for pair in pairs:
+            if pair.attempts[0].id not in known:
+                said = write_guideline(
+                    self.llm,
+                    pair,
+                    about=self.about,
+                    worked=self.worked,
+                    begins=self.begins,
+                    max_tokens=self.max_tokens,
+                    room=self.room,
+                )
+                if said is None:
+                    pool.passed_over(f"no guideline from {pair}: what came back holds none that can be used")
+                else:
+                    _keep(pool, pair, *said)
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """The guidelines for the context of the last observation, and before them those without a context.
+
+        Raises:
+            ConfigError: `by="embedding"`, and the pool has no embedder.
+            LLMError: the model failed otherwise than by its form or its length.
+        """
+        own = set() if self.same_task else attempts_at(task, pool)
+        usable = [lesson for lesson in pool.lessons("guideline") if own.isdisjoint(lesson.sources)]
+        found = [lesson for lesson in usable if not lesson.key][: self.k]
+        usable = [lesson for lesson in usable if lesson.key]
+        if usable and progress is not None and progress.steps:
+            found += self._fitting(usable, pool, task, progress)[: self.k]
+        if not found:
+            return Guidance()
+        shown = [{"context": clean(lesson.key), "text": clean(lesson.text)} for lesson in found]
+        text = render_prompt("seasoned.lab.methods", "autoguide.j2", guidelines=shown)
+        return Guidance(lessons=tuple(found), text=text)
+
+    def _fitting(
+        self, usable: Sequence[Lesson], pool: ExperiencePool, task: Task, progress: Trajectory
+    ) -> list[Lesson]:
+        """The guidelines whose context fits the last steps, the best first."""
+        now = "\n".join(line for step in progress.steps[-LAST:] for line in step_lines(step, _STEP))
+        if self.by == "embedding":
+            seen = progress.steps[-1].observation
+            scores = pool.nearness(now if seen in NOTHING else seen, [lesson.key for lesson in usable])
+            near = [lesson for lesson in usable if scores[lesson.key] >= self.least]
+            return sorted(near, key=lambda lesson: -scores[lesson.key])
+        contexts: dict[str, list[Lesson]] = {}
+        for lesson in usable:
+            contexts.setdefault(same_words(lesson.key), []).append(lesson)
+        known = self._known(list(contexts.values()), pool, now)
+        if not known:
+            return []
+        wanted = clean(self.goal(task.text) if self.goal else task.text, _TASK)
+        places = self._identify([group[0].key for group in known], f"Task: {wanted}\n\n{now}")
+        return [lesson for place in places for lesson in sorted(known[place], key=lambda each: -each.importance)]
+
+    def _known(self, groups: list[list[Lesson]], pool: ExperiencePool, now: str) -> list[list[Lesson]]:
+        """The groups of one context each, as many as there is room for; in a constant order where that is all."""
+        sizes = [tokens(f"00. {clean(group[0].key)}\n") for group in groups]
+        if sum(sizes) <= self.contexts_room:
+            return groups
+        order = list(range(len(groups)))[::-1]
+        if pool.searches:
+            scores = pool.nearness(now, [group[0].key for group in groups])
+            order = sorted(range(len(groups)), key=lambda place: -scores[groups[place][0].key])
+        chosen, used = [], 0
+        for place in order:
+            used += sizes[place]
+            if used > self.contexts_room:
+                break
+            chosen.append(place)
+        return [groups[place] for place in sorted(chosen)]
+
+    def _identify(self, contexts: Sequence[str], now: str) -> list[int]:
+        """The places of the contexts that fit, as the model says; none where its reply cannot be used."""
+        system = render_prompt(
+            "seasoned.lab.methods",
+            "autoguide_where.j2",
+            about=clean(self.about, 1000),
+            contexts=[clean(context) for context in contexts],
+        )
+        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": now}]
+        number = {"type": "integer", "minimum": 1, "maximum": len(contexts)}
+        properties = {
+            "situation": {"type": "string", "maxLength": 120},
+            "numbers": {"type": "array", "maxItems": self.k, "items": number},
+        }
+        try:
+            value = self.llm.chat(messages, schema=closed_object(properties), max_tokens=self.max_tokens).parsed
+        except ParseError as error:
+            text = str(getattr(error.reply, "text", ""))[:_REPLY]
+            value, wrong = read(text, {})
+            value = text if wrong else value
+        except ContextLengthError as error:
+            log.warning("the context of an attempt is not identified: %s", error)
+            return []
+        places, problem = read_places(value, len(contexts))
+        if problem:
+            log.info("the context of an attempt: %s", problem)
+        return places
+
+
+def read_places(value: Any, count: int) -> tuple[list[int], str]:
+    """The places (from 0) of the numbers in a reply, each once, and a sentence on those that are none or ""."""
+    numbers = value.get("numbers") if isinstance(value, dict) else value
+    entries = numbers if isinstance(numbers, list) else _numbers(numbers)
+    if not entries and not isinstance(numbers, list):
+        return [], f"the reply names no contexts: {clean(str(value), 120)!r}"
+    named = [_numbers(entry) or [0] for entry in entries]
+    flat = [number for each in named for number in each]
+    places = list(dict.fromkeys(number - 1 for number in flat if 1 <= number <= count))
+    wrong = sum(not 1 <= number <= count for number in flat)
+    return places, f"{wrong} of its numbers are none of the {count} contexts" if wrong else ""
+
+
+def _numbers(said: Any) -> list[int]:
+    """The numbers of 2, "2" or "1, 2"; [] where it is anything else."""
+    if isinstance(said, int) and not isinstance(said, bool):
+        return [said]
+    words = re.split(r"[\s,;&]|\band\b", said[:200]) if isinstance(said, str) else []
+    parts = [part for part in (word.strip("#.()[]") for word in words) if part]
+    return [int(part) for part in parts] if all(part.isdecimal() and len(part) < 10 for part in parts) else []
+
+
+def _keep(pool: ExperiencePool, pair: Call, context: str, guideline: str) -> None:
+    """Store a guideline, under the words of an equal context that is there; an equal guideline gets a vote."""
+    sources = pair.sources
+    alike = [old for old in pool.lessons("guideline") if same_words(old.key) == same_words(context)]
+    same = next((old for old in alike if same_words(old.text) == same_words(guideline)), None)
+    if same is not None and not same.pinned:
+        news = {"importance": same.importance + 1, "sources": tuple(dict.fromkeys((*same.sources, *sources)))}
+        pool.update(same.model_copy(update=news), why=f"said again by {pair}")
+    elif same is None:
+        lesson = Lesson(
+            kind="guideline",
+            text=guideline,
+            key=alike[0].key if alike else context,
+            category=pair.attempts[0].category,
+            method="autoguide",
+            sources=sources,
+        )
+        pool.add(lesson, why=f"learned from {pair}")

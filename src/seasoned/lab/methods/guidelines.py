@@ -1,0 +1,153 @@
+"""Guidelines of AutoGuide: writing one from a failure beside a success, and reading what a model wrote.
+
+Always holds: no reply raises; a guideline that comes out has a context, is not what the prompt quoted, whatever word of
+it was exchanged, and its context is no line of the attempts.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.schema import closed_object
+from seasoned.llm.structured import read
+from seasoned.methods.extraction import Call, worked_pair
+from seasoned.methods.heuristic_replies import text_that_begins
+from seasoned.methods.operations import same_words, shares_run
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.types import Message, Step, Trajectory
+
+log = logging.getLogger(__name__)
+
+GOOD = (
+    "a form was sent back because a field is empty",
+    "fill in the field that the answer names and send it again, instead of sending the same form once more",
+)
+LONGEST = {"context": 140, "guideline": 240}
+"""Characters of each part."""
+
+_HALVINGS = 3
+_REPLY = 20_000
+_SAID = 200  # characters of an action or observation where the attempts part
+_QUOTED = 5  # words in a row that nobody but the prompt's example says
+_SEEN = 8  # words in a row, if they are half of a context, that come from one attempt
+
+
+def write_guideline(
+    llm: LLM,
+    pair: Call,
+    *,
+    about: str = "",
+    worked: tuple[Sequence[Trajectory], str, str] | None = None,
+    begins: str = "",
+    max_tokens: int = 200,
+    room: int = 2400,
+) -> tuple[str, str] | None:
+    """Let the model say in which context a failure and a success part, and what to do there.
+
+    Args:
+        llm: the model.
+        pair: the two attempts, the failure first.
+        about: what kind of tasks these are.
+        worked: attempts as `worked_pair` takes them, with their context and guideline. They are shown as an exchange
+            before: a small model copies what is merely quoted.
+        begins: the words that every guideline begins with, where only such a one can help; the reply is held to them.
+        max_tokens: of the reply.
+        room: tokens that the attempts may take together, and the worked ones as many; halved up to three times where
+            the prompt is too long.
+
+    Returns:
+        Context and guideline; None where the reply holds none or the pair does not fit, and that is logged.
+
+    Raises:
+        ConfigError: `worked` has none; see `worked_pair`.
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    told = {"about": clean(about, 1000), "good": GOOD, "worked": worked is not None}
+    system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **told)
+    for _ in range(_HALVINGS + 1):
+        messages: list[Message] = [{"role": "system", "content": system}]
+        if worked is not None:
+            attempts, context, guideline = worked
+            reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
+            shown = _pair(worked_pair(attempts), room)
+            messages += [{"role": "user", "content": shown}, {"role": "assistant", "content": reply}]
+        messages.append({"role": "user", "content": _pair(pair, room)})
+        try:
+            value = llm.chat(messages, schema=_schema(begins), max_tokens=max_tokens).parsed
+        except ContextLengthError:
+            room //= 2
+            continue
+        except ParseError as error:
+            value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
+        seen = [part for attempt in pair.attempts for part in (attempt.task, *(s.observation for s in attempt.steps))]
+        said = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen)
+        if said is None:
+            log.warning("no guideline from %s: the reply holds none: %r", pair, clean(str(value), 120))
+        return said
+    log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
+    return None
+
+
+def read_guideline(
+    value: Any, *, example: tuple[str, str] | None = None, begins: str = "", seen: Sequence[str] = ()
+) -> tuple[str, str] | None:
+    """Context and guideline of a reply, cleaned and capped.
+
+    None where one is missing, where the guideline is that of the prompt or that of `example` in its context, where it
+    begins otherwise than `begins`, in any case, or where the context is copied from what was `seen`: it would come
+    again in no other task.
+    """
+    if not isinstance(value, dict):
+        return None
+    context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
+    guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
+    said = same_words(context), same_words(guideline)
+    if not all(said) or shares_run(guideline, GOOD[1], _QUOTED):
+        return None
+    run = max(_SEEN, len(said[0].split()) // 2)
+    if any(shares_run(context, text, run) for text in seen):
+        return None
+    if example is not None and said == (same_words(example[0]), same_words(example[1])):
+        return None
+    return (context, guideline) if guideline.casefold().startswith(begins.casefold()) else None
+
+
+def _pair(pair: Call, room: int) -> str:
+    failed, succeeded = pair.attempts
+    limit = TOKEN * room // 2
+    same = sum(1 for _ in takewhile(_alike, zip(failed.steps, succeeded.steps, strict=False)))
+    return render_prompt(
+        "seasoned.lab.methods",
+        "autoguide_pair.j2",
+        failed=transcript(failed, limit=limit),
+        succeeded=transcript(succeeded, limit=limit, task=False),
+        same=same,
+        parts=[_step(attempt.steps, same) for attempt in (failed, succeeded)],
+    )
+
+
+def _step(steps: Sequence[Step], place: int) -> dict[str, str]:
+    """What was done at a place and what was said to it; {} where nothing was."""
+    if place >= len(steps) or not steps[place].action.strip():
+        return {}
+    return {"action": clean(steps[place].action, _SAID), "observation": clean(steps[place].observation, _SAID)}
+
+
+def _alike(steps: tuple[Step, Step]) -> bool:
+    return steps[0].action == steps[1].action
+
+
+def _schema(begins: str = "") -> dict[str, Any]:
+    text: dict[str, dict[str, Any]] = {
+        part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in LONGEST.items()
+    }
+    if begins:
+        text["guideline"] = text_that_begins(begins, LONGEST["guideline"])
+    return closed_object(text)

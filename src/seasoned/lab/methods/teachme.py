@@ -1,0 +1,128 @@
+"""TeachMe as ExpNote's baseline (Dalvi et al., 2022): facts of a knowledge base, looked up for the question.
+
+The facts come from a CSV in ConceptNet's form: tab-separated URI, relation, start, end, JSON. Always holds: a line that
+is not of that form is passed over, never guessed at; nothing is learned.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from seasoned.errors import DataError
+from seasoned.files import refuse_pickle
+from seasoned.pool import ExperiencePool
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.words import fold, split_words
+from seasoned.types import Guidance, Task, Trajectory
+
+_SAYS = {
+    "IsA": "is a kind of",
+    "PartOf": "is a part of",
+    "HasA": "has",
+    "UsedFor": "is used for",
+    "CapableOf": "can",
+    "AtLocation": "is found at",
+    "Causes": "causes",
+    "HasProperty": "is",
+    "Desires": "wants",
+    "Synonym": "means the same as",
+    "Antonym": "is the opposite of",
+    "MotivatedByGoal": "is done because of",
+    "CausesDesire": "makes one want",
+    "RelatedTo": "has to do with",
+    "SymbolOf": "is a symbol of",
+    "DefinedAs": "is defined as",
+    "HasSubevent": "involves",
+    "HasPrerequisite": "needs",
+}
+
+
+# Words that a knowledge base has facts about ("a is a kind of letter") and no question is about.
+_LITTLE = frozenset(
+    split_words(
+        "a an the and or but if so as at by for from in into of off on out over to up with about after before between "
+        "than then this that these those there here what which who whom whose when where why how is am are was were be "
+        "been being do does did have has had having can could will would shall should may might must not no nor only "
+        "very too just i me my mine you your he him his she her it its we us our they them their s t"
+    )
+)
+
+
+@dataclass(frozen=True)
+class TeachMe:
+    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task, the weightiest of each in turn."""
+
+    facts: str
+    k: int = 5
+    language: str = "en"
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Nothing: the knowledge base is given."""
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """Facts about the words of the task but for such as "the": one of each, weightiest first, then a second one.
+
+        Raises:
+            DataError: if the file is missing or holds no fact of the language.
+        """
+        index = read_facts(self.facts, self.language)
+        words = set(split_words(task.text)) - _LITTLE
+        found: list[tuple[int, float, str]] = []
+        for known in (index[word] for word in words if word in index):
+            facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
+            found += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
+        told = [clean(text) for _, _, text in sorted(found)[: self.k]]
+        return Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=told)) if told else Guidance()
+
+
+@cache
+def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
+    """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are passed over.
+
+    Raises:
+        DataError: if the file cannot be read, is a pickle, or holds no fact of the language.
+    """
+    facts: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    try:
+        with Path(path).open("rb") as raw:  # a whole knowledge base does not fit into memory, so it is read as it comes
+            refuse_pickle(Path(path), raw.read(1024))
+        with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
+            for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                fact = _fact(row, language)
+                if fact:
+                    facts[fact[0]].append(fact[1:])
+    except (OSError, csv.Error) as error:
+        raise DataError(f"expected a ConceptNet CSV at {path}, but it cannot be read: {error}") from error
+    if not facts:
+        raise DataError(
+            f"{path} holds no fact in language {language!r}: expected tab-separated lines of "
+            "URI, relation, start, end and JSON, as ConceptNet's assertions file has them"
+        )
+    return dict(facts)
+
+
+def _fact(row: list[str], language: str) -> tuple[str, float, str] | None:
+    if len(row) < 4:
+        return None
+    relation = row[1].rsplit("/", 1)[-1]
+    start, end = _term(row[2], language), _term(row[3], language)
+    if not start or not end or not relation:
+        return None
+    says = _SAYS.get(relation) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).replace("_", " ").lower()
+    try:
+        weight = float(json.loads(row[4])["weight"]) if len(row) > 4 else 1.0
+    except (ValueError, KeyError, TypeError):
+        weight = 1.0
+    return fold(start), weight, f"{start} {says} {end}"
+
+
+def _term(uri: str, language: str) -> str:
+    pieces = uri.split("/")
+    return pieces[3].replace("_", " ") if len(pieces) > 3 and pieces[1:3] == ["c", language] else ""

@@ -1,0 +1,153 @@
+"""Insights of one family of tasks, adapted to another one (ExpeL, section 4.4).
+
+Always holds: no reply raises; each adapted insight names in its data the insights that it came from, and has no sources
+of its own, as no attempt at the new tasks lies behind it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.schema import closed_object
+from seasoned.methods.operations import LONGEST, same_words
+from seasoned.methods.replies import bare_reply, json_entries
+from seasoned.protocols import LLM
+from seasoned.retrieve.render import clean, render_prompt
+from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.types import Lesson, Message, Trajectory
+
+log = logging.getLogger(__name__)
+
+_HALVINGS = 3
+_LINE = re.compile(
+    r"[\s>*_`#-]{0,8}(?:insight\s{0,2})?(?P<number>\d{1,3})[*_`]{0,3}\s{0,2}[.):：][\s*_`]{0,6}(?P<text>\S.*)",
+    re.IGNORECASE,
+)
+
+
+def transfer(
+    llm: LLM,
+    insights: Sequence[Lesson],
+    *,
+    source_about: str,
+    target_about: str,
+    examples: Sequence[Trajectory] = (),
+    structured: bool = True,
+    max_insights: int = 10,
+    max_tokens: int = 1000,
+    room: int = 2000,
+) -> list[Lesson]:
+    """Adapt insights to another family of tasks (paper section 4.4 and table 1).
+
+    Args:
+        llm: the model.
+        insights: of the old tasks; only active ones are used, the most important first.
+        source_about: what the old tasks are, in a few sentences.
+        target_about: what the new tasks are.
+        examples: worked attempts at new tasks; none for the paper's variant without them.
+        structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
+        max_insights: how many may come back.
+        max_tokens: of a reply.
+        room: tokens that the examples may take together (a quarter of their characters).
+
+    Returns:
+        New insights in the order of the reply, with the origin "transfer" and the importance of what they came from;
+        none where there are none to adapt, or the model gave none, which is logged. They are in no pool yet.
+
+    Raises:
+        LLMError: as the model raises it, but for a reply of the wrong form.
+    """
+    active = sorted((lesson for lesson in insights if lesson.status == "active"), key=lambda lesson: -lesson.importance)
+    if not active:
+        log.warning("there are no insights to adapt")
+        return []
+
+    values = {
+        "source_about": clean(source_about, 1000),
+        "target_about": clean(target_about, 1000),
+        "insights": [clean(lesson.text) for lesson in active],
+    }
+    for halving in range(_HALVINGS + 1):
+        shown = [transcript(example, limit=TOKEN * (room >> halving) // len(examples)) for example in examples]
+        try:
+            found = _ask(llm, {**values, "examples": shown}, structured, max_insights, max_tokens)
+            break
+        except ContextLengthError:
+            if halving == _HALVINGS or not examples:
+                raise
+    adapted = _lessons(found[:max_insights], active)
+    if not adapted:
+        log.warning("the model adapted none of the %d insights", len(active))
+    return adapted
+
+
+def _ask(llm: LLM, values: Mapping[str, Any], structured: bool, most: int, max_tokens: int) -> list[tuple[int, str]]:
+    """What the model makes of the values: (number of an insight, text)."""
+
+    def messages(form: bool) -> list[Message]:
+        system = render_prompt("seasoned.lab.methods", "transfer_system.j2", structured=form, most=most)
+        shown = render_prompt("seasoned.lab.methods", "transfer.j2", **values)
+        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+
+    if structured:
+        try:
+            schema = _schema(len(values["insights"]), most)
+            return _entries(llm.chat(messages(True), schema=schema, max_tokens=max_tokens).parsed)
+        except ParseError as error:
+            log.info("asked for lines instead of JSON: %s", error)
+    return read_lines(llm.chat(messages(False), max_tokens=max_tokens).text)
+
+
+def read_lines(text: str) -> list[tuple[int, str]]:
+    """(number, text) of each line that begins with a number, or of each object of JSON that nobody asked for.
+
+    Of any text, and never raises; a number is 0 where an object has none.
+    """
+    text = bare_reply(text)
+    if begins := re.search(r"[\[{]", text):
+        told = [one for one in json_entries(text[begins.start() :], ("text",)) if isinstance(one, dict)]
+        found = [(_number(one.get("number")), " ".join(str(one.get("text") or "").split())) for one in told]
+        if found:
+            return found
+    lines = (_LINE.match(line) for line in text.split("\n"))
+    return [(int(line["number"]), line["text"].strip(" *_`")) for line in lines if line]
+
+
+def _number(value: object) -> int:
+    digits = re.fullmatch(r"\s*(\d{1,3})\s*", str(value))
+    return int(digits[1]) if digits else 0
+
+
+def _schema(insights: int, most: int) -> dict[str, Any]:
+    properties = {
+        "number": {"type": "integer", "minimum": 1, "maximum": insights},
+        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+    }
+    return {"type": "array", "maxItems": most, "items": closed_object(properties)}
+
+
+def _entries(value: Any) -> list[tuple[int, str]]:
+    return [(entry["number"], entry["text"]) for entry in value]
+
+
+def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> list[Lesson]:
+    made: dict[str, Lesson] = {}
+    for number, text in entries:
+        words = same_words(text)
+        if not words or words in made:
+            continue
+        # A number that is none says that the insight came from them all.
+        found = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
+        made[words] = Lesson(
+            kind="insight",
+            text=clean(text, LONGEST),
+            importance=max(lesson.importance for lesson in found),
+            method="expel",
+            origin="transfer",
+            data={"from": [lesson.id for lesson in found]},
+        )
+    return list(made.values())

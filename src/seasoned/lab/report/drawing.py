@@ -1,0 +1,181 @@
+"""How every plot is drawn: colours that stay apart, bars of parts, and SVG text that fits into a page.
+
+matplotlib is imported on first use and draws without a display. Always holds: the same figures give the same bytes;
+lines and letters take the colour of the text around them, so one SVG serves light and dark pages; ids of two plots of
+different names never meet.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from seasoned.errors import MissingExtraError
+from seasoned.lab.report.reference import Reference
+from seasoned.text import label, one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, which keeps apart under the common kinds of colour blindness.
+BLUE, SKY, GREEN, VERMILION, ORANGE, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#e69f00", "#cc79a7"
+PALE, GREY = "#c9ced6", "#8a919c"
+LINES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+"""Colours of lines, in the order in which they are taken."""
+INK = "#010203"
+MARKERS = "osD^vPX"
+_WIDTH = 4.7
+_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "seasoned",
+    "text.parse_math": False,
+    "font.family": ["sans-serif"],
+    "font.size": 11,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "hatch.linewidth": 0.8,
+    "legend.frameon": False,
+}
+
+
+def short(name: object) -> str:
+    """A condition's name in the room that a plot has."""
+    return one_line(label(name), 20)
+
+
+def stack(
+    axes: Axes,
+    names: Sequence[str],
+    stacks: Sequence[tuple[str, Sequence[int], str, str]],
+    scale: Sequence[float],
+    figure: Callable[[int], str] | None,
+) -> None:
+    """Lying bars made of parts.
+
+    Args:
+        axes: Where to.
+        names: One a bar, from the top.
+        stacks: For each part its name in the legend, its value in each bar, colour and hatching.
+        scale: For each bar, what a value is multiplied by to get its width.
+        figure: Writes the value into parts that have room for it; None for no figures.
+    """
+    left = [0.0] * len(names)
+    for legend, values, colour, hatch in stacks:
+        widths = [value * by for value, by in zip(values, scale, strict=True)]
+        axes.barh(
+            range(len(names)),
+            widths,
+            0.62,
+            left,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0,
+            label=legend,
+        )
+        for place, (value, width) in enumerate(zip(values, widths, strict=True)):
+            if figure is not None and width >= 4:
+                box = {"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}
+                middle = left[place] + width / 2
+                axes.text(
+                    middle, place, figure(value), ha="center", va="center", color="#111111", bbox=box, fontsize=10
+                )
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    _bare(axes, grid="x")
+
+
+def rates_axis(axes: Axes, *, horizontal: bool) -> None:
+    """An axis from 0 to 100, below lying bars (`horizontal`, the first bar on top) or beside lines."""
+    if horizontal:
+        axes.set_xlim(0, 100)
+        axes.set_xticks(range(0, 101, 20))
+        axes.invert_yaxis()
+        _bare(axes, grid="x")
+    else:
+        axes.set_ylim(0, 100)
+        axes.set_yticks(range(0, 101, 20))
+        _bare(axes, grid="y")
+
+
+def _bare(axes: Axes, *, grid: str) -> None:
+    for side in ("top", "right", "left" if grid == "x" else "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=0)
+    (axes.xaxis if grid == "x" else axes.yaxis).grid(True, color=INK, alpha=0.13, linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def paper_marks(axes: Axes, figures: Sequence[Reference | None]) -> None:
+    """The papers' figures on lying bars, one for each bar that has one, with the error where it is printed."""
+    found = [(place, figure) for place, figure in enumerate(figures) if figure is not None]
+    if found:
+        sources = {figure.source for _, figure in found}
+        axes.errorbar(
+            [figure.value for _, figure in found],
+            [place for place, _ in found],
+            xerr=[figure.error or 0.0 for _, figure in found],
+            linestyle="none",
+            marker="D",
+            markersize=7,
+            markerfacecolor=ORANGE,
+            markeredgecolor=INK,
+            ecolor=ORANGE,
+            label=f"{sources.pop()} (another model)" if len(sources) == 1 else "papers (other models)",
+        )
+
+
+def svg(name: str, words: str, height: float, draw: Callable[[Axes], None]) -> str:
+    """Draw a plot.
+
+    Args:
+        name: What its ids begin with: one of its own for each plot of a page.
+        words: What a screen reader says.
+        height: In inches.
+        draw: Draws on the empty axes.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("eval", "matplotlib") from error
+    out = io.StringIO()
+    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+        # A name in a script that the measuring font lacks is measured roughly, and shown in the reader's own font.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.subplots()
+        draw(axes)
+        names = axes.get_legend_handles_labels()[1]
+        if names:
+            # Outside the axes, whatever room their labels leave, so that nothing is cut off.
+            close = {"handlelength": 1.2, "handletextpad": 0.4, "columnspacing": 1.2, "borderaxespad": 0.0}
+            figure.legend(loc="outside upper left", ncols=3 if len(names) == 3 else 2, fontsize=10, **close)
+        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(out, format="svg", transparent=True, metadata=metadata)
+    return _for_page(out.getvalue(), name, words)
+
+
+def _for_page(svg: str, name: str, words: str) -> str:
+    """Fit for a page: no prolog, ids of its own, the page's font and text colour, a description for screen readers."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*|<style.*?</style>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\b(id="|href="#)', rf"\g<1>{name}-", svg).replace("url(#", f"url(#{name}-")
+    svg = svg.replace(INK, "currentColor")
+    svg = re.sub(r"font-family: [^;\"]*", "font-family: inherit", svg)
+    spoken = words.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{spoken}" font-family="sans-serif" ', 1).strip()

@@ -1,0 +1,231 @@
+"""Statistics of a comparison: paired tests, transitions, means, efficiency, pass@k and pass^k.
+
+Exact where exactness is cheap; SciPy is imported on first use. Always holds: no function divides by zero in silence -
+where there are no episodes the answer is None, or a `DataError` that says so; a task that occurs several times, as
+under several seeds, is one observation of a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import comb, lcm, sqrt
+from typing import Any, Literal, TypeVar
+
+from seasoned.errors import DataError, MissingExtraError
+from seasoned.lab.report.rows import EpisodeKey
+
+Key = TypeVar("Key")
+
+_CELLS = 1 << 20  # of a distribution of sums: a few milliseconds a task at most
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Two conditions on the same episodes: how many both solved, only one, neither; and the two-sided p of a test.
+
+    `tasks` is how many distinct tasks the episodes are of, and so how many observations the test has.
+    """
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+    p: float
+    tasks: int
+    test: Literal["mcnemar", "sign-flip"]
+
+    @property
+    def n(self) -> int:
+        """Episodes that both conditions finished."""
+        return self.both + self.only_a + self.only_b + self.neither
+
+    @property
+    def points(self) -> float | None:
+        """The rate of b minus that of a, in percentage points over the common episodes; None when there are none."""
+        return 100 * (self.only_b - self.only_a) / self.n if self.n else None
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """ExpNote, figure 4: what became of each task between the baseline (first letter) and another condition."""
+
+    ff: int
+    ft: int
+    tt: int
+    tf: int
+
+    @property
+    def n(self) -> int:
+        """Tasks that both conditions attempted."""
+        return self.ff + self.ft + self.tt + self.tf
+
+
+def _binomtest(successes: int, n: int) -> Any:
+    try:
+        from scipy.stats import binomtest
+    except ImportError as error:
+        raise MissingExtraError("eval", "scipy") from error
+    return binomtest(successes, n, 0.5)
+
+
+def require() -> None:
+    """Find out before a run, not after it, whether the library behind the statistics is there.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    _binomtest(0, 1)
+
+
+def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired:
+    """Two conditions on the episodes that both finished, each task being one observation.
+
+    Where every task occurs once, the test is `mcnemar`; where one occurs under several seeds, folds or runs, it
+    is `sign_flip` of the mean difference of each task, which is the same where each occurs once.
+
+    Args:
+        a: Solved or not, by (seed, fold, run, task id).
+        b: The same for the other condition. Keys that only one side has are left out.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    found = mcnemar(a, b)
+    apart = _by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
+    if len(apart) == found.n:
+        return found
+    return replace(found, p=sign_flip(apart), tasks=len(apart), test="sign-flip")
+
+
+def _by_task(differences: Iterable[tuple[EpisodeKey, Fraction]]) -> list[Fraction]:
+    """The mean difference of each task over the seeds, folds and runs that it occurs under."""
+    tasks: dict[str, list[Fraction]] = {}
+    for key, difference in differences:
+        tasks.setdefault(key[-1], []).append(difference)
+    return [sum(each, Fraction()) / len(each) for each in tasks.values()]
+
+
+def mcnemar(a: Mapping[Key, bool], b: Mapping[Key, bool]) -> Paired:
+    """Exact two-sided McNemar test over what both conditions attempted, each key being a task of its own.
+
+    Args:
+        a: Solved or not by task.
+        b: The same for the other condition. Keys that only one side has are left out.
+
+    Returns:
+        The four counts and p; p is 1.0 where no task tells the two apart.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    common = [key for key in a if key in b]
+    both = sum(a[key] and b[key] for key in common)
+    only_a = sum(a[key] and not b[key] for key in common)
+    only_b = sum(b[key] and not a[key] for key in common)
+    p = 1.0
+    if only_a + only_b:
+        p = min(1.0, float(_binomtest(only_a, only_a + only_b).pvalue))
+    neither = len(common) - both - only_a - only_b
+    return Paired(both, only_a, only_b, neither, p, tasks=len(common), test="mcnemar")
+
+
+def transitions(baseline: Mapping[Key, bool], other: Mapping[Key, bool]) -> Transitions:
+    """Count F=>F, F=>T, T=>T and T=>F over the tasks that both attempted (ExpNote, section 4.4 and figure 4)."""
+    pairs = [(baseline[key], other[key]) for key in baseline if key in other]
+    return Transitions(
+        ff=pairs.count((False, False)),
+        ft=pairs.count((False, True)),
+        tt=pairs.count((True, True)),
+        tf=pairs.count((True, False)),
+    )
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+    """Mean and its standard error over seeds or folds.
+
+    Args:
+        values: One figure per seed or fold, in any unit.
+
+    Returns:
+        (mean, standard error), in the unit of the values; the error is None for a single value.
+
+    Raises:
+        DataError: There are no values.
+    """
+    n = len(values)
+    if not n:
+        raise DataError("a mean needs at least one value: got none")
+    mean = sum(values) / n
+    if n == 1:
+        return (mean, None)
+    return (mean, sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n))
+
+
+def efficiency(performance: float, baseline: float, count: float) -> float | None:
+    """What one lesson of a type is worth (ExpNote, equation 4).
+
+    Args:
+        performance: The variant's accuracy in percent.
+        baseline: Accuracy of `disabled` in percent.
+        count: How many lessons of that type the pool holds.
+
+    Returns:
+        Percentage points per lesson; None where the pool holds none.
+    """
+    return (performance - baseline) / count if count > 0 else None
+
+
+def sign_flip(differences: Sequence[Fraction]) -> float:
+    """The two-sided p of paired differences: how often chance signs give a sum as far from 0 as theirs.
+
+    The randomisation test of Fisher; with differences of -1, 0 and 1 alone it is McNemar's. Without differences, 1.
+    Exact, but where so many different denominators meet that their grid would be too fine: then on a coarser one, and
+    never too small.
+    """
+    import numpy as np
+
+    scale, slack = lcm(*(each.denominator for each in differences)), 0
+    if scale * len(differences) > _CELLS:
+        scale, slack = _CELLS // len(differences), len(differences)  # each is off by half a cell, and so are its signs
+    whole = [round(each * scale) for each in differences]
+    sizes = [abs(each) for each in whole if each]
+    # A sum is all sizes less twice those with the sign of the fewer: the lower tail of these says all, by symmetry.
+    last = (sum(sizes) - abs(sum(whole)) + slack) // 2
+    if 2 * last >= sum(sizes):
+        return 1.0
+    chances = np.zeros(last + 1)
+    chances[0] = 1.0
+    for size in sizes:
+        if size <= last:
+            chances[size:] += chances[:-size].copy()
+        chances /= 2
+    return min(1.0, 2 * float(chances.sum()))
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """Unbiased chance that at least one of k attempts succeeds, from c successes in n attempts (ERL, figure 3).
+
+    Raises:
+        DataError: Not 0 <= c <= n, or not 1 <= k <= n.
+    """
+    _check_attempts(n, c, k)
+    return 1 - comb(n - c, k) / comb(n, k)
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float:
+    """Unbiased chance that all of k attempts succeed (pass^k), from c successes in n attempts (ERL, figure 3).
+
+    Raises:
+        DataError: Not 0 <= c <= n, or not 1 <= k <= n.
+    """
+    _check_attempts(n, c, k)
+    return comb(c, k) / comb(n, k)
+
+
+def _check_attempts(n: int, c: int, k: int) -> None:
+    if not 0 <= c <= n:
+        raise DataError(f"successes must lie between 0 and the number of attempts: got {c} of {n}")
+    if not 1 <= k <= n:
+        raise DataError(f"k must lie between 1 and the number of attempts: got k = {k} with {n} attempts")

@@ -1,0 +1,187 @@
+"""A whole experiment: for every seed and fold gather attempts, learn from them, evaluate the conditions, and report.
+
+Always holds: the training attempts of a seed and fold are made once and shared by all conditions that learn; evaluation
+writes nothing but its record and is checked for leaks; a run that was stopped goes on where it was and pays for no
+model call twice; files are a view of the store and can be written again.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext, suppress
+from pathlib import Path
+from typing import Literal
+
+from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, NotFoundError, StoreError
+from seasoned.jobs import heed_ctrl_c
+from seasoned.lab.report import stats
+from seasoned.lab.run.episode import Session
+from seasoned.lab.run.evaluate import check_parts, enter, evaluate
+from seasoned.lab.run.gather import gather
+from seasoned.lab.run.given import check_given
+from seasoned.lab.run.outputs import write_outputs
+from seasoned.lab.run.part import Part
+from seasoned.lab.run.plan import Plan, make_plan
+from seasoned.lab.run.progress import Watch
+from seasoned.lab.run.recipe import Recipe
+from seasoned.lab.run.redo import check_resume, finished, forget
+from seasoned.lab.run.rundir import MANIFEST, SUMMARY, hold, make_run_dir, manifest, write_json
+from seasoned.llm.budget import Budget, Metered
+from seasoned.llm.opening import check_llm, open_llm
+from seasoned.protocols import LLM
+from seasoned.store.sql import Store
+from seasoned.types import now
+
+Stage = Literal["gather", "learn", "evaluate"]
+
+
+def run(
+    recipe: Recipe | Plan,
+    *,
+    store: Store,
+    runs_dir: str | Path = "runs",
+    resume: Path | None = None,
+    limit: int | None = None,
+    redo: Sequence[str] = (),
+    quiet: bool = False,
+    llm: LLM | None = None,
+    until: Stage = "evaluate",
+    learner: LLM | None = None,
+) -> Path:
+    """Run an experiment, or go on with one, and return its directory, complete with summary and report.
+
+    Args:
+        recipe: the experiment, or its plan where that is made already; when resuming, the one of the run's directory.
+        store: holds trajectories, lessons and the journal.
+        runs_dir: where a new run's directory is made.
+        resume: the directory of the run to go on with.
+        limit: at most this many training and test cases a block, kept in the run's recipe; a plan has its own.
+        redo: conditions (or "training") whose episodes are made again.
+        quiet: show no progress.
+        llm: a model to use instead of the recipe's.
+        until: the last stage that is run; only the whole leaves a summary and a report.
+        learner: a model that learns, to use instead of the recipe's `learner`.
+
+    Raises:
+        BudgetExceeded: if a limit of the whole run was crossed.
+        ConfigError: if the run cannot be resumed with this recipe, data and store, or `limit` comes with a plan.
+        MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
+        SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
+    """
+    plan = _planned(recipe, limit)
+    recipe = plan.recipe
+    if until == "evaluate":
+        stats.require()
+    with ExitStack() as stack:
+        if resume is not None:
+            stack.enter_context(hold(resume))
+            check_resume(resume, plan, store)
+        check_parts(plan)
+        check_given(plan, store)
+        # The model first: where it cannot be opened, no half-made directory is left.
+        model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
+        if learner is None and recipe.learner is not None:
+            learner = stack.enter_context(open_llm(recipe.learner))
+        directory = resume or make_run_dir(Path(runs_dir), recipe)
+        if resume is None:
+            stack.enter_context(hold(directory))
+        try:
+            _run_in(directory, plan, store, model, learner or model, redo, quiet, until)
+        except BaseException as error:
+            error.add_note(_how_to_go_on(error, directory))
+            raise
+    return directory
+
+
+def _planned(recipe: Recipe | Plan, limit: int | None) -> Plan:
+    if isinstance(recipe, Plan):
+        if limit is not None:
+            raise ConfigError("a limit belongs to the recipe that the plan is made of: expected none with a plan")
+        return recipe
+    return make_plan(recipe if limit is None else recipe.model_copy(update={"limit": limit}))
+
+
+def check_start(plan: Plan, *, dry: bool = False) -> None:
+    """See that a run can begin, before a store is made for it: its methods, embedder and models.
+
+    Args:
+        plan: what is to be run.
+        dry: nothing is to be run now: no server is asked, and a key or the bundled model may still be got.
+
+    Raises:
+        SeasonedError: as `check_parts` and `check_llm` raise it.
+    """
+    check_parts(plan, dry=dry)
+    for settings in (plan.recipe.llm, plan.recipe.learner):
+        if settings is not None:
+            check_llm(settings, dry=dry)
+
+
+def _how_to_go_on(error: BaseException, directory: Path) -> str:
+    command = f"seasoned run --resume {shlex.quote(str(directory))}"
+    if isinstance(error, NotFoundError):
+        return (
+            "What was done is kept. A run keeps its model and its server: if they are the wrong ones, begin anew with "
+            f"the right ones (-c llm.model=NAME); else go on with: {command}"
+        )
+    return f"What was done is kept. Go on with: {command}"
+
+
+def _run_in(
+    directory: Path, plan: Plan, store: Store, model: LLM, learner: LLM, redo: Sequence[str], quiet: bool, until: Stage
+) -> None:
+    """Run what is left of a plan, in a directory that is held."""
+    recipe, run_id, started = plan.recipe, directory.name, now()
+    forget(store, plan, directory, redo)
+    before = store.get_run(run_id)
+    store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
+    try:
+        with Watch(plan.episodes, quiet=quiet) as watch:
+            names = {"model": model.name, "learner": learner.name}
+            with_ = " and ".join(dict.fromkeys(names.values()))
+            watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
+            for said in plan.idle:
+                watch.say(said)
+            write_json(
+                directory / MANIFEST,
+                manifest(recipe, run_id=run_id, model=model.name, source=plan.source, tasks=plan.tasks)
+                | names
+                | {"store": store.where},
+            )
+            metered = _metered(recipe, store, run_id, model)
+            session = Session(
+                store,
+                directory,
+                metered,
+                recipe.episode_limits,
+                finished(store, run_id),
+                learner=Metered(learner, parent=metered),
+            )
+            for block in plan.blocks:
+                part = Part(plan, block, session, watch)
+                training = gather(part) if plan.trains else []
+                entrants = enter(part, training) if until != "gather" else []
+                if until == "evaluate":
+                    evaluate(part, entrants)
+            if until != "evaluate":
+                if before is not None and before.status == "complete" and (directory / SUMMARY).is_file():
+                    store.finish_run(run_id, before.status, before.summary)
+                else:
+                    store.finish_run(run_id, "stopped")
+                return
+            summary = write_outputs(directory, plan, store, **names, started=started)
+    except BaseException as error:
+        foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
+        with suppress(StoreError):
+            store.finish_run(run_id, "stopped" if foreseen else "failed")
+        raise
+    store.finish_run(run_id, "complete", summary)
+
+
+def _metered(recipe: Recipe, store: Store, run_id: str, model: LLM) -> Metered:
+    """The model under the limits of the run; what earlier parts of a resumed run used counts."""
+    limits = recipe.run_limits.model_dump()
+    limited = any(limit is not None for limit in limits.values())
+    used = store.journal_usage(f"{run_id}/") if limited else None
+    return Metered(model, Budget(**limits), scope="run", used=used, before=heed_ctrl_c)

@@ -1,0 +1,74 @@
+"""Lessons from a file, checked against the tasks of a run, as far as the store knows what they came from.
+
+Always holds: a lesson that comes from an attempt at a task that is to be evaluated stops the run before a model is
+called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from seasoned.errors import LeakError
+from seasoned.lab.methods.given import read_lessons
+from seasoned.lab.run.plan import Block, Plan
+from seasoned.retrieve.words import split_words
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, Trajectory
+
+GIVEN = "given"
+"""The condition that is told the lessons of a file."""
+
+
+def check_given(plan: Plan, store: Store) -> int:
+    """Assert that the lessons of the file come from no attempt at a test task of any block.
+
+    Args:
+        plan: of the run; without the condition `given` nothing is checked.
+        store: where the attempts behind the lessons may be.
+
+    Returns:
+        How many lessons name attempts of which the store has none.
+
+    Raises:
+        ConfigError, DataError: as `read_lessons`.
+        LeakError: a lesson comes from a task that is to be evaluated.
+    """
+    if not any(condition.name == GIVEN for condition in plan.conditions):
+        return 0
+    worked = {example.id for example in plan.blocks[0].benchmark.trajectories}  # written by hand, at no task
+    unknown = 0
+    for lesson in read_lessons(plan.recipe.method.given):
+        named = [one for one in _named(lesson.data) if one not in worked]
+        attempts = store.get_trajectories([*named, *_behind(named, store)])
+        unknown += bool(named) and not attempts
+        for block in plan.blocks:
+            _check(lesson, attempts, block)
+    return unknown
+
+
+def _named(data: dict[str, Any]) -> Iterator[str]:
+    """The ids that a lesson says it comes from: of attempts, or of the lessons that it was adapted from."""
+    told = data.get("from")
+    yield from (one for one in told if isinstance(one, str)) if isinstance(told, list | tuple) else ()
+
+
+def _behind(lesson_ids: list[str], store: Store) -> Iterator[str]:
+    for lesson_id in lesson_ids:
+        lesson = store.get_lesson(lesson_id)
+        yield from lesson.sources if lesson is not None else ()
+
+
+def _check(lesson: Lesson, attempts: list[Trajectory], block: Block) -> None:
+    tests = {task.id: task for task in block.test}
+    words = {tuple(split_words(task.text)): task for task in block.test if split_words(task.text)}
+    for attempt in attempts:
+        if attempt.benchmark not in ("", block.benchmark.name):
+            continue
+        task = tests.get(attempt.task_id) or words.get(tuple(split_words(attempt.task)))
+        if task is not None:
+            raise LeakError(
+                f"the lesson {lesson.id} of the file comes from an attempt at the task {task.id}, which is to be "
+                f"evaluated (seed {block.seed}, fold {block.fold}): give lessons that come from other tasks, such as "
+                "those of a run with the same seed and folds=0"
+            )

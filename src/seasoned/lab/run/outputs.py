@@ -1,0 +1,294 @@
+"""What a run leaves behind: trajectories, lessons, results, summary and report, written from the store.
+
+Always holds: the files say what the store says, in the order of the plan; `summary.json` is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from seasoned import __version__
+from seasoned.errors import ConfigError
+from seasoned.lab.report.calls import Call, Purpose
+from seasoned.lab.report.episodes import choose_episodes
+from seasoned.lab.report.html import render
+from seasoned.lab.report.problems import LearnedPool, with_problems
+from seasoned.lab.report.rows import Row
+from seasoned.lab.report.summary import build
+from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.given import GIVEN, check_given
+from seasoned.lab.run.plan import TRAINING, Block, Plan
+from seasoned.lab.run.redo import problems_of
+from seasoned.lab.run.rundir import SUMMARY as SUMMARY
+from seasoned.lab.run.rundir import write_json, write_jsonl, write_text
+from seasoned.llm.journal import calls_in
+from seasoned.pool import ExperiencePool
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, Task, Trajectory, Usage, now
+
+_PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+_PURPOSE = re.compile(r"/(learn|reflect|recall)(\d*)$")
+
+
+def write_outputs(
+    directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str
+) -> dict[str, Any]:
+    """Write every file of a finished run and return the summary.
+
+    Args:
+        directory: the run's directory; its name is the run's id.
+        plan: what was run.
+        store: what came of it.
+        model: the name of the model that acted.
+        learner: of the one that learned.
+        started: when this (part of the) run began, ISO 8601.
+    """
+    run_id = directory.name
+    episodes = store.episodes(run_id)
+    # By seed: the same text has another right answer under another seed.
+    tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
+    kept = _in_order(plan, [t for t in episodes.values() if (t.meta["seed"], t.task_id) in tasks])
+    judged, familiar = _verdicts(plan, store, run_id), _familiar(plan)
+    rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id), familiar) for t in kept]
+    lessons = list(_lessons(plan, store, run_id))
+    write_jsonl(directory / "trajectories.jsonl", kept)
+    write_jsonl(directory / "lessons.jsonl", lessons)
+    write_jsonl(directory / "results.jsonl", rows)
+    calls = _calls(plan, store, run_id)
+    write_jsonl(directory / "calls.jsonl", calls)
+    run = {
+        "id": run_id,
+        "name": plan.recipe.name,
+        "benchmark": plan.recipe.benchmark.name,
+        "source": plan.source,
+        "model": model,
+        "learner": learner,
+        "seeds": list(plan.recipe.seeds),
+        "folds": plan.recipe.folds,
+        "repeats": plan.recipe.repeats,
+        "conditions": [condition.name for condition in plan.conditions],
+        "started": min([started, *(t.created for t in kept)]),
+        "finished": max([t.created for t in kept], default=now()),
+        "version": __version__,
+    }
+    learning = _learning(plan, store, run_id)
+    summary = build(rows, run=run, baseline=plan.baseline, lessons=lessons, trajectories=kept, learning=learning)
+    summary = with_problems(summary, _learned_pools(plan, store, run_id))
+    if unknown := check_given(plan, store):
+        told = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
+        summary["remarks"].append(f"{told}, so it is not checked that those were at other tasks.")
+    chosen = set(choose_episodes(summary, rows))
+    config = (directory / "config.toml").read_text(encoding="utf-8")
+    shown = [t for t in kept if t.id in chosen]
+    page = render(summary, rows, shown, lessons, config, everything=kept, calls=calls)
+    write_text(directory / "report.html", page)
+    write_json(directory / SUMMARY, summary)
+    return summary
+
+
+def row_of(
+    trajectory: Trajectory,
+    run_id: str,
+    task: Task,
+    judged: bool | None = None,
+    familiar: Mapping[tuple[int, int, str], bool] | None = None,
+) -> Row:
+    """One line of `results.jsonl`; `judged` is what a model took it to be that was not told, `familiar` as below."""
+    meta = trajectory.meta
+    aside = meta.get("aside")  # of older versions, the total of its tokens alone
+    return Row(
+        run_id=run_id,
+        benchmark=trajectory.benchmark,
+        condition=meta["condition"],
+        seed=meta["seed"],
+        fold=meta["fold"],
+        split=meta["split"],
+        task_id=trajectory.task_id,
+        task=trajectory.task,
+        category=trajectory.category,
+        familiar=(familiar or {}).get((meta["seed"], meta["fold"], trajectory.task_id)),
+        success=trajectory.outcome.success,
+        reward=trajectory.outcome.reward,
+        reason=trajectory.outcome.reason,
+        answer=trajectory.outcome.answer,
+        gold=str(task.data.get("answer", "")),
+        trajectory_id=trajectory.id,
+        usage=trajectory.usage,
+        aside=Usage.model_validate(aside) if isinstance(aside, dict) else Usage(),
+        trained_on=meta["trained_on"],
+        turns=len(trajectory.steps),
+        lesson_ids=trajectory.lesson_ids,
+        judged=judged,
+        trial=meta.get("trial", 0),
+        repeat=meta.get("repeat", 0),
+    )
+
+
+def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
+    """Whether the goal of a test task is that of a training task, by seed, fold and task; see `Row.familiar`."""
+    found: dict[tuple[int, int, str], bool] = {}
+    for block in plan.blocks if plan.trains else ():
+        if (goal := block.benchmark.goal) is not None:
+            known = {goal(task.text) for task in block.train}
+            found |= {(block.seed, block.fold, task.id): goal(task.text) in known for task in block.test}
+    return found
+
+
+def read_summary(directory: Path) -> dict[str, Any]:
+    """The summary of a complete run.
+
+    Raises:
+        ConfigError: if the run is not complete or the file is broken.
+    """
+    file = directory / SUMMARY
+    if not file.is_file():
+        raise ConfigError(f"the run {directory.name} is not complete: go on with `seasoned run --resume {directory}`")
+    try:
+        summary = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    forms = {"headline": str, "conditions": list, "run": dict}
+    if not isinstance(summary, dict) or any(not isinstance(summary.get(key), form) for key, form in forms.items()):
+        raise ConfigError(f"{file} does not hold a summary: expected a JSON object with a headline, conditions and run")
+    return summary
+
+
+def read_rows(directory: Path) -> list[Row]:
+    """The rows of a run's `results.jsonl`.
+
+    Raises:
+        ConfigError: if the file is missing or broken.
+    """
+    file = directory / "results.jsonl"
+    try:
+        lines = file.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    return [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _row(file: Path, number: int, line: str) -> Row:
+    try:
+        return Row.model_validate_json(line)
+    except ValidationError:
+        raise ConfigError(f"{file}, line {number}, is no row of results: was the file changed?") from None
+
+
+def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
+    """Block by block, training first, then condition by condition, in the order of the tasks."""
+    blocks = {(block.seed, block.fold): number for number, block in enumerate(plan.blocks)}
+    names = {name: n for n, name in enumerate((TRAINING, *(condition.name for condition in plan.conditions)))}
+    tasks = {(b.seed, b.fold, t.id): n for b in plan.blocks for n, t in enumerate((*b.train, *b.test))}
+
+    def place(t: Trajectory) -> tuple[int, ...]:
+        at = (t.meta["seed"], t.meta["fold"])
+        turns = (t.meta.get("repeat", 0), t.meta.get("trial", 0))
+        return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], *turns
+
+    return sorted(kept, key=place)
+
+
+def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
+    """The calls that are no turn of an agent: by purpose, then in the order of the plan, then as they were made."""
+    names = ["", TRAINING, *(condition.name for condition in plan.conditions)]
+    blocks = {block.name: (place, block) for place, block in enumerate(plan.blocks)}
+    tasks = {
+        name: {task.id: (number, task.text) for number, task in enumerate((*block.train, *block.test))}
+        for name, (_, block) in blocks.items()
+    }
+    found: list[tuple[tuple[int, ...], Call]] = []
+    for one in calls_in(store, f"{run_id}/"):
+        name, _, rest = one.scope.removeprefix(f"{run_id}/").partition("/")
+        end = _PURPOSE.search(rest)
+        if name not in blocks:
+            continue
+        # Without an end: what conditions share at a test task, in the same journal as the turns of their agents.
+        purpose = next((p for p in _PURPOSES if end and p.startswith(end[1])), "recalling")
+        of = rest[: end.start()] if end else rest
+        condition, _, task_id = ("", "", of) if of in tasks[name] else of.partition("/")
+        number, text = tasks[name].get(task_id, (-1, ""))
+        trial = int(end[2] or 0) if end else 0
+        place, block = blocks[name]
+        call = Call(
+            run_id=run_id,
+            purpose=purpose,
+            condition=condition,
+            seed=block.seed,
+            fold=block.fold,
+            task_id=task_id,
+            task=text,
+            trial=trial,
+            messages=one.messages,
+            reply=one.reply,
+        )
+        plain = re.split("[@~]", condition)[0]
+        known = names.index(plain) if plain in names else len(names)
+        found.append(((_PURPOSES.index(purpose), place, known, number, trial), call))
+    return [call for _, call in sorted(found, key=lambda pair: pair[0])]
+
+
+def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
+    """What learning from all training attempts used, by condition; those that share a pool share it, too."""
+    used: dict[str, Usage] = {}
+    for block in plan.blocks:
+        for pool, names in _pools(plan, block).items():
+            usage = store.journal_usage(f"{run_id}/{pool}/learn")
+            used |= {name: used.get(name, Usage()) + usage for name in names}
+    return used
+
+
+def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
+    """What models that learned took attempts to be whose ends they were not told, by the ids of the attempts."""
+    found: dict[str, bool] = {}
+    for block in plan.blocks:
+        for pool in _pools(plan, block):
+            found |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
+    return found
+
+
+def _pools(plan: Plan, block: Block) -> dict[str, list[str]]:
+    """The pools of a block that were learned from all its training attempts, each with the conditions that share it.
+
+    Heuristics that guided the training alone, as none of the conditions uses them, are the training's.
+    """
+    pools: dict[str, list[str]] = {}
+    for condition in plan.conditions:
+        if condition.writes:
+            pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
+    if plan.recipe.gather.iterate and plan.trains:
+        pools.setdefault(plan.pool(CONDITIONS["erl"], block, len(block.train)), [TRAINING])
+    return pools
+
+
+def _learned_pools(plan: Plan, store: Store, run_id: str) -> list[LearnedPool]:
+    return [
+        LearnedPool(
+            tuple(names),
+            block.seed,
+            block.fold,
+            len(store.lessons(f"{run_id}/{pool}", status="active")),
+            problems_of(store, f"{run_id}/{pool}"),
+        )
+        for block in plan.blocks
+        for pool, names in _pools(plan, block).items()
+    ]
+
+
+def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
+    for block in plan.blocks:
+        for pool, names in _pools(plan, block).items():
+            where: Mapping[str, Any] = {
+                "condition": names[0],
+                **({"shared_by": names} if len(names) > 1 else {}),
+                "seed": block.seed,
+                "fold": block.fold,
+                "training": TRAINING,
+            }
+            for lesson in store.lessons(f"{run_id}/{pool}"):
+                yield lesson.model_copy(update={"data": {**lesson.data, **where}})

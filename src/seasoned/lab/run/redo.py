@@ -1,0 +1,247 @@
+"""What of an earlier run is kept when it is resumed, and what is made again.
+
+Always holds: an episode that ended in an infrastructure error is made again; what is to be redone loses its record and
+its journalled replies together, so its model calls are really made; what a training attempt that was made again has
+outdated loses its record alone, so the journal replays what did not change; other episodes keep theirs; a run that lost
+an episode has no summary until it was made again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import ConfigError
+from seasoned.lab.run.condition import Condition
+from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.plan import TRAINING, Block, Plan
+from seasoned.lab.run.rundir import MANIFEST, check_data, check_resumable, not_complete, store_of
+from seasoned.pool import JUDGED
+from seasoned.store.sql import Store
+from seasoned.types import Reply, Trajectory
+
+_REPLACED = "/replaced"  # what the scope of the training attempts that were made again ends in
+
+
+def check_resume(directory: Path, plan: Plan, store: Store) -> None:
+    """Assert that a run can go on here: with its own settings and tasks, from the store that holds what was done.
+
+    Raises:
+        ConfigError: if not.
+    """
+    check_resumable(directory, plan.recipe)
+    check_data(directory, plan.source, plan.tasks)
+    if (directory / MANIFEST).is_file() and store.get_run(directory.name) is None:
+        raise not_held(directory, store.where)
+
+
+def not_held(directory: Path, where: str) -> ConfigError:
+    """The error for a run that goes on with a store that does not hold it.
+
+    Args:
+        directory: of the run.
+        where: the store, as `Store.where` has it.
+    """
+    begun = store_of(directory)
+    said = f"the store {where} does not hold the run {directory.name}"
+    if begun == where:
+        said += ", which was begun with it: bring back the file as it was"
+    elif begun:
+        said += f": it was begun with {begun}, so name that with --store"
+    else:
+        said += ": name the store it was begun with (--store)"
+    return ConfigError(f"{said}, and keep the name of its folder; or delete the folder {directory} to begin anew")
+
+
+def finished(store: Store, run_id: str) -> dict[str, Trajectory]:
+    """The episodes that need not be made again, by key."""
+    return {key: t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
+
+
+def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> None:
+    """Forget the episodes of conditions, so that they are made again.
+
+    Args:
+        store: holds them.
+        plan: the plan of the run.
+        directory: of the run, which is no longer complete.
+        redo: conditions, or "training": with it goes whatever was learned from it and evaluated with that.
+
+    Raises:
+        ConfigError: if a name is none of the plan's (the nearest one is named), or nothing was done under these names.
+    """
+    if not redo:
+        return
+    names, run_id = set(redo), directory.name
+    _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
+    if TRAINING in names:
+        names |= {condition.name for condition in plan.conditions if condition.learns}
+    keys = [key for key in store.episodes(run_id) if _condition_of(key) in names]
+    if not keys:
+        raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
+    not_complete(directory)
+    with store.transaction():
+        for block in plan.blocks:
+            _mark_replaced(store, f"{run_id}/{block.name}/{TRAINING}", keys, run_id)
+        _drop(store, run_id, keys)
+        for key in keys:
+            name, label, task = _parts(key)
+            _forget_calls(store, plan, run_id, f"{name}/{label}/{task}", shared_key(name, task))
+        again = [c for c in plan.conditions if (c.learns and TRAINING in names) or (c.worked and c.name in names)]
+        if TRAINING in names and plan.recipe.gather.iterate:
+            again.append(CONDITIONS["erl"])  # its heuristics guided the training, whether or not it is to be judged
+        for block in plan.blocks:
+            _unlearn(store, plan, run_id, block, again)
+
+
+def drop_outdated(
+    store: Store, plan: Plan, directory: Path, block: Block, training: Sequence[Trajectory], done: dict[str, Trajectory]
+) -> int:
+    """Drop the test episodes that are older than a training attempt they rest on: a server's error had broken it off.
+
+    Args:
+        store: holds them.
+        plan: the plan of the run.
+        directory: of the run, which is no longer complete if there are any.
+        block: the seed and fold.
+        training: the attempts of the block, as they are now.
+        done: the episodes of earlier parts of the run by key, in the order they were stored in; these leave it.
+
+    Returns:
+        How many there were.
+    """
+    order = {trajectory.id: place for place, trajectory in enumerate(done.values())}
+    tests = [(key, *_parts(key)[:2]) for key in done]
+    old: list[str] = []
+    for condition in plan.conditions:
+        for trained_on in plan.points(condition, block) if condition.learns else ():
+            first = {task.id for task in block.train[:trained_on]}
+            own = (t for t in training if t.task_id in first and t.outcome.reason != "error")
+            newest = max((order.get(t.id, len(order)) for t in own), default=-1)
+            label = plan.label(condition, block, trained_on)
+            mine = [key for key, name, its in tests if name == block.name and its.split("~")[0] == label]
+            old += [key for key in mine if order[done[key].id] < newest]
+    if old:
+        not_complete(directory)
+    with store.transaction():
+        _drop(store, directory.name, old)
+    for key in old:
+        del done[key]
+    return len(old)
+
+
+def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
+    """Those of these attempts that a pool was not learned from: all of them until it was learned to the end."""
+    if not is_learned(store, scope):
+        return list(attempts)
+    known = _mark(store, scope).get("from")
+    # Without ids, an earlier version marked it, and nobody knows.
+    return [] if known is None else [t for t in attempts if t.id not in known]
+
+
+def is_learned(store: Store, scope: str) -> bool:
+    """Whether a pool was learned to the end."""
+    return store.journal_get(f"{scope}/learned", "done") is not None
+
+
+def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory], problems: Sequence[str] = ()) -> None:
+    """Remember that a pool was learned to the end, from what, and its problems; a person may change it from now on."""
+    mark = {"from": [t.id for t in attempts], "problems": list(problems)}
+    with store.transaction():
+        store.journal_drop(f"{scope}/learned")
+        store.journal_put(f"{scope}/learned", "done", Reply(text="learned", parsed=mark))
+
+
+def unlearn(store: Store, scope: str, why: str) -> None:
+    """Remove what was learned for a pool, to the end or not; what a person wrote, or changed last, stays."""
+    with store.transaction():
+        for lesson in store.lessons(scope):
+            if store.history(lesson.id)[-1].who != "person":
+                store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
+        store.journal_drop(f"{scope}/learned")
+        store.journal_drop(f"{scope}{JUDGED}")
+
+
+def problems_of(store: Store, scope: str) -> tuple[str, ...]:
+    """What learning a pool could not use; nothing where it was not learned to the end."""
+    return tuple(map(str, _mark(store, scope).get("problems", ())))
+
+
+def replaced(store: Store, experience: str) -> frozenset[str]:
+    """The ids of training attempts that were thrown away and made again: lessons that a person kept may name them."""
+    mark = store.journal_get(f"{experience}{_REPLACED}", "done")
+    return frozenset(mark.parsed if mark is not None and isinstance(mark.parsed, list) else ())
+
+
+def _mark_replaced(store: Store, experience: str, keys: Iterable[str], run_id: str) -> None:
+    begins = experience.removeprefix(f"{run_id}/") + "/"
+    made = store.episodes(run_id)
+    gone = {made[key].id for key in keys if key.startswith(begins)}
+    if gone:
+        every = sorted(gone | replaced(store, experience))
+        store.journal_drop(f"{experience}{_REPLACED}")
+        store.journal_put(f"{experience}{_REPLACED}", "done", Reply(text="replaced", parsed=every))
+
+
+def _mark(store: Store, scope: str) -> dict[str, Any]:
+    mark = store.journal_get(f"{scope}/learned", "done")
+    return mark.parsed if mark is not None and isinstance(mark.parsed, dict) else {}
+
+
+def turn_label(label: str, turn: int) -> str:
+    """The label of a condition in one of several runs over the test tasks: `erl`, `erl~1`, `erl~2`."""
+    return f"{label}~{turn}" if turn else label
+
+
+def _condition_of(key: str) -> str:
+    """The condition that an episode's key belongs to, at whichever point of its curve and in whichever run."""
+    return re.split("[@~]", key.split("/")[1])[0]
+
+
+def shared_key(block: str, task_id: str) -> str:
+    """The journal that all conditions share for one test task."""
+    return f"{block}/{task_id}"
+
+
+def _check_names(names: Collection[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
+
+
+def _forget_calls(store: Store, plan: Plan, run_id: str, *keys: str) -> None:
+    """Drop what was asked for a task under these keys: at any trial, on the way to it, and to recall."""
+    trials = range(1, max(plan.recipe.gather.retries, plan.recipe.method.trials) + 1)
+    ends = ["", "/recall", *(f"#{trial}" for trial in trials), *(f"/reflect{trial}" for trial in trials)]
+    for key in keys:
+        for end in ends:
+            store.journal_drop(f"{run_id}/{key}{end}")
+
+
+def _parts(key: str) -> tuple[str, str, str]:
+    """The block, the label and the task of an episode's key, at whichever trial."""
+    name, label, task = key.split("/", 2)
+    return name, label, re.sub(r"#\d+$", "", task)
+
+
+def _drop(store: Store, run_id: str, keys: Sequence[str]) -> None:
+    """Drop the records of episodes, and what was learned from failures on the way to them."""
+    store.drop_episodes(run_id, keys)
+    for key in keys:
+        name, label, task = _parts(key)
+        scope = f"{run_id}/{name}/{label}" + ("" if label == TRAINING else "/test")
+        for lesson in store.lessons(scope, kind="reflection", key=task):
+            store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
+
+
+def _unlearn(store: Store, plan: Plan, run_id: str, block: Block, conditions: Sequence[Condition]) -> None:
+    for condition in conditions:
+        for trained_on in plan.points(condition, block) if condition.own_pool else ():
+            scope = f"{run_id}/{plan.pool(condition, block, trained_on)}"
+            unlearn(store, scope, "the training is made again")
+            store.journal_drop(f"{scope}/learn")

@@ -1,0 +1,221 @@
+"""A run's directory: what is in it, and how it is written.
+
+Always holds: files are written whole or not at all (a temporary file, then a rename), each JSONL row carries
+`schema_version`, and `summary.json` is written last, so its presence means that the run is complete.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import BaseModel
+
+from seasoned.errors import ConfigError, StoreError
+from seasoned.lab.run.recipe import Recipe, load_recipe
+from seasoned.types import SCHEMA_VERSION
+
+_LIBRARIES = ("seasoned", "openai", "pydantic", "sqlalchemy", "numpy", "scipy", "xllamacpp", "wordllama")
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+_PROMPT_HOMES = (
+    "seasoned.agents",
+    "seasoned.methods",
+    "seasoned.retrieve",
+    "seasoned.lab.benchmarks",
+    "seasoned.lab.methods",
+)
+
+
+def make_run_dir(root: Path, recipe: Recipe) -> Path:
+    """Make `<utc>-<name>-<id>` with the resolved recipe in it.
+
+    Raises:
+        StoreError: if the folder cannot be written.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    path = root / f"{stamp}-{_plain(recipe.name)}-{os.urandom(3).hex()}"
+    try:
+        path.mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(
+            f"expected to make the run's folder {path}, but: {error}; choose another with --runs"
+        ) from error
+    write_text(path / "config.toml", tomli_w.dumps(recipe.model_dump(mode="json", exclude_none=True)))
+    return path
+
+
+def recipe_of(path: Path) -> Recipe:
+    """The resolved recipe of a run's directory."""
+    return load_recipe(path / "config.toml")
+
+
+def check_resumable(path: Path, recipe: Recipe) -> None:
+    """Assert that a recipe is the one a run was begun with, but for what does not decide its results.
+
+    Raises:
+        ConfigError: if it is another.
+    """
+    if recipe.digest != recipe_of(path).digest:
+        raise ConfigError(
+            f"the run {path.name} keeps its settings: only workers, run_limits, and timeout and max_retries of llm and "
+            "learner can be changed when it is resumed; start a new run for anything else"
+        )
+
+
+def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
+    """Assert that the tasks are those a run was begun with; one whose manifest does not say is taken at its word.
+
+    Args:
+        path: the run's directory.
+        source: where the tasks come from now.
+        tasks: as `manifest` takes them.
+
+    Raises:
+        ConfigError: if they are others.
+    """
+    data = _said(path).get("data")
+    begun = data if isinstance(data, dict) else {}
+    if begun.get("sha256", "") not in ("", _digest(tasks)):
+        then = begun.get("source") or "nobody knows where"
+        raise ConfigError(
+            f"the run {path.name} was begun with other tasks: from {then} then, from {source} now; bring back the data "
+            "as they were, or start a new run"
+        )
+
+
+def store_of(path: Path) -> str:
+    """The store that a run was begun with, as its manifest has it; "" where that does not say."""
+    said = _said(path).get("store")
+    return said if isinstance(said, str) else ""
+
+
+def _said(path: Path) -> dict[str, Any]:
+    """What a run's manifest says; nothing where there is none, or it is damaged."""
+    try:
+        said = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def not_complete(path: Path) -> None:
+    """Take a run's summary away, as a part of the run is to be made again.
+
+    Raises:
+        StoreError: if it cannot be removed.
+    """
+    try:
+        (path / SUMMARY).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"expected to remove {path / SUMMARY}, but: {error}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        StoreError: if it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except (OSError, UnicodeError) as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise StoreError(f"expected to write {path}, but: {error}") from error
+
+
+def write_jsonl(path: Path, rows: Iterable[BaseModel]) -> None:
+    """Write models as JSON lines, `schema_version` first in each."""
+    lines = []
+    for row in rows:
+        body = {"schema_version": SCHEMA_VERSION, **row.model_dump(mode="json")}
+        lines.append(json.dumps(body, ensure_ascii=False))
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON that a person can read."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Iterable[str]) -> dict[str, Any]:
+    """What the results came from: versions, git revision, seeds, model, hashes of prompts and data."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": run_id,
+        "recipe": recipe.digest,
+        "seeds": list(recipe.seeds),
+        "model": model,
+        "data": {"source": source, "sha256": _digest(tasks)},
+        "prompts": {"sha256": _digest(_prompts())},
+        "git": _git_revision(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "libraries": dict(_versions()),
+    }
+
+
+@contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Hold a run's directory: two processes never work on one run.
+
+    Raises:
+        ConfigError: if another process holds it.
+        StoreError: if nothing can be written there.
+    """
+    try:
+        file = (path / "run.lock").open("w")
+    except OSError as error:
+        raise StoreError(f"expected to write into the run's folder {path}, but: {error}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(f"the run {path.name} is at work in another process: wait for it, or stop it") from None
+        yield
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in name)[:40].strip("-") or "run"
+
+
+def _digest(texts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _prompts() -> Iterator[str]:
+    for package in _PROMPT_HOMES:
+        for file in sorted((resources.files(package) / "prompts").iterdir(), key=lambda f: f.name):
+            yield file.read_text(encoding="utf-8")
+
+
+def _git_revision() -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for library in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            yield library, metadata.version(library)

@@ -1,0 +1,160 @@
+"""What follows from what was read."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choices, seen
+
+ROOM = (
+    "You are in the middle of a room. Looking quickly around you, you see a desk 1, a drawer 2, a drawer 1, "
+    "a fridge 1, a microwave 1, a shelf 1, and a sinkbasin 1.\nYour task is to: put a clean mug on shelf."
+)
+GOING = [f"go to {p}" for p in ("desk 1", "drawer 2", "drawer 1", "fridge 1", "microwave 1", "shelf 1", "sinkbasin 1")]
+
+
+def play(*turns):
+    known = begin(ROOM)
+    for command, observation in turns:
+        known = after(known, command, observation)
+    return known
+
+
+def here(*turns):
+    """What is offered beside going somewhere."""
+    return [command for command in choices(play(*turns)) if not command.startswith("go to ")]
+
+
+AT_DESK = ("go to desk 1", "On the desk 1, you see a alarmclock 1, a desklamp 1, and a mug 2.")
+TAKEN = ("take mug 2 from desk 1", "You pick up the mug 2 from the desk 1.")
+SHUT = ("go to drawer 1", "The drawer 1 is closed.")
+OPENED = ("open drawer 1", "You open the drawer 1. The drawer 1 is open. In it, you see a pen 1.")
+
+
+def test_at_first_one_can_go_to_every_place():
+    assert choices(play()) == GOING
+    assert choices(begin("no room")) == []
+
+
+CASES = [
+    (
+        [AT_DESK],
+        ["take alarmclock 1 from desk 1", "take desklamp 1 from desk 1", "take mug 2 from desk 1", "use desklamp 1"],
+    ),
+    ([AT_DESK, TAKEN], ["move mug 2 to desk 1", "use desklamp 1"]),
+    ([SHUT], ["open drawer 1"]),
+    ([SHUT, OPENED], ["take pen 1 from drawer 1", "close drawer 1"]),
+    ([SHUT, OPENED, ("close drawer 1", "You close the drawer 1.")], ["open drawer 1"]),
+    ([AT_DESK, TAKEN, SHUT], ["open drawer 1"]),
+    ([AT_DESK, TAKEN, SHUT, OPENED], ["move mug 2 to drawer 1", "close drawer 1"]),
+    (
+        [AT_DESK, TAKEN, SHUT, OPENED, ("move mug 2 to drawer 1", "You move the mug 2 to the drawer 1.")],
+        ["take pen 1 from drawer 1", "take mug 2 from drawer 1", "close drawer 1"],
+    ),
+    ([("go to fridge 1", "The fridge 1 is closed.")], ["open fridge 1"]),
+    ([AT_DESK, TAKEN, ("go to fridge 1", "The fridge 1 is closed.")], ["open fridge 1", "cool mug 2 with fridge 1"]),
+    (
+        [AT_DESK, TAKEN, ("go to microwave 1", "The microwave 1 is open. In it, you see nothing.")],
+        ["move mug 2 to microwave 1", "heat mug 2 with microwave 1", "close microwave 1"],
+    ),
+    (
+        [AT_DESK, TAKEN, ("go to sinkbasin 1", "On the sinkbasin 1, you see nothing.")],
+        ["move mug 2 to sinkbasin 1", "clean mug 2 with sinkbasin 1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("turns", "offered"), CASES)
+def test_what_can_be_done_where_one_stands(turns, offered):
+    assert here(*turns) == offered
+    at = [command for command, _ in turns if command.startswith("go to ")][-1]
+    assert at not in choices(play(*turns))
+    assert len([c for c in choices(play(*turns)) if c in GOING]) == len(GOING) - 1
+
+
+def test_what_was_treated_is_not_treated_again_but_may_be_undone():
+    held = [AT_DESK, TAKEN, ("go to microwave 1", "The microwave 1 is closed.")]
+    hot = [*held, ("heat mug 2 with microwave 1", "You heat the mug 2 using the microwave 1.")]
+    assert "heat mug 2 with microwave 1" in here(*held)
+    assert "heat mug 2 with microwave 1" not in here(*hot)
+    at_fridge = [*hot, ("go to fridge 1", "The fridge 1 is closed.")]
+    assert "cool mug 2 with fridge 1" in here(*at_fridge)
+    cool = [*at_fridge, ("cool mug 2 with fridge 1", "You cool the mug 2 using the fridge 1.")]
+    assert "heat mug 2 with microwave 1" in here(*cool, ("go to microwave 1", "The microwave 1 is closed."))
+
+
+def test_what_followed_and_did_nothing_is_not_offered_again():
+    turns = [AT_DESK, ("take desklamp 1 from desk 1", NOTHING)]
+    assert "take desklamp 1 from desk 1" not in here(*turns)
+    assert "take mug 2 from desk 1" in here(*turns)
+
+
+def test_what_did_not_follow_and_did_nothing_is_forgotten():
+    assert play(("take pen 1 from drawer 1", NOTHING), ("fly", NOTHING)) == play()
+    assert play(AT_DESK, ("go to desk 1", NOTHING)) == play(AT_DESK)
+
+
+def test_places_that_stand_together():
+    together = [AT_DESK, ("go to shelf 1", NOTHING)]
+    assert here(*together)[-1] == "examine shelf 1"
+    assert "go to shelf 1" not in choices(play(*together))
+    looked = [*together, ("examine shelf 1", "On the shelf 1, you see a book 1.")]
+    assert "take book 1 from shelf 1" in here(*looked)
+    assert "take mug 2 from desk 1" in here(*looked)
+    assert here(*looked, TAKEN) == ["move mug 2 to desk 1", "use desklamp 1", "move mug 2 to shelf 1"]
+    away = [*looked, SHUT]
+    assert {"go to shelf 1", "go to desk 1"} < set(choices(play(*away)))
+    back = [*away, ("go to shelf 1", "On the shelf 1, you see a book 1.")]
+    assert "go to desk 1" not in choices(play(*back))
+    assert "take mug 2 from desk 1" in here(*back)
+
+
+def test_three_places_that_stand_together():
+    turns = [AT_DESK, ("go to shelf 1", NOTHING), ("go to fridge 1", NOTHING)]
+    assert here(*turns)[-2:] == ["examine fridge 1", "examine shelf 1"]
+    away = [*turns, SHUT, ("go to fridge 1", "The fridge 1 is closed.")]
+    assert not {"go to desk 1", "go to shelf 1", "go to fridge 1"} & set(choices(play(*away)))
+
+
+def test_what_was_seen():
+    assert seen(play()) == {}
+    turns = [AT_DESK, TAKEN, SHUT]
+    assert seen(play(*turns)) == {"desk 1": ["alarmclock 1", "desklamp 1"], "drawer 1": ""}
+    closed = [*turns, OPENED, ("close drawer 1", "You close the drawer 1.")]
+    assert seen(play(*closed))["drawer 1"] == ["pen 1"]
+    again = ("go to drawer 1", "The drawer 1 is closed.")
+    assert seen(play(*closed, AT_DESK, again))["drawer 1"] == ["pen 1"]
+
+
+PIECES = [
+    *("On the desk 1, you see a mug 1.", "The drawer 1 is closed.", "You close the fridge 1.", NOTHING),
+    *("The fridge 1 is open. In it, you see a egg 2, and a egg 1.", "You pick up the mug 1 from the desk 1."),
+    *("You move the mug 1 to the shelf 1.", "You heat the mug 1 using the microwave 1.", "You turn on the desklamp 1."),
+    *("On the desk 1, you see a desklamp 1, and nothing.", "You are carrying: a mug 1.", "a", "you see a ", "\n"),
+]
+texts = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=3).map(" ".join))
+commands = st.one_of(st.text(max_size=30), st.sampled_from([*GOING, "take mug 1 from desk 1", "open drawer 1", "look"]))
+
+
+@given(st.one_of(st.just(ROOM), texts), st.lists(st.tuples(commands, texts), max_size=8))
+def test_every_name_offered_was_read_and_nothing_raises(first, turns):
+    known, read = begin(first), first
+    for command, observation in turns:
+        known, read = after(known, command, observation), f"{read} {observation} {command}"
+    offered = choices(known)
+    assert len(set(offered)) == len(offered)
+    names = {
+        name for command in offered for name in re.split(r"^(?:go to|[a-z]+) | (?:from|to|with) ", command) if name
+    }
+    assert all(name in read.lower() for name in names)
+    assert f"go to {known.at}" not in offered
+    assert set(seen(known)) == set(known.seen)
+
+
+@given(st.integers(0, 40))
+def test_long_rooms_are_read_whole(count):
+    places = [f"cabinet {n}" for n in range(count, 0, -1)]
+    text = f"Looking quickly around you, you see {', '.join(f'a {p}' for p in places)}."
+    assert choices(begin(text)) == [f"go to {place}" for place in places]

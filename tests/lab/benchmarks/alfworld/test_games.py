@@ -1,0 +1,331 @@
+"""New games: drawn from a made-up household, checked by a small world of our own, and made on the real engine."""
+
+import json
+import os
+import random
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.lab.benchmarks.alfworld import games
+from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, category_of, read_game
+from seasoned.lab.benchmarks.alfworld.games import TASK_TYPES, draw, generate
+from seasoned.lab.benchmarks.alfworld.pddl import names
+from seasoned.lab.benchmarks.alfworld.rooms import parse_household, read_household
+from seasoned.lab.benchmarks.install import interpreter
+
+MADE_UP = Path(__file__).with_name("household.json")
+HOUSE = parse_household(json.loads(MADE_UP.read_text(encoding="utf-8")))
+TOOLS = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
+DONE = {"clean": "cleanable", "heat": "heatable", "cool": "coolable"}
+
+needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="a script cannot stand in for Python there")
+
+
+class World:
+    """The household's physics in a few lines: what the PDDL says, and what a command needs and does."""
+
+    def __init__(self, draft):
+        self.kind, self.thing, _, self.target, _ = draft.folder.split("-")
+        facts = [line.split() for line in re.findall(r"^    \((.+)\)$", json.loads(draft.text)["pddl_problem"], re.M)]
+        self.facts = {tuple(fact) for fact in facts}
+        self.type = {fact[1]: fact[2] for fact in facts if fact[0] in ("receptacleType", "objectType")}
+        self.at = {fact[1]: fact[2] for fact in facts if fact[0] == "receptacleAtLocation"}
+        self.inside = {fact[1]: fact[2] for fact in facts if fact[0] == "inReceptacle"}
+        self.named = {name: id_ for id_, name in names(self.type).items()}
+        self.here = next(fact[2] for fact in facts if fact[0] == "atLocation")
+        self.held, self.open, self.did, self.lit = None, set(), set(), False
+
+    def reaches(self, place):
+        assert self.here == self.at[place]
+
+    def enters(self, place):
+        self.reaches(place)
+        assert ("openable", place) not in self.facts or place in self.open
+
+    def do(self, command):
+        verb, name, _, other = re.fullmatch(r"(go to|\w+) (\w+ \d+)( from | to | with |)(.*)", command).groups()
+        one, two = self.named[name], self.named.get(other)
+        if verb == "go to":
+            assert self.here != self.at[one]
+            self.here = self.at[one]
+        elif verb == "open":
+            self.reaches(one)
+            assert ("openable", one) in self.facts
+            assert one not in self.open
+            self.open.add(one)
+        elif verb == "take":
+            self.enters(two)
+            assert self.inside.pop(one) == two
+            assert ("pickupable", one) in self.facts
+            assert self.held is None
+            self.held = one
+        elif verb == "move":
+            self.enters(two)
+            assert self.held == one
+            assert ("canContain", self.type[two], self.type[one]) in self.facts
+            self.held, self.inside[one] = None, two
+        elif verb == "use":
+            self.reaches(self.inside[one])
+            assert ("toggleable", one) in self.facts
+            assert self.type[one] == "DeskLampType"
+            self.lit = True
+        else:
+            self.reaches(two)
+            assert self.held == one
+            assert self.type[two] == f"{TOOLS[verb]}Type"
+            assert (DONE[verb], one) in self.facts
+            self.did.add((one, verb))
+
+    def solved(self):
+        if self.kind == "look_at_obj_in_light":
+            return self.lit and self.held is not None and self.type[self.held] == f"{self.thing}Type"
+        verb = next((verb for verb in TOOLS if f"_{verb}_" in self.kind), None)
+        there = Counter(
+            place
+            for thing, place in self.inside.items()
+            if self.type[thing] == f"{self.thing}Type"
+            and self.type[place] == f"{self.target}Type"
+            and (not verb or (thing, verb) in self.did)
+        )
+        return max(there.values(), default=0) >= (2 if "two" in self.kind else 1)
+
+
+def drafts(house, kind, seeds):
+    for seed in seeds:
+        rng = random.Random(f"test-{seed}")
+        tries = (draw(house, kind, "trial_x", rng) for _ in range(100))
+        yield next(draft for draft in tries if draft)
+
+
+def check_walkthrough(draft):
+    world = World(draft)
+    for command in draft.walkthrough:
+        assert not world.solved()
+        world.do(command)
+    assert world.solved()
+
+
+@pytest.mark.parametrize("kind", TASK_TYPES, ids=lambda kind: kind.name)
+def test_a_walkthrough_solves_its_game_and_not_before_its_last_command(kind):
+    for draft in drafts(HOUSE, kind, range(60)):
+        check_walkthrough(draft)
+
+
+@pytest.mark.parametrize("kind", TASK_TYPES, ids=lambda kind: kind.name)
+def test_what_is_to_be_found_lies_neither_in_the_target_nor_in_the_tool(kind):
+    opened = 0
+    for draft in drafts(HOUSE, kind, range(100)):
+        world = World(draft)
+        things = [id_ for id_, type_ in world.type.items() if type_ == f"{world.thing}Type"]
+        assert kind.take <= len(things) <= 4
+        for thing in things:
+            assert world.type[world.inside[thing]] not in (f"{world.target}Type", f"{kind.tool}Type")
+        first = next(place for command in draft.walkthrough if (place := re.match(r"take .* from (.*)", command)))[1]
+        opened += f"open {first}" in draft.walkthrough
+    assert 0 < opened < 60  # some of it is behind a door, most is not
+
+
+def test_folder_and_sentence_say_the_same():
+    for kind in TASK_TYPES:
+        for draft in drafts(HOUSE, kind, range(20)):
+            name, thing, none, target, room = draft.folder.split("-")
+            assert name == kind.name
+            assert none == "None"
+            assert int(room) in HOUSE.rooms
+            game = json.loads(draft.text)
+            assert game["walkthrough"] == list(draft.walkthrough)
+            sentence = re.search(r"Your task is to: (.+?)\.", game["grammar"])[1]
+            assert {thing.lower(), target.lower()} <= set(sentence.split())
+            assert f"{thing}Type" in game["pddl_problem"].split("(:goal")[1]
+            assert "#" not in game["pddl_problem"]
+
+
+def test_games_differ():
+    made = [draft for kind in TASK_TYPES for draft in drafts(HOUSE, kind, range(30))]
+    assert len({draft.text for draft in made}) == len(made)
+    assert len({draft.folder for draft in made}) > 60
+
+
+ENGINE = """
+import json, os, pathlib, sys
+if "-c" in sys.argv:
+    print(open({household!r}).read())
+    sys.exit()
+print(json.dumps({{"id": 0, "versions": {{}}}}), flush=True)
+for line in sys.stdin:
+    ask = json.loads(line)
+    if ask["do"] == "load":
+        path, done = ask["game"], []
+        with open({log!r}, "a") as log:
+            print(pathlib.Path(path).name, file=log)
+        walk = json.load(open(path))["walkthrough"]
+    else:
+        done.append(ask["command"])
+    state = {{"observation": "Done.", "won": done == walk}}
+    {quirk}
+    print(json.dumps({{"id": ask["id"], **state}}), flush=True)
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """Makes a stand-in for the environment's Python: it believes every walkthrough, but for its quirk."""
+
+    def make(quirk="pass"):
+        path = tmp_path / "python"
+        body = ENGINE.format(household=str(MADE_UP), log=str(tmp_path / "log"), quirk=quirk)
+        path.write_text(f"#!{sys.executable}\n{body}", encoding="utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+    return make
+
+
+def played(tmp_path):
+    log = tmp_path / "log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+@needs_scripts
+class TestGenerating:
+    def test_equal_numbers_under_alfworlds_names(self, stand_in, tmp_path):
+        told = []
+        files = generate(12, 5, tmp_path / "out", python=stand_in(), progress=lambda *done: told.append(done))
+        assert told == [(done, 12) for done in range(1, 13)]
+        assert sorted((tmp_path / "out").rglob("*")) == sorted(
+            {f for p in files for f in (p, p.parent, p.parent.parent)}
+        )
+        assert [path.parent.name for path in files] == [f"trial_s5_{index:04d}" for index in range(12)]
+        assert Counter(category_of(path) for path in files) == dict.fromkeys(CATEGORIES, 2)
+        for path in files:
+            game = read_game(path)
+            assert game.solvable
+            assert game.walkthrough
+            assert game.moves == "move {thing} to {place}"
+
+    def test_the_same_seed_gives_the_same_bytes_and_another_others(self, stand_in, tmp_path):
+        def content(folder, games, seed):
+            files = generate(games, seed, tmp_path / folder, python=stand_in())
+            return [(path.relative_to(tmp_path / folder), path.read_bytes()) for path in files]
+
+        first = content("a", 9, 1)
+        assert content("b", 9, 1) == first
+        assert content("c", 6, 1) == first[:6]
+        assert content("d", 9, 2) != first
+
+    def test_nothing_is_asked_twice_in_a_room_while_there_is_something_else(self, stand_in, tmp_path):
+        files = generate(36, 3, tmp_path / "out", python=stand_in())
+        assert len({path.parent.parent.name for path in files}) == 36
+
+    def test_taken_up_where_it_was_cut_off(self, stand_in, tmp_path):
+        def stop(done, _):
+            if done == 4:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            generate(12, 5, tmp_path / "out", python=stand_in(), progress=stop)
+        before = len(played(tmp_path))
+        files = generate(12, 5, tmp_path / "out", python=stand_in())
+        assert len(played(tmp_path)) == 12 >= before >= 4
+        generate(12, 5, tmp_path / "out", python=stand_in())
+        assert len(played(tmp_path)) == 12
+        assert len(list((tmp_path / "out").rglob("game.tw-pddl"))) == len(files)
+
+    def test_a_game_that_does_not_prove_is_drawn_again(self, stand_in, tmp_path):
+        python = stand_in('state["won"] = state["won"] and not path.endswith(("_0002-0.tw-pddl", "_0002-1.tw-pddl"))')
+        files = generate(6, 5, tmp_path / "out", python=python)
+        assert [name for name in played(tmp_path) if "_0002-" in name] == [
+            f"trial_s5_0002-{number}.tw-pddl" for number in range(3)
+        ]
+        assert len(files) == 6
+        assert sum(path.is_dir() for path in (tmp_path / "out").rglob("*")) == 12  # nothing is left of what failed
+
+    @pytest.mark.parametrize(
+        ("quirk", "why"),
+        [
+            ('state["won"] = False', "did not win"),
+            ('state["won"] = True', "won before"),
+            ('state["observation"] = "Nothing happens."', "nothing happened at"),
+            ('state = {"error": "the file is broken", "kind": "game"}', "the file is broken"),
+            ('state = {"odd": 1}', "won"),
+        ],
+    )
+    def test_what_never_proves_is_an_error_and_leaves_nothing(self, stand_in, tmp_path, monkeypatch, quirk, why):
+        monkeypatch.setattr(games, "_TRIES", 4)
+        with pytest.raises(DataError, match=f"trial_s0_0000 could not be made in 4 tries; .*{why}"):
+            generate(2, 0, tmp_path / "out", python=stand_in(quirk))
+        assert not (tmp_path / "out").exists()
+
+    def test_an_engine_that_dies_is_replaced_and_the_game_stays_the_same(self, stand_in, tmp_path):
+        steady = [path.read_bytes() for path in generate(3, 7, tmp_path / "a", python=stand_in())]
+        once = str(tmp_path / "died")
+        python = stand_in(f"os.path.exists({once!r}) or (open({once!r}, 'w').close(), os._exit(1))")
+        assert [path.read_bytes() for path in generate(3, 7, tmp_path / "b", python=python)] == steady
+
+    def test_an_engine_that_always_dies_is_no_fault_of_the_game(self, stand_in, tmp_path):
+        with pytest.raises(InfrastructureError, match="has died"):
+            generate(3, 7, tmp_path / "out", python=stand_in("os._exit(1)"))
+
+    def test_a_folder_that_cannot_be_written(self, stand_in, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(DataError, match="could not be written"):
+            generate(1, 0, tmp_path / "file" / "out", python=stand_in())
+
+
+@pytest.mark.parametrize("games", [0, -1, 2001])
+def test_a_number_out_of_range(games, tmp_path):
+    with pytest.raises(ConfigError, match="from 1 to 2000"):
+        generate(games, 0, tmp_path / "out")
+
+
+def test_a_folder_with_other_games(tmp_path):
+    other = tmp_path / "pick_two" / "trial_s1_0000" / "game.tw-pddl"
+    other.parent.mkdir(parents=True)
+    other.write_text("{}")
+    with pytest.raises(ConfigError, match=r"other games in it, such as pick_two.trial_s1_0000"):
+        generate(6, 0, tmp_path, python="nothing")
+
+
+def test_a_file_for_a_folder(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(ConfigError, match="but is a file"):
+        generate(6, 0, tmp_path / "out", python="nothing")
+
+
+def test_no_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEASONED_CACHE", str(tmp_path))
+    with pytest.raises(ConfigError, match="seasoned bench install alfworld"):
+        generate(6, 0, tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def real_python():
+    """The Python of an environment with ALFWorld's engine; without one the test is skipped."""
+    named = os.environ.get("SEASONED_ALFWORLD_PYTHON", "")
+    try:
+        return named or str(interpreter("alfworld"))
+    except ConfigError as error:
+        pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
+
+
+@pytest.mark.engine
+def test_the_packages_own_rooms_give_games_whose_walkthroughs_hold(real_python):
+    house = read_household(real_python)
+    assert len(house.rooms) == 120
+    rooms = Counter()
+    for kind in TASK_TYPES:
+        for draft in drafts(house, kind, range(40)):
+            check_walkthrough(draft)
+            rooms[draft.folder.rsplit("-", 1)[1]] += 1
+    assert len(rooms) > 60
+
+
+@pytest.mark.engine
+def test_the_engine_plays_one_game_of_each_type_to_a_win(real_python, tmp_path):
+    files = generate(6, 11, tmp_path / "out", python=real_python)
+    assert sorted(category_of(path) for path in files) == sorted(CATEGORIES)

@@ -1,0 +1,251 @@
+"""The environment of Search, Lookup and Finish, and how it reads what models send."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.contracts import check_environment
+from seasoned.errors import ContractError, InfrastructureError
+from seasoned.lab.benchmarks.search.docstore import Docstore, make_page
+from seasoned.lab.benchmarks.search.env import (
+    ACTIONS,
+    MAX_OBSERVATION,
+    NO_ACTION,
+    NO_PAGE,
+    RIGHT,
+    WRONG,
+    SearchEnvironment,
+    read_action,
+)
+from seasoned.types import Task
+
+PAGES = [
+    make_page("Inkwell", [f"Sentence {i} of ink." if i % 3 else f"Sentence {i} of Paper." for i in range(1, 9)]),
+    make_page("Inkwell (band)", "A band. It plays."),
+    make_page("Long", ["x" * 9000]),
+]
+DOCSTORE = Docstore(PAGES, {"blotter": "Could not find blotter. Similar: ['Ink']."})
+TASK = Task(id="t", text="What is ink?", data={"answer": "ink"})
+
+
+def judge(text: str, data: Any) -> dict[str, Any] | str:
+    if text == "?":
+        return "A question mark is no answer."
+    success = None if "answer" not in data else text == data["answer"]
+    return {"success": success, "reward": float(success or False), "answer": text, "own": 1}
+
+
+def make(reveal: bool = True, max_steps: int = 7) -> SearchEnvironment:
+    return SearchEnvironment(DOCSTORE.search, judge, reveal, max_steps)
+
+
+def begun(**settings: Any) -> SearchEnvironment:
+    env = make(**settings)
+    assert env.reset(TASK) == (TASK.text, {})
+    return env
+
+
+def test_a_search_shows_five_sentences() -> None:
+    observation, reward, terminated, truncated, info = begun().step("Search[inkwell]")
+    assert observation == " ".join(PAGES[0].sentences[:5])
+    assert (reward, terminated, truncated, info) == (0.0, False, False, {})
+
+
+def test_a_search_that_fails_names_similar_titles_and_closes_the_page() -> None:
+    env = begun()
+    env.step("Search[Inkwell]")
+    observation, *_, info = env.step("Search[The inkwells]")
+    assert observation == "Could not find [The inkwells]. Similar: ['Inkwell', 'Inkwell (band)']."
+    assert info == {}
+    observation, *_, info = env.step("Lookup[ink]")
+    assert (observation, info) == (NO_PAGE, {"invalid": True})
+
+
+def test_a_recorded_miss_is_said_as_it_was() -> None:
+    assert begun().step("Search[Blotter]")[0] == "Could not find blotter. Similar: ['Ink']."
+
+
+def test_a_lookup_walks_through_the_whole_page() -> None:
+    env = begun(max_steps=20)
+    env.step("Search[Inkwell]")
+    seen = [env.step("Lookup[paper]")[0] for _ in range(3)]
+    assert seen == [
+        "(Result 1 / 2) Sentence 3 of Paper.",
+        "(Result 2 / 2) Sentence 6 of Paper.",
+        "No more results: all 2 were shown.",
+    ]
+    assert env.step("Lookup[ink]")[0] == "(Result 1 / 6) Sentence 1 of ink."
+    assert env.step("Lookup[PAPER]")[0] == "(Result 1 / 2) Sentence 3 of Paper."
+    assert env.step("Lookup[glass]")[0] == "No sentence of this page has [glass]."
+    env.step("Lookup[paper]")
+    env.step("Search[Inkwell]")
+    assert env.step("Lookup[paper]")[0] == "(Result 1 / 2) Sentence 3 of Paper."
+
+
+@pytest.mark.parametrize(("answer", "reveal", "says"), [("ink", True, RIGHT), ("ink", False, ""), ("x", True, WRONG)])
+def test_finish_is_judged_once(answer: str, reveal: bool, says: str) -> None:
+    env = begun(reveal=reveal)
+    right = answer == "ink"
+    assert env.step(f"Finish[{answer}]") == (
+        *(says, float(right), True, False),
+        {"success": right, "reward": float(right), "answer": answer, "own": 1},
+    )
+    with pytest.raises(ContractError, match="call reset"):
+        env.step("Finish[ink]")
+
+
+def test_a_task_without_an_answer_is_neither_right_nor_wrong() -> None:
+    env = make()
+    env.reset(Task(id="t", text="?"))
+    observation, reward, terminated, _, info = env.step("Finish[ink]")
+    assert (observation, reward, terminated, info["success"]) == ("", 0.0, True, None)
+
+
+@pytest.mark.parametrize("action", ["", "go to desk 1", "Search[]", "Lookup[ ]", "Finish['']", "Finish[?]", "\0" * 50])
+def test_an_invalid_action_is_a_step_with_one_line(action: str) -> None:
+    observation, reward, terminated, truncated, info = begun().step(action)
+    assert observation
+    assert "\n" not in observation
+    assert (reward, terminated, truncated, info) == (0.0, False, False, {"invalid": True})
+
+
+def test_the_last_step_ends_it() -> None:
+    env = begun(max_steps=2)
+    assert env.step("Search[Inkwell]")[3] is False
+    assert env.step("nothing") == (
+        *(NO_ACTION, 0.0, False, True),
+        {"invalid": True, "success": False, "reward": 0.0, "answer": ""},
+    )
+    with pytest.raises(ContractError):
+        env.step("Finish[ink]")
+
+
+def test_what_is_said_is_capped_and_fast() -> None:
+    env = begun(max_steps=50)
+    assert len(env.step("Search[Long]")[0]) == MAX_OBSERVATION
+    for name in ("Search", "Lookup"):
+        began = time.perf_counter()
+        observation = env.step(f"{name}[{'ink ' * 2500}]")[0]
+        assert time.perf_counter() - began < 0.5
+        assert len(observation) < 300
+
+
+def test_an_unreachable_docstore_is_an_error_of_the_infrastructure() -> None:
+    def search(query: str) -> Any:
+        raise InfrastructureError("gone")
+
+    env = SearchEnvironment(search, judge, reveal=True)
+    env.reset(TASK)
+    with pytest.raises(InfrastructureError):
+        env.step("Search[Inkwell]")
+
+
+def test_it_keeps_the_contract() -> None:
+    check_environment(make, TASK, actions=("Search[Inkwell]", "Lookup[ink]", "Lookup[ink]", "Search[no]"))
+    check_environment(make)
+
+
+@given(st.lists(st.one_of(st.text(), st.sampled_from(["Search[Inkwell]", "Lookup[ink]", "Finish[?]"])), max_size=8))
+def test_no_action_raises(actions: list[str]) -> None:
+    env = begun()
+    for action in actions:
+        observation, _, terminated, truncated, info = env.step(action)
+        assert len(observation) <= MAX_OBSERVATION
+        if terminated or truncated:
+            assert "success" in info
+            break
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Search[Big Lantern]", ("Search", "Big Lantern")),
+        ("search [ Big  Lantern ]", ("Search", "Big Lantern")),
+        ("SEARCH[x]", ("Search", "x")),
+        ("**Search[x]**", ("Search", "x")),
+        ("**Search**[x]", ("Search", "x")),
+        ("`Search[x]`", ("Search", "x")),
+        ('"Search[x]"', ("Search", "x")),
+        ('Search["x"]', ("Search", "x")),
+        ("Search['x y']", ("Search", "x y")),
+        ("Search[“x”]", ("Search", "x")),
+        ("Search[[x]]", ("Search", "x")),
+        ('Search["A" and "B"]', ("Search", '"A" and "B"')),
+        ('Search("x")', ("Search", "x")),
+        ("Search(Big Lantern (film))", ("Search", "Big Lantern (film)")),
+        ("Search[List of [x] in y] now", ("Search", "List of [x] in y")),
+        ("Search: Big Lantern", ("Search", "Big Lantern")),
+        ("Action 3: Search[x]", ("Search", "x")),
+        ("Action: Finish[yes]", ("Finish", "yes")),
+        ("**Action 12:** `Finish[yes]`", ("Finish", "yes")),
+        ("- Next action: Lookup[x]", ("Lookup", "x")),
+        ("1. Search[x]", ("Search", "x")),
+        ("> Lookup[x]", ("Lookup", "x")),
+        ("Search【东京】", ("Search", "东京")),
+        ("Thought: I need x.\nAction: Search[x]\nObservation: It is.\nAction: Finish[y]", ("Search", "x")),
+        ("Search[x]\nLookup[y]", ("Search", "x")),
+        ("Search[x] and then Lookup[y]", ("Search", "x")),
+        ("Search[x\nLookup[y]", ("Search", "x")),
+        ("Search[x then Lookup[y]", ("Search", "x then")),
+        ("Search[x", ("Search", "x")),
+        ("Search[x [y]", ("Search", "x [y")),
+        ("Search[x [y] z", ("Search", "x [y] z")),
+        ("Search[x [y]. I hope.", ("Search", "x [y")),
+        ("Search[x [y]** then", ("Search", "x [y]** then")),
+        ("**Search[x [y]**", ("Search", "x [y")),
+        ("Search[x [y] z\nmore]", ("Search", "x [y] z more")),
+        ("Finish[two\nlines]", ("Finish", "two lines")),
+        ("I will Search[x] now.", ("Search", "x")),
+        ('I call Search("x") now.', ("Search", "x")),
+        ("After Search[x] failed I go on.\nAction 2: Search[y]", ("Search", "y")),
+        ("I use Search[x].\nObservation 1: Good.\nAction 2: Finish[y]", ("Search", "x")),
+        ("Observation: it says y.\nAction: Finish[y]", ("Finish", "y")),
+        ("Finish[]", ("Finish", "")),
+        ("Search[x]\r\nmore", ("Search", "x")),
+        ("research[x]", None),
+        ("I should search (or not).", None),
+        ("Thought: let me search for x.", None),
+        ("Finish", None),
+        ("", None),
+        ("ſearch[x] FİNISH[x]", None),
+    ],
+)
+def test_reading_what_models_send(text: str, expected: tuple[str, str] | None) -> None:
+    assert read_action(text, ACTIONS) == expected
+
+
+def test_names_are_the_callers() -> None:
+    assert read_action("Click[Buy Now]", ("search", "click")) == ("click", "Buy Now")
+    assert read_action("c++[x]", ("c++",)) == ("c++", "x")
+    assert read_action("Search[x]", ("click",)) is None
+
+
+@given(
+    st.sampled_from(ACTIONS), st.text(alphabet="abc É12,.-'&é", min_size=1), st.sampled_from(["", "Action 1: ", "> "])
+)
+def test_a_plain_action_is_read_as_it_was_meant(name: str, argument: str, lead: str) -> None:
+    plain = " ".join(argument.split())
+    if not (plain.startswith("'") and plain.endswith("'")):
+        assert read_action(f"{lead}{name}[{argument}]", ACTIONS) == (name, plain)
+
+
+@given(
+    st.text(), st.lists(st.sampled_from([*ACTIONS, "[", "]", "(", "\n", ":", "Observation", " x", "*", "Action 1:"]))
+)
+def test_reading_never_raises_and_invents_nothing(text: str, parts: list[str]) -> None:
+    for reply in (text, "".join(parts), text + "".join(parts)):
+        found = read_action(reply, ACTIONS)
+        if found:
+            name, argument = found
+            assert name in ACTIONS
+            assert argument in " ".join(reply.split())
+
+
+@pytest.mark.parametrize("piece", ["Search[", "Search[x] ", "Search(", "\nSearch: ", "Action 1: ", "*", "(", "\n", " "])
+def test_reading_takes_linear_time(piece: str) -> None:
+    began = time.perf_counter()
+    read_action(piece * 100_000, ACTIONS)
+    assert time.perf_counter() - began < 3.0

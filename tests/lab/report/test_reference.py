@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+from seasoned.lab.report.reference import (
+    category_references,
+    reference_for,
+    references,
+    step_references,
+    trial_references,
+)
+from seasoned.lab.run.conditions import CONDITIONS
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "condition", "value", "lessons"),
+    [
+        ("emoji", "expnote", 74, 20),
+        ("EMOJI", "disabled", 57, 0),
+        ("lets", "few-shot", 1, None),
+        ("lets", "few_shot", 1, None),
+        ("clutrr", "negative", 55, 55),
+        ("mets", "case", 59, 279),
+        ("clutrr", "CoT", 40, None),
+        ("hotpotqa", "expel", 39, None),
+        ("alfworld", "reflexion", 54.4, None),
+        ("fever", "given", 70, None),
+        ("alfworld", "expel-random", 42.5, None),
+        ("alfworld", "expel-reasoning", 48.5, None),
+        ("hotpotqa", "expel-reflections", 29, None),
+        ("gaia2", "erl", 56.1, None),
+        ("gaia2", "react", 48.3, None),
+        ("gaia2", "few-shot-trajectories", 46.4, None),
+        ("tau2-retail", "erl", 47.5, None),
+    ],
+)
+def test_published_figures(benchmark, condition, value, lessons):
+    figure = reference_for(benchmark, condition)
+    assert (figure.value, figure.lessons) == (value, lessons)
+
+
+def test_what_we_have_a_condition_for_is_spelled_as_ours():
+    papers = ("emoji", "lets", "clutrr", "mets", "hotpotqa", "alfworld", "webshop", "fever", "gaia2", "tau2")
+    theirs = {figure.condition for name in papers for figure in (*references(name), *category_references(name))}
+    assert theirs - CONDITIONS.keys() == {
+        "hand-crafted",
+        "gpt-3.5-insights",
+        "transfer-without-demos",
+        "imitation",
+        "erl-no-reward",
+    }
+
+
+def test_each_says_whose_it_is():
+    assert {figure.source for figure in references("emoji")} == {"gpt-3.5-turbo, paper"}
+    assert len(references("emoji")) == 10
+
+
+def test_a_score_is_no_percentage():
+    assert reference_for("webshop", "expel") is None
+    assert reference_for("webshop", "expel-insights").value == 37
+    assert [f.value for f in references("webshop") if f.unit == "score" and f.condition == "expel"] == [0.701]
+
+
+def test_where_tasks_were_tried_again_the_last_trial_is_the_figure():
+    assert reference_for("alfworld", "expel-reflexion").value == 64.2
+    assert reference_for("alfworld", "expel-retrieve").value == 55
+    papers = {figure.paper: figure.value for figure in references("alfworld") if figure.condition == "reflexion"}
+    assert papers == {"ExpeL": 54.4, "Reflexion": 97}
+    assert reference_for("alfworld", "retry").value == 75
+
+
+def test_figures_by_trial():
+    figures = [one for one in trial_references("ALFWorld") if (one.paper, one.condition) == ("ExpeL", "reflexion")]
+    assert [(one.trial, one.value) for one in figures] == [(0, 40.3), (1, 47.8), (2, 52.2), (3, 54.4)]
+    assert trial_references("emoji") == ()
+
+
+def test_figures_by_category_are_no_figures_of_the_whole():
+    imitation = {one.category: one.value for one in category_references("alfworld") if one.condition == "imitation"}
+    assert imitation == {"put": 46, "clean": 39, "heat": 74, "cool": 100, "examine": 22, "puttwo": 6}
+    assert not [one for one in references("alfworld") if one.category]
+    assert reference_for("alfworld", "act") is None
+
+
+def test_what_attempts_consisted_of():
+    assert [one.actions for one in step_references("HotpotQA") if one.condition == "react"] == [5.18]
+    assert step_references("emoji") == ()
+
+
+def test_an_unknown_benchmark_has_none():
+    assert references("../etc") == ()
+    assert reference_for("emoji", "made-up") is None

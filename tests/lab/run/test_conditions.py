@@ -1,0 +1,249 @@
+"""Conditions: what is compared with what."""
+
+import json
+import sys
+
+import pytest
+
+from seasoned.agents.dialogue import Dialogue
+from seasoned.errors import ConfigError, SeasonedError
+from seasoned.lab.benchmarks import load_benchmark
+from seasoned.lab.run.acting import carrier
+from seasoned.lab.run.conditions import CONDITIONS, PAPER_K, conditions, dialogue
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.types import Outcome, Trajectory
+
+LLM = ScriptedModel([])
+
+
+@pytest.fixture
+def benchmark():
+    return load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+
+
+def test_names_are_found_in_order():
+    assert [c.name for c in conditions(["expnote", "cot"])] == ["expnote", "cot"]
+    assert all(condition.name == name and condition.says for name, condition in CONDITIONS.items())
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["zero_shot"], "did you mean zero-shot"),
+        (["???"], "there are zero-shot, "),
+        (["cot"] * 2, "every condition once"),
+    ],
+)
+def test_wrong_names(names, says):
+    with pytest.raises(ConfigError, match=says):
+        conditions(names)
+
+
+def test_a_typo_of_every_name_is_understood():
+    for name in CONDITIONS:
+        if len(name) > 4:
+            with pytest.raises(ConfigError, match=f"did you mean {name}"):
+                conditions([name[:-1] + name[-1] * 2])
+
+
+def test_variants_of_expnote_answer_under_the_same_words_and_limits(recipe, benchmark):
+    model = ScriptedModel([])
+    made = [
+        condition.agent(recipe(), benchmark, model, benchmark.train)
+        for condition in CONDITIONS.values()
+        if condition.agent is dialogue
+    ]
+    assert len(made) > 5
+    assert all(agent == made[0] for agent in made)
+    assert isinstance(made[0], Dialogue)
+
+
+def test_few_shot_shows_training_cases_with_their_answers(recipe, benchmark):
+    wanted = recipe(agent={"shots": 3})
+    agent = CONDITIONS["few-shot"].agent(wanted, benchmark, ScriptedModel([]), benchmark.train[:9])
+    assert [e.question for e in agent.examples] == [task.text for task in benchmark.train[:3]]
+    assert [e.answer for e in agent.examples] == [task.data["answer"] for task in benchmark.train[:3]]
+
+
+def test_settings_come_before_the_benchmarks_own(recipe, benchmark):
+    make = CONDITIONS["expnote"].method
+    assert make(recipe(), benchmark, LLM).k == benchmark.retrieval.k
+    assert make(recipe(method={"k": 9}), benchmark, LLM).k == 9
+    assert make(recipe(method={"policy": "last"}), benchmark, LLM).policy == "last"
+    assert CONDITIONS["expnote-merge"].method(recipe(method={"policy": "last"}), benchmark, LLM).policy == "merge"
+    asked = CONDITIONS["expnote-question"].method(recipe(), benchmark, LLM)
+    assert (asked.on, asked.k >= PAPER_K) == ("question", True)
+    for variant in ("case", "positive", "negative", "disabled"):
+        assert CONDITIONS[variant].method(recipe(), benchmark, LLM).variant == variant
+
+
+@pytest.mark.parametrize(
+    ("begins", "retrieve", "ks"),
+    [("erl-embedding-k", "embedding", 20), ("erl-thought-k", "embedding", 20), ("erl-random-k", "random", 60)],
+)
+def test_the_papers_numbers_for_each_retrieval(recipe, benchmark, begins, retrieve, ks):
+    wanted = recipe(erl={"k": 7, "retrieve": "llm"})
+    made = {name: c.method(wanted, benchmark, LLM) for name, c in CONDITIONS.items() if name.startswith(begins)}
+    assert all((name, method.retrieve) == (f"{begins}{method.k}", retrieve) for name, method in made.items())
+    assert [method.k for method in made.values()] == [k for k in (1, 3, 5, 10, 20, 40, 60) if k <= ks]
+    assert {CONDITIONS[name].pool for name in made} == {"erl"}
+
+
+def test_heuristics_beside_the_question_or_after_the_thought(recipe, benchmark):
+    for name, stands, asks in (
+        ("erl", "case", "task"),
+        ("erl-thought", "thought", "thought"),
+        ("erl-thought-k5", "thought", "thought"),
+    ):
+        assert CONDITIONS[name].agent(recipe(), benchmark, LLM, ()).notes == stands
+        assert CONDITIONS[name].method(recipe(), benchmark, LLM).on == asks
+    assert CONDITIONS["erl-thought"].pool == CONDITIONS["erl"].pool
+    with pytest.raises(ConfigError, match="no condition erl-thought"):
+        conditions(["erl-thought"], "act")
+
+
+def test_teachme_needs_its_facts(recipe, benchmark):
+    with pytest.raises(ConfigError, match=r"-c method\.facts=FILE"):
+        CONDITIONS["teachme"].method(recipe(), benchmark, LLM)
+
+
+def test_a_benchmark_takes_the_conditions_of_its_manner():
+    with pytest.raises(ConfigError, match="this benchmark has no condition react; it has zero-shot, "):
+        conditions(["cot", "react"], "answer")
+    with pytest.raises(ConfigError, match=r"this benchmark has no condition cot; it has erl, .*act, react"):
+        conditions(["cot", "react"], "act")
+    assert [c.name for c in conditions(["react", "expel"], "act")] == ["react", "expel"]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "calls"),
+    [
+        ("erl", {}, 6),
+        ("autoguide", {}, 3),
+        ("expel", {}, 3 + 2),
+        ("expel", {"compare": False}, 2),
+        ("expel", {"human": ("Rest.",)}, 0),
+        ("react", {}, 0),
+    ],
+)
+def test_the_calls_of_learning_are_known_from_the_attempts(recipe, name, settings, calls):
+    outcomes = {"a": (False, False, True), "b": (False, True), "c": (False,)}
+    attempts = [
+        Trajectory(task_id=task, task=task, outcome=Outcome(success=success))
+        for task, each in outcomes.items()
+        for success in each
+    ]
+    chosen = recipe(expel={"chunk": 1} | settings)
+    assert CONDITIONS[name].calls_of(chosen, attempts) == calls
+
+
+def test_the_parts_of_expel_share_what_was_learned():
+    assert {CONDITIONS[name].pool for name in ("expel", "expel-insights", "expel-retrieve", "expel-reflexion")} == {
+        "expel"
+    }
+
+
+OWN = """
+import dataclasses
+from seasoned.errors import DataError
+from seasoned.methods.expnote import ExpNote
+from seasoned.lab.run.answering import dialogue
+from seasoned.lab.run.condition import Condition
+from seasoned.lab.run.conditions import CONDITIONS
+
+def notes(recipe, benchmark, llm):
+    "Notes of my own.\\n\\nMore of it."
+    return ExpNote()
+
+class Chatty:
+    def __init__(self, recipe, benchmark, llm): self.model = llm
+    def learn(self, trajectories, pool): ...
+    def recall(self, task, pool, progress=None): ...
+
+class Forgetful:
+    def run(self, task, env, guidance, advise=None): ...
+
+def broken(recipe, benchmark, llm): return recipe.nothing
+def number(recipe, benchmark, llm): return 7
+def refused(recipe, benchmark, llm): raise DataError("a file of mine is missing")
+
+mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True, calls=2)
+again = dataclasses.replace(mine)
+silent = Condition("silent", "an agent without a model", lambda *given: Forgetful())
+stolen = dataclasses.replace(CONDITIONS["expnote"], says="mine")
+slashed, training = (dataclasses.replace(mine, name=name) for name in ("a/b", "training"))
+text = "no condition"
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own_conditions.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "own_broken.py").write_text("1 / 0", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("own_conditions", None)
+
+
+def test_a_condition_of_ones_own_is_found_by_its_path(own):
+    [made, mine] = conditions(["own_conditions:notes", "own_conditions.mine"], "answer")
+    assert (made.name, made.says, made.agent, made.learns, made.acts) == (
+        "notes",
+        "Notes of my own.",
+        carrier,
+        True,
+        None,
+    )
+    assert mine.name == "mine"
+    with pytest.raises(ConfigError, match="this benchmark has no condition mine"):
+        conditions(["own_conditions.mine"], "act")
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["mypackage.mine"], "'mypackage.mine' cannot be imported: ModuleNotFoundError"),
+        (["own_conditions.nothing"], "cannot be imported: AttributeError"),
+        (["own_broken:mine"], "cannot be imported: ZeroDivisionError"),
+        (["own_conditions:text"], "should be a Condition, or a function of recipe, benchmark and model.*is a str"),
+        (["own_conditions:stolen"], "is called 'expnote': give it a name"),
+        (["own_conditions:slashed"], "is called 'a/b': give it a name"),
+        (["own_conditions:training"], "is called 'training': give it a name"),
+        (["own_conditions:mine", "own_conditions:again"], "every condition once"),
+        (["mine"], "or the import path of one of your own"),
+        (["own_conditions:"], "there is no condition"),
+    ],
+)
+def test_what_is_no_condition_at_a_path(own, names, says):
+    with pytest.raises(ConfigError, match=says):
+        conditions(names)
+
+
+def test_a_condition_of_ones_own_is_run_and_can_be_the_baseline(own, recipe, go, apprentice):
+    names = ["own_conditions:notes", "own_conditions:mine", "expnote"]
+    directory = go(recipe(conditions=names, baseline="own_conditions:notes", train=30, embedder="hashing"))
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    assert summary["baseline"] == "notes"
+    assert summary["run"]["conditions"] == ["notes", "mine", "expnote"]
+    by_name = {block["name"]: block for block in summary["conditions"]}
+    assert by_name["mine"]["successes"] == by_name["expnote"]["successes"] > by_name["notes"]["successes"]
+    assert {block["lessons"] for block in by_name.values()} == {by_name["expnote"]["lessons"]}
+    assert len(set(apprentice.answered)) == apprentice.calls
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Chatty", "Chatty cannot be given the run's model"),
+        ("silent", "Forgetful cannot be given the run's model"),
+        ("broken", "the condition broken cannot be made: AttributeError"),
+        ("number", r"the condition number makes a 7, which has no learn\(trajectories, pool\)"),
+        ("refused", "a file of mine is missing"),
+    ],
+)
+def test_what_cannot_be_run_under_the_journal_is_refused_before_anything_is_done(
+    own, recipe, go, apprentice, name, says
+):
+    with pytest.raises(SeasonedError, match=says):
+        go(recipe(conditions=["disabled", f"own_conditions:{name}"], embedder="hashing"))
+    assert apprentice.calls == 0
