@@ -15,7 +15,7 @@ import pytest
 from typer.exceptions import Exit, TyperException
 from typer.main import get_command
 
-from seasoned.cli import app
+from seasoned.cli.program import app
 from seasoned.lab.report.calls import Call
 from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import build

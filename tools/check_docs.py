@@ -225,7 +225,7 @@ def program_texts() -> dict[str, str]:
     """
     for name in ("TERMINAL_WIDTH", "GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS"):  # typer reads these on import
         os.environ.pop(name, None)
-    from seasoned.cli import app
+    from seasoned.cli.program import app
 
     return help_texts(app)
 

@@ -10,55 +10,14 @@ from __future__ import annotations
 import io
 import sys
 
-import typer
-
-from seasoned.cli import attempts, exchange, lessons, mcp, model, serve
 from seasoned.cli.shared import fail
 from seasoned.errors import ConfigError, SeasonedError
-from seasoned.plugins import loaded
-
-app = typer.Typer(
-    name="seasoned",
-    help="Agents that learn from their own experience: record what they did, learn lessons, and know that they help.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("attempts")(attempts.attempts)
-app.command("replay")(attempts.replay)
-app.command("recall")(lessons.recall)
-app.command("import")(exchange.import_)
-app.command("export")(exchange.export)
-app.command("serve")(serve.serve)
-app.command("mcp")(mcp.mcp)
-app.command("doctor")(model.doctor)
-app.add_typer(lessons.app, name="lessons")
-app.add_typer(model.app, name="model")
-for _, add in loaded("commands"):
-    add(app)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from seasoned import __version__
-
-        typer.echo(f"seasoned {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and exit.", callback=_version, is_eager=True
-    ),
-) -> None:
-    del version
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    from seasoned.cli.program import app
+
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
