@@ -3,10 +3,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seasoned.agents.dialogue import NO_NOTES, Dialogue
-from seasoned.commands import parse
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
 from seasoned.lab.benchmarks.answer import AnswerEnvironment, Scored
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.replies.commands import parse
 from seasoned.types import Guidance, Task
 
 

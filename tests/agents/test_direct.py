@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.agents.direct import Direct, split_reasoning
+from seasoned.agents.direct import Direct
 from seasoned.lab.benchmarks.base import prompts
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.replies.turns import split_reasoning
 from seasoned.types import Guidance
 
 

@@ -12,8 +12,8 @@ from seasoned.errors import InfrastructureError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl import ERL
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.transcript import tokens
 from seasoned.store.sql import Store
+from seasoned.text import tokens
 from seasoned.types import Task
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "two_stage.py"

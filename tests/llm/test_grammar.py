@@ -4,10 +4,10 @@ from hypothesis import strategies as st
 
 from seasoned.errors import ParseError
 from seasoned.llm.grammar import choose, grammar, is_choice
-from seasoned.llm.structured import clean
+from seasoned.text import storable
 from seasoned.types import Reply
 
-WORDS = st.lists(st.text(min_size=1).filter(clean), min_size=1)
+WORDS = st.lists(st.text(min_size=1).filter(storable), min_size=1)
 
 
 def test_one_of_the_texts_and_nothing_around_it():
@@ -36,9 +36,9 @@ def test_which_schema_asks_for_one_of_some_texts(schema, is_one):
 @given(WORDS, st.data())
 def test_the_choice_is_given_back_letter_by_letter(words, data):
     said = data.draw(st.sampled_from(words))
-    reply = choose(lambda prompt, form: Reply(text=clean(said)), [], words)
+    reply = choose(lambda prompt, form: Reply(text=storable(said)), [], words)
     assert reply.parsed in words
-    assert clean(reply.parsed) == clean(said)
+    assert storable(reply.parsed) == storable(said)
 
 
 @given(WORDS)

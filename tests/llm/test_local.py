@@ -25,10 +25,10 @@ from seasoned.errors import (
 )
 from seasoned.llm import local, modelfile
 from seasoned.llm.local import LocalModel, shared, usable_cores
-from seasoned.methods.heuristic_replies import heuristic_schema
-from seasoned.methods.operations import operations_schema
 from seasoned.protocols import LLM
-from seasoned.retrieve.rank import ranking_schema
+from seasoned.replies.heuristics import heuristic_schema
+from seasoned.replies.operations import operations_schema
+from seasoned.replies.rankings import ranking_schema
 
 HELLO = [{"role": "user", "content": "Say hello."}]
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, InfrastructureError, ParseError, RequestError
 from seasoned.llm.schema import check_schema, problems, shorten
-from seasoned.llm.structured import ask, clean, cut, descend, ladder, read
+from seasoned.llm.structured import ask, cut, descend, ladder, read
+from seasoned.text import storable
 from seasoned.types import Reply, Usage
 
 WORD = {"type": "string", "enum": ["qx", "zz"]}
@@ -27,8 +28,8 @@ ASK = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
 
 plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 values = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
-words = st.text().map(clean)
-storable = st.recursive(
+words = st.text().map(storable)
+storables = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words,
     lambda inner: st.lists(inner) | st.dictionaries(words, inner),
     max_leaves=12,
@@ -161,7 +162,7 @@ def test_judging_never_raises(value, schema):
         assert sentence.startswith("reply")
 
 
-@given(storable)
+@given(storables)
 def test_json_that_fits_is_read_as_it_is(value):
     assert read(json.dumps(value), {}) == (value, "")
     assert read(json.dumps({"value": value}), {}, wrapped=True) == (value, "")
@@ -176,9 +177,9 @@ def test_hostile_length_is_read_quickly(text):
 
 @given(st.text() | st.text(alphabet="a\ud800\udc00\0é"))
 def test_clean_text_can_be_stored(text):
-    assert "\0" not in clean(text)
-    assert clean(clean(text)) == clean(text)
-    clean(text).encode()
+    assert "\0" not in storable(text)
+    assert storable(storable(text)) == storable(text)
+    storable(text).encode()
 
 
 def test_small_text_functions():

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from seasoned.memory import Memory
-from seasoned.retrieve.render import bullets
 from seasoned.store.sql import Store
+from seasoned.text import bullets
 from seasoned.types import Guidance, Lesson
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
 from seasoned.memory.guidance import ADVICE, complete, framed, shortened
+from seasoned.methods.erl.book import told
 from seasoned.methods.expnote import ExpNote
-from seasoned.methods.heuristic_book import told
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.trust import flags

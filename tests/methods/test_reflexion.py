@@ -11,10 +11,12 @@ from seasoned.agents.react import React
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.reflexion import ATTEMPT, LONGEST, Reflexion, read_reflection, reflect, without_verdict
+from seasoned.methods.attempts import without_verdict
+from seasoned.methods.reflexion import ATTEMPT, LONGEST, Reflexion, reflect
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.transcript import transcript
+from seasoned.replies.reflections import read_reflection
 from seasoned.store.sql import Store
+from seasoned.text import transcript
 from seasoned.types import Lesson, Outcome, Reply, Step, Task, Trajectory
 
 GOLD = "Zanzibar"

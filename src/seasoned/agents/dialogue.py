@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt, placed
-from seasoned.commands import RIGHT, WRONG, inert, parse, recall_words, without_thinking
 from seasoned.errors import ParseError
 from seasoned.protocols import LLM, Advise, Environment
-from seasoned.retrieve.render import clean, render_prompt
+from seasoned.replies.commands import RIGHT, WRONG, inert, parse, recall_words
+from seasoned.text import prompt_line, render_prompt, without_thinking
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
 
 NO_NOTES = "No relevant notes."
@@ -89,7 +89,7 @@ class Dialogue:
         told = 0 if self.system else len(recorder.messages)
         recorder.say("user", f"{question}\nTHINK")
         thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
-        recorder.act(_spell("THINK", "", clean(thought)), thought)
+        recorder.act(_spell("THINK", "", prompt_line(thought)), thought)
         if not recorder.over:
             self._answer(recorder, told, info)
 
@@ -111,7 +111,7 @@ class Dialogue:
         for note in written:
             key, _, value = note.partition(":")
             if not recorder.over and key.strip() and value.strip():
-                recorder.act(_spell("NOTE", clean(key), clean(value)))
+                recorder.act(_spell("NOTE", prompt_line(key), prompt_line(value)))
         if not recorder.over:
             recorder.act("END")
 

@@ -6,7 +6,6 @@ or at the end of the system prompt.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,15 +13,9 @@ from typing import Any, Literal
 from seasoned.agents.dialogue import offered
 from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.protocols import LLM, Advise, Environment
-from seasoned.retrieve.render import clean, render_prompt
+from seasoned.replies.turns import split_reasoning
+from seasoned.text import render_prompt
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
-
-_LABEL = r"answer\b[*`]*\s*(?:is\b[*`]*\s*[:=]?|[:=])[*_`]*\s*"
-_ANSWERS = (
-    re.compile(r"^[ \t>#*_`~-]*(?:final\s+)?" + _LABEL, re.IGNORECASE | re.MULTILINE),
-    re.compile(r"\b" + _LABEL, re.IGNORECASE),
-)
-"""How an answer begins, the surer way first: a line of its own, and anywhere."""
 
 
 @dataclass(frozen=True)
@@ -77,17 +70,3 @@ class Direct:
         choices = info.get("choices")
         answer = recorder.answer(self.llm, choices, max_tokens=self.max_tokens, temperature=self.temperature)
         return "", answer
-
-
-def split_reasoning(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a chain of thought.
-
-    The answer is what follows "Answer:" (or "is", or "=") on the last line that begins so, else the last such words
-    anywhere, else it is the last line.
-    """
-    for begins in _ANSWERS:
-        if found := list(begins.finditer(text)):
-            answer = text[found[-1].end() :].strip().splitlines()
-            return clean(text[: found[-1].start()]), clean(answer[0]) if answer else ""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return clean(" ".join(lines[:-1])), clean(lines[-1]) if lines else ""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.halting import ends_early
-from seasoned.agents.reading import read_turn
 from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.protocols import LLM, Advise, Environment
-from seasoned.retrieve.render import render_prompt
+from seasoned.replies.turns import read_turn
+from seasoned.text import render_prompt
 from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory
 
 THINKING_ONLY = "You have thought several times without acting. Send an action."

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat
 
-from seasoned.commands import answer_in
 from seasoned.errors import (
     BudgetExceeded,
     ContextLengthError,
@@ -26,8 +25,8 @@ from seasoned.errors import (
     SeasonedError,
 )
 from seasoned.protocols import LLM, Advise, Environment
-from seasoned.retrieve.render import clean
-from seasoned.retrieve.transcript import TOKEN
+from seasoned.replies.commands import answer_in
+from seasoned.text import TOKEN, prompt_line
 from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajectory, Usage
 
 
@@ -124,7 +123,7 @@ class Recorder:
         except ParseError:
             return ""
         if not schema:
-            return clean(answer_in(reply.text))
+            return prompt_line(answer_in(reply.text))
         # As the worked cases have it: the quotes belong to the schema, not to the conversation.
         self.messages[-1] = {"role": "assistant", "content": str(reply.parsed)}
         return str(reply.parsed)

@@ -240,6 +240,6 @@ def _item(lesson: Lesson) -> str:
 
 
 def _plain(text: str) -> str:
-    from seasoned.retrieve.render import clean
+    from seasoned.text import prompt_line
 
-    return re.sub(r"([\[\]!])", r"\\\1", html.escape(clean(text, 10_000), quote=False))
+    return re.sub(r"([\[\]!])", r"\\\1", html.escape(prompt_line(text, 10_000), quote=False))

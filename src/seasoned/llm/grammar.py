@@ -11,7 +11,8 @@ from typing import Any
 
 from seasoned.errors import ParseError
 from seasoned.llm.schema import shorten
-from seasoned.llm.structured import UNPARSED, clean
+from seasoned.llm.structured import UNPARSED
+from seasoned.text import storable
 from seasoned.types import Message, Reply
 
 FORM = "grammar"
@@ -23,12 +24,12 @@ _SIGNS = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def is_choice(schema: Mapping[str, Any]) -> bool:
     """Whether a schema asks for one of some texts."""
     choices = schema.get("enum")
-    return isinstance(choices, list) and bool(choices) and all(isinstance(c, str) and clean(c) for c in choices)
+    return isinstance(choices, list) and bool(choices) and all(isinstance(c, str) and storable(c) for c in choices)
 
 
 def grammar(choices: Sequence[str]) -> str:
     """The choices in GBNF: one of them, and nothing around it."""
-    quoted = ('"' + "".join(_SIGNS.get(sign, sign) for sign in clean(choice)) + '"' for choice in choices)
+    quoted = ('"' + "".join(_SIGNS.get(sign, sign) for sign in storable(choice)) + '"' for choice in choices)
     return "root ::= " + " | ".join(quoted)
 
 
@@ -49,7 +50,7 @@ def choose(
     # A choice of one character is one token, so the odds of the first token are those of the choices.
     told = all(len(choice) == 1 for choice in choices)
     reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": told})
-    chosen = next((choice for choice in choices if clean(choice) == reply.text), None)
+    chosen = next((choice for choice in choices if storable(choice) == reply.text), None)
     if chosen is None:
         raise ParseError(
             f"the model {reply.model} had to reply with one of {len(choices)} texts, and wrote "

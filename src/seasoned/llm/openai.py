@@ -17,7 +17,8 @@ from seasoned.llm.answers import at, fault_of, odds_of, read_body, usage_of, wor
 from seasoned.llm.grammar import FORM, choose
 from seasoned.llm.refusals import refused_parameter, translated
 from seasoned.llm.seeds import shifted
-from seasoned.llm.structured import Rung, clean, cut, descend, ladder
+from seasoned.llm.structured import Rung, cut, descend, ladder
+from seasoned.text import storable
 from seasoned.types import Message, Reply
 
 _ODDS = 20  # words of a reply whose odds are asked for; more than there are marks
@@ -149,7 +150,7 @@ class OpenAIChat:
             return reply.model_copy(update={"text": cut(reply.text, stop)}) if "stop" in self._refused else reply
 
     def _request(self, messages: list[Message], form: dict[str, Any] | None, wishes: dict[str, Any]) -> dict[str, Any]:
-        sent = [{**message, "content": clean(message["content"])} for message in messages]
+        sent = [{**message, "content": storable(message["content"])} for message in messages]
         request: dict[str, Any] = {"model": self.name, "messages": []}
         for name, value in wishes.items():
             if value is not None and name not in self._refused:
@@ -184,7 +185,7 @@ class OpenAIChat:
             )
         model = at(body, "model")
         return Reply(
-            text=clean(text or ""),
+            text=storable(text or ""),
             finish_reason=finish if isinstance(finish, str) else "stop",
             model=model if isinstance(model, str) and model else self.name,
             odds=odds_of(body),

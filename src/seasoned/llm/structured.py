@@ -3,7 +3,7 @@
 A server is asked in the strictest way it takes, in steps called rungs: "schema" (a JSON schema that constrains the
 reply), "wrapped" (the same inside {"value": ...}, for servers that want an object at the root), "json" (JSON mode, the
 schema explained in words) and "text" (the explanation alone). What comes back is read exactly, then repaired, then
-asked for once more. Always holds: nothing that a model writes makes `clean` or `read` raise.
+asked for once more. Always holds: nothing that a model writes makes `read` raise.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from seasoned.commands import without_thinking
 from seasoned.errors import LLMError, ParseError, RequestError
 from seasoned.llm.schema import Schema, check_schema, closed_object, problems, shorten
+from seasoned.text import storable, without_thinking
 from seasoned.types import Message, Reply
 
 Rung = Literal["schema", "wrapped", "json", "text"]
@@ -144,7 +144,7 @@ def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
         yield value
     # Without a constraint a small model answers a bare word where a JSON string was asked for.
     if said and schema.get("type") == "string":
-        yield clean(said).strip("\"'` \n")
+        yield storable(said).strip("\"'` \n")
 
 
 def _repaired(text: str) -> Any:
@@ -163,7 +163,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if depth > _DEPTH_LIMIT:
         raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
     if isinstance(value, str):
-        return clean(value)
+        return storable(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError("not a finite number")
@@ -171,15 +171,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {clean(str(key)): _plain(item, depth + 1) for key, item in value.items()}
+        return {storable(str(key)): _plain(item, depth + 1) for key, item in value.items()}
     return value
-
-
-def clean(text: str) -> str:
-    """The text as it can be sent and stored: lone surrogates and NUL become U+FFFD."""
-    if text.isascii():
-        return text.replace("\0", "\ufffd")
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def cut(text: str, stop: Sequence[str] | None) -> str:
@@ -230,6 +223,6 @@ def _explained(messages: Sequence[Message], schema: Schema) -> list[Message]:
 
 def _correction(text: str, wrong: str, schema: Schema) -> list[Message]:
     return [
-        {"role": "assistant", "content": shorten(clean(text), _SHOWN) or "(empty)"},
+        {"role": "assistant", "content": shorten(storable(text), _SHOWN) or "(empty)"},
         {"role": "user", "content": f"That reply cannot be used: {wrong}.\n{_explanation(schema)}"},
     ]

@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.memory.screened import FROM_FLAGGED, MAX_LESSON
-from seasoned.retrieve.words import fold
 from seasoned.store.body import clean_text
+from seasoned.text import fold
 from seasoned.trust import Mask, flags, mask
 from seasoned.types import Lesson, LessonKind, LessonStatus
 

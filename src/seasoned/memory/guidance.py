@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import transcript
+from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.trust import enclosed, visible
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
@@ -44,9 +43,9 @@ def complete(found: Guidance, task: Task, pool: ExperiencePool, cap: int, most: 
         advice = advice[: max(most - len(found.lessons), 0)]
     parts = [found.text]
     if advice:
-        lines = [clean(lesson.text) for lesson in advice]
+        lines = [prompt_line(lesson.text) for lesson in advice]
         parts.append(render_prompt("seasoned.memory", "advice.j2", lines=lines))
-    silent = [shown for shown in found.demonstrations if clean(shown.task) not in found.text]
+    silent = [shown for shown in found.demonstrations if prompt_line(shown.task) not in found.text]
     room = (cap - sum(map(len, parts)) - 40) // len(silent) if silent else 0
     if room >= _LEAST:
         attempts = [_example(shown, room) for shown in silent]
@@ -73,8 +72,8 @@ def shortened(found: Guidance, most: int) -> Guidance:
 def _tells(item: str, lessons: Sequence[Lesson]) -> bool:
     """Whether an item is the own one of any of these: with its key first, or with its text."""
     return any(
-        f"- {clean(lesson.text)[:_KNOWN_BY]}" in item
-        or (lesson.key != "" and item.startswith(f"- {clean(lesson.key)}: "))
+        f"- {prompt_line(lesson.text)[:_KNOWN_BY]}" in item
+        or (lesson.key != "" and item.startswith(f"- {prompt_line(lesson.key)}: "))
         for lesson in lessons
     )
 
@@ -94,5 +93,5 @@ def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
 
 
 def _example(attempt: Trajectory, room: int) -> str:
-    answer = f"\nAnswer: {clean(attempt.outcome.answer, _LEAST // 2)}" if attempt.outcome.answer else ""
+    answer = f"\nAnswer: {prompt_line(attempt.outcome.answer, _LEAST // 2)}" if attempt.outcome.answer else ""
     return transcript(attempt, limit=room - len(answer) - 2) + answer

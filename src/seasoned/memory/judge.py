@@ -11,8 +11,7 @@ from typing import Any
 
 from seasoned.errors import LLMError
 from seasoned.protocols import LLM
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import transcript
+from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.trust import enclosed
 from seasoned.types import Trajectory
 
@@ -37,7 +36,7 @@ def judge(trajectory: Trajectory, llm: LLM) -> Trajectory:
     """
     if trajectory.outcome.success is not None:
         return trajectory
-    answer = clean(trajectory.outcome.answer, _CAP)
+    answer = prompt_line(trajectory.outcome.answer, _CAP)
     record = transcript(trajectory, limit=ROOM) + (f"\nAnswer: {answer}" if answer else "")
     messages = [
         {"role": "system", "content": render_prompt("seasoned.memory", "judge_system.j2")},
@@ -49,7 +48,7 @@ def judge(trajectory: Trajectory, llm: LLM) -> Trajectory:
         log.warning("an attempt could not be judged and stays unknown: %s", error)
         return _marked(trajectory, {"error": str(error)[:_CAP]})
     done = bool(reply.parsed["done"])
-    verdict = {"done": done, "reason": clean(str(reply.parsed["reason"]), _CAP), "model": reply.model or llm.name}
+    verdict = {"done": done, "reason": prompt_line(str(reply.parsed["reason"]), _CAP), "model": reply.model or llm.name}
     outcome = trajectory.outcome.model_copy(update={"success": done, "reward": float(done)})
     judged = trajectory.model_copy(update={"outcome": outcome, "usage": trajectory.usage + reply.usage})
     return _marked(judged, verdict)

@@ -8,21 +8,17 @@ same trajectories in the same order gives the same notes.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from seasoned.commands import parse, recall_words
+from seasoned.methods.attempts import last_word, parts, thoughts
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.words import KeyIndex, fold, index_keys
+from seasoned.replies.commands import parse, recall_words
 from seasoned.store.lessons import short_name
+from seasoned.text import fold, prompt_line, render_prompt, split_words
 from seasoned.types import Guidance, Lesson, Task, Trajectory
-
-_PARTS = re.compile(r"\s*[,;]\s*")
-_LONGEST_PART = 4
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class ExpNote:
         if not found:
             return Guidance()
         told = book.told if self.policy == "merge" else {}
-        shown = [{"key": clean(n.key), "text": self._text(n, told, thought)} for n in found]
+        shown = [{"key": prompt_line(n.key), "text": self._text(n, told, thought)} for n in found]
         template = "expnote_case.j2" if self.variant == "case" else "expnote.j2"
         return Guidance(lessons=tuple(found), text=render_prompt("seasoned.methods", template, notes=shown))
 
@@ -103,7 +99,8 @@ class ExpNote:
             values[part] = values.pop(part, 0) + 1
         text = counted(values) if keeps else value
         if self.variant == "case":
-            text = f"{clean(trajectory.task)} You answered {clean(trajectory.outcome.answer)}. {last_word(trajectory)}"
+            answered = f"You answered {prompt_line(trajectory.outcome.answer)}. {last_word(trajectory)}"
+            text = f"{prompt_line(trajectory.task)} {answered}"
         fresh = old or Lesson(kind="note", key=key, text="", method="expnote", importance=0.0)
         return fresh.model_copy(
             update={
@@ -118,9 +115,9 @@ class ExpNote:
     def _text(self, note: Lesson, told: Mapping[str, float], thought: Sequence[str]) -> str:
         values: dict[str, int] = note.data.get("values", {})
         if self.policy == "last" or self.variant == "case" or note.pinned or note.origin == "person" or not values:
-            return clean(note.text)
+            return prompt_line(note.text)
         best = sorted(values, key=lambda v: (v in thought, values[v] * told.get(v, 0.0)), reverse=True)
-        return clean(", ".join(best[: self.show]))
+        return prompt_line(", ".join(best[: self.show]))
 
 
 @dataclass(frozen=True)
@@ -144,22 +141,53 @@ def _settles(note: Lesson, pool: ExperiencePool) -> bool:
     return by_hand or pool.taken_away(note)
 
 
+@dataclass(frozen=True)
+class KeyIndex:
+    """Notes by the words of their keys, so that a query looks only at notes that share a word with it.
+
+    `places` are the places in `notes` of those whose key has a word; `lengths` is how many words a note's key has.
+    """
+
+    notes: Sequence[Lesson]
+    places: Mapping[str, Sequence[int]]
+    lengths: Sequence[int]
+
+    def match(self, query: str, *, k: int, share: float) -> list[Lesson]:
+        """The notes whose key words occur in the query, best first (ExpNote, appendix B).
+
+        Args:
+            query: the text of the task.
+            k: at most this many come back.
+            share: the part of a key's words that must occur, above 0 and up to 1.
+
+        Returns:
+            Up to k notes by falling share, ties by recency (`updated`).
+        """
+        present = set(split_words(query))
+        hits = Counter(place for word in present for place in self.places.get(word, ()))
+        shares = {place: hits[place] / self.lengths[place] for place in sorted(hits)}
+        found = [place for place, part in shares.items() if part >= share]
+        found.sort(key=lambda place: (shares[place], self.notes[place].updated), reverse=True)
+        return [self.notes[place] for place in found[:k]]
+
+
+def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
+    """The index of these notes; a note without key words is in it and never matches."""
+    keys = [set(split_words(note.key)) for note in notes]
+    places: dict[str, list[int]] = {}
+    for place, words in enumerate(keys):
+        for word in words:
+            places.setdefault(word, []).append(place)
+    return KeyIndex(notes, places, [len(words) for words in keys])
+
+
 def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     """The (folded key, value) pairs that an attempt noted, in order; notes without key or value are passed over."""
     for step in trajectory.steps:
         for command in parse(step.action) if step.action.startswith("NOTE") else ():
-            key, value = short_name(" ".join(fold(command.key).split())), clean(command.text)
+            key, value = short_name(" ".join(fold(command.key).split())), prompt_line(command.text)
             if command.name == "NOTE" and key and value:
                 yield key, value
-
-
-def parts(value: str) -> list[str]:
-    """A note that lists short things, taken apart (folded); any other note whole."""
-    found = [fold(part).strip(" .") for part in _PARTS.split(value)]
-    found = [part for part in found if part]
-    if len(found) > 1 and all(len(part.split()) <= _LONGEST_PART for part in found):
-        return list(dict.fromkeys(found))
-    return [value.strip() if len(value.split()) > _LONGEST_PART else fold(value).strip(" .")]
 
 
 def counted(values: dict[str, int]) -> str:
@@ -180,14 +208,6 @@ def telling(notes: Sequence[Lesson]) -> dict[str, float]:
     return {value: math.log((1 + len(notes)) / len(keys)) for value, keys in held.items()}
 
 
-def thoughts(progress: Trajectory) -> list[str]:
-    """What an attempt thought so far, taken apart like the values of notes."""
-    said = [
-        step.action[len("THINK[") :].removesuffix("]") for step in progress.steps if step.action.startswith("THINK[")
-    ]
-    return [part for text in said for part in parts(text)]
-
-
 def relevance(notes: Sequence[Lesson], values: Sequence[str], mentions: Mapping[str, int]) -> dict[str, float]:
     """How well each note's values fit these values: for each, the part of all its mentions that stand under the key.
 
@@ -203,9 +223,3 @@ def relevance(notes: Sequence[Lesson], values: Sequence[str], mentions: Mapping[
         note.key: sum(note.data.get("values", {}).get(v, 0) / mentions[v] for v in values if mentions.get(v))
         for note in notes
     }
-
-
-def last_word(trajectory: Trajectory) -> str:
-    """What the environment said of the answer: the observation of the ANSWER step."""
-    said = [step.observation for step in trajectory.steps if step.action.startswith("ANSWER")]
-    return clean(said[-1]) if said else ""

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seasoned.methods.expnote import last_word
+from seasoned.methods.attempts import last_word
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import transcript
+from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.types import Guidance, Task, Trajectory
 
 _ROOM = 800  # characters of a case's steps
@@ -50,6 +49,6 @@ def _told(case: Trajectory) -> str:
     """The case on one line: its answer or, where it has none, its steps; and what was said of it, or how it ended."""
     ended = f"({_ENDED[case.outcome.success]})"
     if case.outcome.answer:
-        return f"{clean(case.task)} You answered {clean(case.outcome.answer)}. {last_word(case) or ended}"
+        return f"{prompt_line(case.task)} You answered {prompt_line(case.outcome.answer)}. {last_word(case) or ended}"
     steps = "; ".join(transcript(case, limit=_ROOM, task=False).splitlines())
-    return f"{clean(case.task)} {steps} {ended}"
+    return f"{prompt_line(case.task)} {steps} {ended}"

@@ -7,44 +7,25 @@ for it says that the attempt failed, and nothing of what the environment said to
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from seasoned.errors import ContextLengthError
-from seasoned.methods.replies import bare_reply
+from seasoned.methods.attempts import without_verdict
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import transcript
-from seasoned.types import Guidance, Lesson, Message, Step, Task, Trajectory
+from seasoned.replies.reflections import LONGEST, read_reflection
+from seasoned.text import prompt_line, render_prompt, transcript
+from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
 
 log = logging.getLogger(__name__)
 
 Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 
-LONGEST = 800
-"""Characters of a reflection."""
 ATTEMPT = 8000
 """Characters of an attempt in a prompt, before a context that is too short halves them."""
 _LEAST = 500
-
-# From here on the model has gone on to make up another attempt.
-_NEXT = re.compile(
-    r"^[ \t*_#>]{0,8}(?:(?:task|observation)[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：]|the attempt failed\.?[ \t]*$)",
-    re.MULTILINE | re.IGNORECASE,
-)
-_LABEL = re.compile(
-    r"[\s*_#>\"“-]{0,12}(?:(?:my|the|new|next|revised|updated|short|improved)\s){0,3}(?:plan|reflection|lesson|strategy)"
-    r"[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：\n][\s*_\"“]{0,8}",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
-_ACTION = r"\W{0,8}(?:action\W{0,4}\d{0,3}\W{1,4})?"
-_ANSWER = re.compile(rf"{_ACTION}(?:answer|finish)\W{{0,4}}[\[(:]", re.IGNORECASE)
-_LAST = re.compile(rf"{_ACTION}(?:submit\W{{0,4}}[\[(:]|click\[buy now\])", re.IGNORECASE)
-_ENDED = frozenset({"answered", "won", "halted"})
 
 
 @dataclass(frozen=True)
@@ -112,7 +93,7 @@ class Reflexion:
             "seasoned.methods",
             "reflexion.j2",
             attempt=transcript(without_verdict(failed[0]), limit=self.attempt_chars, task=False) if failed else "",
-            plans=[clean(lesson.text, LONGEST) for lesson in plans],
+            plans=[prompt_line(lesson.text, LONGEST) for lesson in plans],
         )
         return Guidance(lessons=tuple(plans), text=text)
 
@@ -156,7 +137,7 @@ def reflect(
     ]
     for example, ideal in examples:
         constant.append({"role": "user", "content": _case(example, (), ATTEMPT)})
-        constant.append({"role": "assistant", "content": clean(ideal, LONGEST)})
+        constant.append({"role": "assistant", "content": prompt_line(ideal, LONGEST)})
     while True:
         case: Message = {"role": "user", "content": _case(trajectory, earlier, attempt_chars)}
         try:
@@ -169,63 +150,15 @@ def reflect(
             continue
         text = read_reflection(reply.text, whole=reply.finish_reason != "length")
         if not text:
-            log.warning("no reflection on %s: the reply holds no plan: %r", trajectory.id, clean(reply.text, 80))
+            log.warning("no reflection on %s: the reply holds no plan: %r", trajectory.id, prompt_line(reply.text, 80))
         return text
-
-
-def read_reflection(text: str, *, whole: bool = True) -> str:
-    """The reflection in a reply.
-
-    Thinking aloud, markdown, a label such as "Plan:", a second attempt that the model makes up, and sentences said
-    before are left out.
-
-    Args:
-        text: what the model wrote; untrusted.
-        whole: False where it was cut off: then a last sentence without an end is left out, unless it is the only one.
-
-    Returns:
-        One line of at most `LONGEST` characters; "" where there are no words to speak of.
-    """
-    plain = bare_reply(text)
-    made_up = _NEXT.search(plain)
-    plain = plain[: made_up.start()] if made_up else plain
-    label = _LABEL.match(plain)
-    plain = clean(plain[label.end() :] if label else plain, 2 * LONGEST).replace("**", "").strip('"“”*_` ')
-    sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))
-    if not whole and len(sentences) > 1 and sentences[-1][-1] not in ".!?。！？":
-        sentences.pop()
-    said = clean(" ".join(sentences), LONGEST)
-    letters = [char for char in said.casefold() if char.isalpha()]
-    return said if len(letters) >= 8 and len(set(letters)) >= 4 else ""
-
-
-def without_verdict(trajectory: Trajectory) -> Trajectory:
-    """The attempt as far as it goes without what was said to its answer, which could name the right one.
-
-    Nothing that follows an ANSWER is kept: notes are written once the right answer was told. What was seen last stays
-    where it was no word on an answer: a test that failed is all there is to learn from.
-    """
-    steps: list[Step] = []
-    for step in trajectory.steps:
-        steps.append(_unjudged(step) if _ANSWER.match(step.action) else step)
-        if step.action.startswith("ANSWER["):
-            break
-    outcome = trajectory.outcome
-    given = outcome.answer if outcome.reason in _ENDED else ""
-    if steps and (_LAST.match(steps[-1].action) or (given and given in steps[-1].action)):
-        steps[-1] = _unjudged(steps[-1])
-    return trajectory.model_copy(update={"steps": tuple(steps)})
-
-
-def _unjudged(step: Step) -> Step:
-    return step.model_copy(update={"observation": ""})
 
 
 def _case(trajectory: Trajectory, earlier: Sequence[str], limit: int) -> str:
     return render_prompt(
         "seasoned.methods",
         "reflexion_case.j2",
-        earlier=[clean(plan, LONGEST) for plan in earlier],
+        earlier=[prompt_line(plan, LONGEST) for plan in earlier],
         attempt=transcript(without_verdict(trajectory), limit=limit),
     )
 

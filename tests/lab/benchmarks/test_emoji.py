@@ -13,7 +13,7 @@ from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.benchmarks.emoji import CODE_LETTERS, EMOJI, EMOTIONS, EXAMPLE_SYMBOLS, score
-from seasoned.methods.heuristic_replies import heuristic_schema
+from seasoned.replies.heuristics import heuristic_schema
 
 
 @pytest.fixture(autouse=True)

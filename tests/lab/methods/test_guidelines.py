@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.commands import WRONG
 from seasoned.errors import ContextLengthError
 from seasoned.lab.methods.guidelines import GOOD, LONGEST, read_guideline, write_guideline
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.extraction import Call, plan_calls
+from seasoned.methods.expel.extraction import Call, plan_calls
+from seasoned.replies.commands import WRONG
 from seasoned.types import Outcome, Step, Trajectory
 
 GLAD = ("the writer is glad", "answer q5")

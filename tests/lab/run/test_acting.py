@@ -23,7 +23,7 @@ from seasoned.lab.run.rundir import recipe_of
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted, shifted
-from seasoned.retrieve.transcript import tokens, transcript
+from seasoned.text import tokens, transcript
 from seasoned.types import Trajectory
 
 INSIGHT = "Read the page of the second name before you answer."

@@ -9,7 +9,7 @@ from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.answering import worked_attempt, worked_rule
 from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.extraction import corrected, worked_pair
+from seasoned.methods.expel.extraction import corrected, worked_pair
 
 
 @pytest.mark.parametrize("name", ["emoji", "lets", "clutrr"])

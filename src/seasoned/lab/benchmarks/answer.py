@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from seasoned.commands import RIGHT, WRONG, Command, parse
 from seasoned.errors import ContractError
 from seasoned.lab.benchmarks.base import MAX_TURNS, Benchmark, Retrieval, prompts, split
+from seasoned.replies.commands import RIGHT, WRONG, Command, parse
 from seasoned.types import Example, Task
 
 OK = "OK."

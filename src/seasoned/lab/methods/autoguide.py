@@ -17,13 +17,11 @@ from seasoned.lab.methods.guidelines import write_guideline
 from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
 from seasoned.methods import check_least
-from seasoned.methods.demonstrations import attempts_at
-from seasoned.methods.extraction import Call, attempts_before, plan_calls, worked_pair
-from seasoned.methods.operations import same_words
+from seasoned.methods.expel.demonstrations import attempts_at
+from seasoned.methods.expel.extraction import Call, attempts_before, plan_calls, worked_pair
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import step_lines, tokens
+from seasoned.text import prompt_line, render_prompt, same_words, step_lines, tokens
 from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
 
 log = logging.getLogger(__name__)
@@ -133,7 +131,7 @@ class AutoGuide:
             found += self._fitting(usable, pool, task, progress)[: self.k]
         if not found:
             return Guidance()
-        shown = [{"context": clean(lesson.key), "text": clean(lesson.text)} for lesson in found]
+        shown = [{"context": prompt_line(lesson.key), "text": prompt_line(lesson.text)} for lesson in found]
         text = render_prompt("seasoned.lab.methods", "autoguide.j2", guidelines=shown)
         return Guidance(lessons=tuple(found), text=text)
 
@@ -153,13 +151,13 @@ class AutoGuide:
         known = self._known(list(contexts.values()), pool, now)
         if not known:
             return []
-        wanted = clean(self.goal(task.text) if self.goal else task.text, _TASK)
+        wanted = prompt_line(self.goal(task.text) if self.goal else task.text, _TASK)
         places = self._identify([group[0].key for group in known], f"Task: {wanted}\n\n{now}")
         return [lesson for place in places for lesson in sorted(known[place], key=lambda each: -each.importance)]
 
     def _known(self, groups: list[list[Lesson]], pool: ExperiencePool, now: str) -> list[list[Lesson]]:
         """The groups of one context each, as many as there is room for; in a constant order where that is all."""
-        sizes = [tokens(f"00. {clean(group[0].key)}\n") for group in groups]
+        sizes = [tokens(f"00. {prompt_line(group[0].key)}\n") for group in groups]
         if sum(sizes) <= self.contexts_room:
             return groups
         order = list(range(len(groups)))[::-1]
@@ -179,8 +177,8 @@ class AutoGuide:
         system = render_prompt(
             "seasoned.lab.methods",
             "autoguide_where.j2",
-            about=clean(self.about, 1000),
-            contexts=[clean(context) for context in contexts],
+            about=prompt_line(self.about, 1000),
+            contexts=[prompt_line(context) for context in contexts],
         )
         messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": now}]
         number = {"type": "integer", "minimum": 1, "maximum": len(contexts)}
@@ -208,7 +206,7 @@ def read_places(value: Any, count: int) -> tuple[list[int], str]:
     numbers = value.get("numbers") if isinstance(value, dict) else value
     entries = numbers if isinstance(numbers, list) else _numbers(numbers)
     if not entries and not isinstance(numbers, list):
-        return [], f"the reply names no contexts: {clean(str(value), 120)!r}"
+        return [], f"the reply names no contexts: {prompt_line(str(value), 120)!r}"
     named = [_numbers(entry) or [0] for entry in entries]
     flat = [number for each in named for number in each]
     places = list(dict.fromkeys(number - 1 for number in flat if 1 <= number <= count))

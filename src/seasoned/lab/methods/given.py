@@ -13,7 +13,7 @@ from pathlib import Path
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.render import bullets
+from seasoned.text import bullets
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 HEAD = "Lessons from earlier tasks:"

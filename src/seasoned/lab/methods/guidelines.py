@@ -15,12 +15,10 @@ from typing import Any
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.schema import closed_object
 from seasoned.llm.structured import read
-from seasoned.methods.extraction import Call, worked_pair
-from seasoned.methods.heuristic_replies import text_that_begins
-from seasoned.methods.operations import same_words, shares_run
+from seasoned.methods.expel.extraction import Call, worked_pair
 from seasoned.protocols import LLM
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.replies.heuristics import text_that_begins
+from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, shares_run, transcript
 from seasoned.types import Message, Step, Trajectory
 
 log = logging.getLogger(__name__)
@@ -69,7 +67,7 @@ def write_guideline(
         ConfigError: `worked` has none; see `worked_pair`.
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
-    told = {"about": clean(about, 1000), "good": GOOD, "worked": worked is not None}
+    told = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
     system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **told)
     for _ in range(_HALVINGS + 1):
         messages: list[Message] = [{"role": "system", "content": system}]
@@ -89,7 +87,7 @@ def write_guideline(
         seen = [part for attempt in pair.attempts for part in (attempt.task, *(s.observation for s in attempt.steps))]
         said = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen)
         if said is None:
-            log.warning("no guideline from %s: the reply holds none: %r", pair, clean(str(value), 120))
+            log.warning("no guideline from %s: the reply holds none: %r", pair, prompt_line(str(value), 120))
         return said
     log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
     return None
@@ -106,8 +104,8 @@ def read_guideline(
     """
     if not isinstance(value, dict):
         return None
-    context = clean(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
-    guideline = clean(str(value.get("guideline") or ""), LONGEST["guideline"])
+    context = prompt_line(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
+    guideline = prompt_line(str(value.get("guideline") or ""), LONGEST["guideline"])
     said = same_words(context), same_words(guideline)
     if not all(said) or shares_run(guideline, GOOD[1], _QUOTED):
         return None
@@ -137,7 +135,10 @@ def _step(steps: Sequence[Step], place: int) -> dict[str, str]:
     """What was done at a place and what was said to it; {} where nothing was."""
     if place >= len(steps) or not steps[place].action.strip():
         return {}
-    return {"action": clean(steps[place].action, _SAID), "observation": clean(steps[place].observation, _SAID)}
+    return {
+        "action": prompt_line(steps[place].action, _SAID),
+        "observation": prompt_line(steps[place].observation, _SAID),
+    }
 
 
 def _alike(steps: tuple[Step, Step]) -> bool:

@@ -18,8 +18,7 @@ from pathlib import Path
 from seasoned.errors import DataError
 from seasoned.files import refuse_pickle
 from seasoned.pool import ExperiencePool
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.words import fold, split_words
+from seasoned.text import fold, prompt_line, render_prompt, split_words
 from seasoned.types import Guidance, Task, Trajectory
 
 _SAYS = {
@@ -78,7 +77,7 @@ class TeachMe:
         for known in (index[word] for word in words if word in index):
             facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
             found += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
-        told = [clean(text) for _, _, text in sorted(found)[: self.k]]
+        told = [prompt_line(text) for _, _, text in sorted(found)[: self.k]]
         return Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=told)) if told else Guidance()
 
 

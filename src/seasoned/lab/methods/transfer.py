@@ -13,11 +13,9 @@ from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.schema import closed_object
-from seasoned.methods.operations import LONGEST, same_words
-from seasoned.methods.replies import bare_reply, json_entries
 from seasoned.protocols import LLM
-from seasoned.retrieve.render import clean, render_prompt
-from seasoned.retrieve.transcript import TOKEN, transcript
+from seasoned.replies.operations import LONGEST, bare_reply, json_entries
+from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, transcript
 from seasoned.types import Lesson, Message, Trajectory
 
 log = logging.getLogger(__name__)
@@ -67,9 +65,9 @@ def transfer(
         return []
 
     values = {
-        "source_about": clean(source_about, 1000),
-        "target_about": clean(target_about, 1000),
-        "insights": [clean(lesson.text) for lesson in active],
+        "source_about": prompt_line(source_about, 1000),
+        "target_about": prompt_line(target_about, 1000),
+        "insights": [prompt_line(lesson.text) for lesson in active],
     }
     for halving in range(_HALVINGS + 1):
         shown = [transcript(example, limit=TOKEN * (room >> halving) // len(examples)) for example in examples]
@@ -144,7 +142,7 @@ def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> l
         found = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
         made[words] = Lesson(
             kind="insight",
-            text=clean(text, LONGEST),
+            text=prompt_line(text, LONGEST),
             importance=max(lesson.importance for lesson in found),
             method="expel",
             origin="transfer",

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from seasoned.lab.report.format import gathering
 from seasoned.lab.report.reader import LINES, laid_out
-from seasoned.text import gathering, label, one_line
+from seasoned.text import label, one_line
 from seasoned.traces.conversation import spoken
 from seasoned.types import Message
 

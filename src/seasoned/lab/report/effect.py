@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from seasoned.lab.report import stats
+from seasoned.lab.report.format import share
 from seasoned.lab.report.rows import Row, outcomes
-from seasoned.text import share
 from seasoned.types import Lesson
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seasoned.text import label, one_line, p_clause
+from seasoned.lab.report.format import p_clause
+from seasoned.text import label, one_line
 from seasoned.types import Trajectory
 
 ALPHA = 0.05

@@ -15,6 +15,7 @@ from seasoned.errors import MissingExtraError
 from seasoned.lab.report.calls import Call, every_call, readable_calls
 from seasoned.lab.report.episodes import views
 from seasoned.lab.report.figures import FIGURES
+from seasoned.lab.report.format import cost, duration, percent, signed
 from seasoned.lab.report.forms import Table
 from seasoned.lab.report.headline import tested
 from seasoned.lab.report.pairs import FEW, pairs_table
@@ -33,7 +34,7 @@ from seasoned.lab.report.trial_tables import (
     steps_table,
     trials_table,
 )
-from seasoned.text import clean, cost, count, cut, duration, label, one_line, percent, signed
+from seasoned.text import clean, count, cut, label, one_line
 from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from seasoned.lab.report.format import p_value, signed
 from seasoned.lab.report.forms import Column, Line, Table
-from seasoned.text import UNKNOWN, label, p_value, signed
+from seasoned.text import UNKNOWN, label
 
 FEW = 10
 """So many pairs are shown at once, and more of them folded away."""

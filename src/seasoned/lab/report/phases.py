@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from seasoned.lab.report.format import cost, percent, signed
 from seasoned.lab.report.forms import Column, Line, Table
 from seasoned.lab.report.rows import Row
-from seasoned.text import UNKNOWN, cost, count, label, percent, signed
+from seasoned.text import UNKNOWN, count, label
 from seasoned.types import Usage
 
 _BESIDE = ("learning", "recall")

@@ -26,9 +26,10 @@ from seasoned.lab.report.drawing import (
     stack,
     svg,
 )
+from seasoned.lab.report.format import percent
 from seasoned.lab.report.reference import reference_for
 from seasoned.lab.report.sweep import by_k
-from seasoned.text import count, label, one_line, percent
+from seasoned.text import count, label, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seasoned.lab.report.episodes import exchanged, usage_line, verdict
+from seasoned.lab.report.format import gathering
 from seasoned.lab.report.rows import Row
-from seasoned.text import cut, gathering, label, one_line
+from seasoned.text import cut, label, one_line
 from seasoned.traces.conversation import conversation
 from seasoned.types import Trajectory
 

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 from seasoned.errors import DataError
 from seasoned.lab.report import stats
+from seasoned.lab.report.format import share
 from seasoned.lab.report.rows import Row, outcomes
-from seasoned.text import share
 from seasoned.types import Lesson
 
 Key = TypeVar("Key", bound=Hashable)

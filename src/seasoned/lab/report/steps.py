@@ -7,7 +7,7 @@ One condition: condition, n (attempts), and means over them: thoughts (steps wit
 action), invalid (actions that the environment could not read, from `meta["invalid"]`), prompt_tokens,
 completion_tokens, calls, thought_tokens, action_tokens, observation_tokens (of Llama 2's vocabulary, as it lies in
 the wordllama package: null without it; the paper's are tiktoken's), guidance_tokens (see
-`seasoned.retrieve.transcript.guidance_tokens`).
+`seasoned.text.guidance_tokens`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from seasoned.embed import static
 from seasoned.errors import SeasonedError
 from seasoned.lab.report.rows import Row
-from seasoned.retrieve.transcript import guidance_tokens
+from seasoned.text import guidance_tokens
 from seasoned.types import Trajectory
 
 if TYPE_CHECKING:

@@ -52,13 +52,14 @@ from dataclasses import asdict
 from typing import Any
 
 from seasoned.lab.report import effect, stats
+from seasoned.lab.report.format import GATHERING, cost, share
 from seasoned.lab.report.headline import emptied, failed, headline, remarks
 from seasoned.lab.report.phases import phases, spent
 from seasoned.lab.report.reliability import by_guidance, by_origin, interval, judgements, over_runs
 from seasoned.lab.report.rows import Row, final, final_attempts, judged, latest, outcomes
 from seasoned.lab.report.steps import step_statistics
 from seasoned.lab.report.trials import by_trial, endings
-from seasoned.text import GATHERING, cost, count, label, share
+from seasoned.text import count, label
 from seasoned.types import Lesson, Trajectory, Usage
 
 

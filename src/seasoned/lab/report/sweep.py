@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from seasoned.lab.report.format import interval, percent
 from seasoned.lab.report.forms import Column, Line, Table
-from seasoned.text import interval, label, percent
+from seasoned.text import label
 
 RETRIEVALS = ("erl", "erl-embedding", "erl-thought", "erl-random")
 """What the conditions of a sweep begin with; `-k` and a number follow. `erl` retrieves as its recipe says."""

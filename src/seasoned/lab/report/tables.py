@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.lab.report import stats
+from seasoned.lab.report.format import cost, interval, p_value, percent, signed
 from seasoned.lab.report.forms import Column, Line, Table, to_rich
 from seasoned.lab.report.pairs import FEW, pairs_table
 from seasoned.lab.report.phases import phases_table
@@ -19,19 +20,7 @@ from seasoned.lab.report.rows import Row, final, outcomes
 from seasoned.lab.report.summary import pair_of
 from seasoned.lab.report.sweep import sweep_table
 from seasoned.lab.report.trial_tables import in_part, repeats_table, trials_table
-from seasoned.text import (
-    ELLIPSIS,
-    UNKNOWN,
-    clean,
-    cost,
-    count,
-    interval,
-    label,
-    one_line,
-    p_value,
-    percent,
-    signed,
-)
+from seasoned.text import ELLIPSIS, UNKNOWN, clean, count, label, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,10 +24,11 @@ from seasoned.lab.report.drawing import (
     stack,
     svg,
 )
+from seasoned.lab.report.format import GATHERING, gathering, percent
 from seasoned.lab.report.reference import reference_for
 from seasoned.lab.report.trial_tables import retried
 from seasoned.lab.report.trials import FINISHED
-from seasoned.text import GATHERING, gathering, label, percent
+from seasoned.text import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,10 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
+from seasoned.lab.report.format import gathering, interval, p_value, percent, signed
 from seasoned.lab.report.forms import Column, Line, Table
 from seasoned.lab.report.reference import category_references, step_references, trial_references
-from seasoned.text import UNKNOWN, count, gathering, interval, label, one_line, p_value, percent, signed
+from seasoned.text import UNKNOWN, count, label, one_line
 
 MAX_CATEGORIES = 40
 

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from seasoned.lab.report import stats
+from seasoned.lab.report.format import share
 from seasoned.lab.report.reliability import interval
 from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, until_solved
-from seasoned.text import share
 
 FINISHED = frozenset({"answered", "won"})
 """Reasons of attempts that came to an end of their own; all others were stopped."""

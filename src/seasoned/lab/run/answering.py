@@ -11,12 +11,12 @@ from typing import Literal
 
 from seasoned.agents.dialogue import Dialogue, offered
 from seasoned.agents.direct import Direct
-from seasoned.commands import WRONG
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.condition import MakeAgent
 from seasoned.lab.run.recipe import Recipe
 from seasoned.protocols import LLM, Agent
-from seasoned.retrieve.render import clean
+from seasoned.replies.commands import WRONG
+from seasoned.text import prompt_line
 from seasoned.types import Example, Outcome, Step, Task, Trajectory
 
 _ANALYSIS = 200  # characters of a reflection, of which the whole sentences are told
@@ -97,7 +97,7 @@ def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
     if len(reflection) <= _ANALYSIS:
         return attempt, reflection
     whole, _, _ = reflection[:_ANALYSIS].rpartition(". ")
-    return attempt, f"{whole}." if whole else clean(reflection, _ANALYSIS)
+    return attempt, f"{whole}." if whole else prompt_line(reflection, _ANALYSIS)
 
 
 def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.recipe import Recipe
-from seasoned.methods.extraction import plan_calls
+from seasoned.methods.expel.extraction import plan_calls
 from seasoned.methods.reflexion import Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.types import Task, Trajectory

@@ -24,9 +24,10 @@ from seasoned.lab.run.plan import TRAINING
 from seasoned.lab.run.redo import left_out, mark_learned, problems_of
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
-from seasoned.methods.reflexion import Strategy, read_reflection
+from seasoned.methods.reflexion import Strategy
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
+from seasoned.replies.reflections import read_reflection
 from seasoned.types import Guidance, Lesson, Message, Reply, Task, Trajectory, Usage
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from seasoned.errors import LeakError
 from seasoned.lab.methods.given import read_lessons
 from seasoned.lab.run.plan import Block, Plan
-from seasoned.retrieve.words import split_words
 from seasoned.store.sql import Store
+from seasoned.text import split_words
 from seasoned.types import Lesson, Trajectory
 
 GIVEN = "given"

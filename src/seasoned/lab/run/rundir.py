@@ -32,7 +32,6 @@ SUMMARY = "summary.json"
 _PROMPT_HOMES = (
     "seasoned.agents",
     "seasoned.methods",
-    "seasoned.retrieve",
     "seasoned.lab.benchmarks",
     "seasoned.lab.methods",
 )

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seasoned.lab.methods.autoguide import By
 from seasoned.llm.opening import ModelSettings, Section
-from seasoned.methods.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.erl import Retrieve
+from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.reflexion import Strategy
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from seasoned.errors import DataError
 from seasoned.files import read_file
-from seasoned.retrieve.render import clean
+from seasoned.text import prompt_line
 
 NO_PRICE = 100.0
 """US dollars that a product without a price costs, as in WebShop."""
@@ -149,7 +149,7 @@ def read_products(
 
 def text_of(value: Any) -> str:
     """A text in one line without HTML, scripts, styles and control characters; "" where the value is no text."""
-    return clean(_without_tags(value), MAX_TEXT) if isinstance(value, str) else ""
+    return prompt_line(_without_tags(value), MAX_TEXT) if isinstance(value, str) else ""
 
 
 def texts_of(value: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from seasoned.lab.benchmarks.webshop.catalogue import Product
-from seasoned.retrieve.render import clean
+from seasoned.text import prompt_line
 
 PER_PAGE = 10
 """Products on a page of results (ExpeL, table 4)."""
@@ -84,6 +84,6 @@ def text_page(product: Product, part: str) -> Page:
     for text in texts:
         if room <= 1:
             break
-        kept.append(clean(text, room))
+        kept.append(prompt_line(text, room))
         room -= len(kept[-1])
     return Page("\n".join([f"[{BACK}]", f"[{PREVIOUS}]", *(kept or [NOTHING_THERE])]), (BACK, PREVIOUS))

@@ -1,0 +1,75 @@
+"""How figures are written in every report.
+
+Always holds: a figure that is unknown is an em dash, never 0.
+"""
+
+from __future__ import annotations
+
+from seasoned.text import UNKNOWN
+
+MINUS = "\N{MINUS SIGN}"
+GATHERING = "gathering"
+
+
+def gathering(name: str) -> str:
+    """What the attempts of a condition at training tasks are called."""
+    return GATHERING if name == "training" else f"{name}, {GATHERING}"
+
+
+def percent(rate: float | None, digits: int = 1) -> str:
+    """A rate of 0..1 as a percentage."""
+    return UNKNOWN if rate is None else f"{100 * rate:.{digits}f}%"
+
+
+def interval(bounds: tuple[float, float] | list[float] | None) -> str:
+    """An interval of rates, in whole percent: [56, 79]."""
+    return UNKNOWN if bounds is None else f"[{100 * bounds[0]:.0f}, {100 * bounds[1]:.0f}]"
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """A difference with its sign; what rounds to nothing has none."""
+    if value is None:
+        return UNKNOWN
+    shown = f"{abs(value):.{digits}f}"
+    if float(shown) == 0:
+        return shown
+    return ("+" if value > 0 else MINUS) + shown
+
+
+def p_value(p: float | None) -> str:
+    """A p value for a table cell: <0.001, 0.032, 0.41."""
+    if p is None:
+        return UNKNOWN
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def p_clause(p: float) -> str:
+    """A p value in a sentence: p < 0.001, p = 0.032."""
+    shown = p_value(p)
+    return f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+
+
+def cost(dollars: float | None) -> str:
+    """US dollars; an em dash where the price is unknown."""
+    if dollars is None:
+        return UNKNOWN
+    if dollars == 0:
+        return "$0"
+    return f"${dollars:.2f}" if dollars >= 0.995 else f"${dollars:.2g}" if dollars >= 0.0001 else "<$0.0001"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people: 48 s, 5 min 12 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def share(part: int, whole: int) -> float | None:
+    """The part of the whole; None where there is no whole."""
+    return part / whole if whole else None

@@ -1,0 +1,92 @@
+"""Which heuristics contradict each other: for one trigger, actions that differ, or of which one forbids the other.
+
+Always holds: it goes by words alone, in English; whether one contradicts another does not depend on their order.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import NamedTuple
+
+from seasoned.text import words_of
+from seasoned.types import Lesson
+
+ALIKE = 0.8
+"""The share of words in common that makes two triggers the same."""
+
+_OTHER = 0.6  # below this share two actions are different
+_SAME = 0.75  # from this ratio two actions are the same, but that one forbids it
+_KEPT = 16_384  # texts whose words are kept: a recall compares those of one trigger again and again
+_IDLE = frozenset(
+    {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
+    | {"in", "on", "at", "for", "and", "or", "with", "when", "if", "then", "must", "should"}
+    | {"do", "does", "has", "have"}
+)  # words that do not tell one situation from another
+_FORBIDS = frozenset({"not", "never", "avoid", "don", "dont"})
+_NOT = _FORBIDS | {"without", "no", "stop"}
+_ENDING = re.compile(r"(?<=\w{2})(?:ing|es|s|e)$")  # avoid opening, open
+
+
+def contradict(one: Lesson, other: Lesson) -> bool:
+    """Whether two heuristics for the same trigger say different things.
+
+    Those of a success and a failure do where their actions differ; any two do where one forbids what the other says.
+    """
+    if _overlap(telling(one.key), telling(other.key)) < ALIKE:
+        return False
+    first, second = _said(one), _said(other)
+    outcomes = [one.data.get("success"), other.data.get("success")]
+    if outcomes in ([True, False], [False, True]) and (
+        first.denies != second.denies or _overlap(first.words, second.words) < _OTHER
+    ):
+        return True
+    if first.forbids == second.forbids:
+        return False
+    most = _SAME * (len(first.stems) + len(second.stems)) / 2
+    if len(set(first.stems).intersection(second.stems)) < most:
+        return False
+    # In order: "do not answer before you have looked" is no denial of "look before you answer".
+    return SequenceMatcher(None, first.stems, second.stems, autojunk=False).ratio() >= _SAME
+
+
+def forbids(lesson: Lesson) -> bool:
+    """Whether what a heuristic says is what not to do."""
+    return _said(lesson).forbids
+
+
+@lru_cache(maxsize=_KEPT)
+def telling(text: str) -> frozenset[str]:
+    """The words of a text that tell it from others; all where it has no such words."""
+    return frozenset(words_of(text)) - _IDLE or frozenset(words_of(text))
+
+
+class _Action(NamedTuple):
+    """An action: its telling words; the same without denials, in order and without endings; what of it denies."""
+
+    words: frozenset[str]
+    stems: tuple[str, ...]
+    denies: bool
+    forbids: bool
+
+
+def _said(lesson: Lesson) -> _Action:
+    return _action(str(lesson.data.get("action") or lesson.text))
+
+
+@lru_cache(maxsize=_KEPT)
+def _action(text: str) -> _Action:
+    words = words_of(text)
+    rest = (_stem(word) for word in words if word not in _IDLE | _FORBIDS | {"t"})  # don't
+    stems = tuple(dict.fromkeys(rest))
+    return _Action(frozenset(words) - _IDLE, stems, not _NOT.isdisjoint(words), not _FORBIDS.isdisjoint(words))
+
+
+def _stem(word: str) -> str:
+    stem = _ENDING.sub("", word)
+    return stem[:-1] if len(stem) > 2 and stem[-1] == stem[-2] else stem  # putting, put
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one and other else 0.0

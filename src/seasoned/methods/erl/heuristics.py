@@ -1,0 +1,190 @@
+"""Heuristics of ERL: writing one from a single attempt.
+
+After ERL (section 2, figures 6 and 8). Always holds: an attempt gives at most one heuristic, and no reply raises.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.methods.attempts import last_word, without_verdict
+from seasoned.protocols import LLM
+from seasoned.replies.heuristics import (
+    BAD,
+    COPIED,
+    GOOD,
+    LONGEST,
+    OWN,
+    TOO_LATE,
+    Draft,
+    heuristic_schema,
+    read_heuristic,
+    read_verdict,
+)
+from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
+from seasoned.types import Lesson, Message, Reply, Trajectory
+
+log = logging.getLogger(__name__)
+
+_TASK = 1000  # characters of the task that a heuristic came from
+_HALVINGS = 3
+_FAULTS = {"copied": COPIED, "own": OWN, "late": TOO_LATE}
+_ENDINGS = {
+    "step_limit": ": the steps ran out",
+    "loop": ": it did the same thing again and again",
+    "answered": ": the answer was wrong",
+    "context": ": it grew too long",
+    "budget": ": it used too much",
+}
+
+
+def write_heuristic(
+    llm: LLM,
+    trajectory: Trajectory,
+    *,
+    judges: bool = False,
+    about: str = "",
+    example: tuple[str, str] | None = None,
+    worked: tuple[Trajectory, str] | None = None,
+    begins: str = "",
+    max_tokens: int = 300,
+    room: int = 2400,
+    keep_verdict: Callable[[bool], object] | None = None,
+) -> Draft | None:
+    """Let the model say what one attempt teaches (ERL section 2, figure 8).
+
+    Args:
+        llm: the model.
+        trajectory: the attempt.
+        judges: whether the model is not told how the attempt ended and has to say it (appendix C.2).
+        about: what kind of tasks these are.
+        example: a trigger and an action as they should be, where something of one task comes again in others.
+        worked: a failed attempt which teaches `example`, and its analysis: an exchange that goes before, as a small
+            model copies what is quoted; not used where it judges, or without `example`.
+        begins: the words that every action begins with, where only such a one can help; the reply is held to them.
+        max_tokens: of the reply.
+        room: tokens of the attempt, and of the worked one; halved up to three times where the prompt is too long.
+        keep_verdict: called with the verdict of a model that judges, whatever becomes of its heuristic.
+
+    Returns:
+        The heuristic; None where the reply holds none or the attempt does not fit, and that is logged.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    shown = None if judges or example is None else worked
+    ask = partial(llm.chat, schema=heuristic_schema(judges, begins), max_tokens=max_tokens)
+    system = _system(about, judges, example, quotes=shown is None)
+    read_with = partial(read_heuristic, judges=judges, example=example, begins=begins, told=system["content"])
+    for _ in range(_HALVINGS + 1):
+        before = _exchange(*shown, example, TOKEN * room) if shown and example else []
+        case = _case(trajectory, judges, TOKEN * room)
+        messages, read_reply = [system, *before, _said(case)], partial(read_with, attempt=case)
+        try:
+            reply: Any = ask(messages).parsed
+        except ContextLengthError as error:
+            refused, room = error, room // 2
+            continue
+        except ParseError as error:  # it is read as far as it goes
+            reply = str(getattr(error.reply, "text", ""))
+        plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
+        draft, problem, verdict = _mended(reply, read_reply, ask, partial(_again, messages, plain, shown))
+        if judges and verdict is not None and keep_verdict is not None:
+            keep_verdict(verdict)
+        _tell(trajectory, draft, problem)
+        return draft
+    log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, refused)
+    return None
+
+
+def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
+    """The heuristic of an attempt as it is stored; `data["judged"]` is the model's verdict where it was asked.
+
+    `task` is what other tasks are compared with, by default the text of the attempt's task.
+    """
+    judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
+    success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
+    parts = {"analysis": draft.analysis, "trigger": draft.trigger, "action": draft.action}
+    return Lesson(
+        kind="heuristic",
+        text=draft.text,
+        key=draft.trigger,
+        category=trajectory.category,
+        method="erl",
+        sources=(trajectory.id,),
+        data={**parts, "success": success, "task": prompt_line(task or trajectory.task, _TASK), **judged},
+    )
+
+
+def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
+    """A worked attempt, and what was written of it."""
+    drawn = {"analysis": prompt_line(analysis, LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
+    return [
+        {"role": "user", "content": _case(worked, False, limit)},
+        {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
+    ]
+
+
+def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: bool) -> Message:
+    told = {"about": prompt_line(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
+    return {"role": "system", "content": render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=quotes)}
+
+
+def _said(text: str) -> Message:
+    return {"role": "user", "content": text}
+
+
+def _tell(trajectory: Trajectory, draft: Draft | None, problem: str) -> None:
+    if problem:
+        log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
+
+
+def _fault(problem: str) -> str:
+    """Which of the faults a problem is that a model can mend when it is told; "" for the others."""
+    return next((name for name, says in _FAULTS.items() if problem.startswith(says)), "")
+
+
+def _mended(
+    reply: Any,
+    read_reply: Callable[[Any], tuple[Draft | None, str]],
+    ask: Callable[[list[Message]], Reply],
+    again: Callable[[Any, str], list[Message]],
+) -> tuple[Draft | None, str, bool | None]:
+    """The heuristic, what was amiss and the verdict of a reply, or of those after it: each fault is told once."""
+    (draft, problem), verdict, told = read_reply(reply), read_verdict(reply), set[str]()
+    while draft is None and (fault := _fault(problem)) and fault not in told:
+        told.add(fault)
+        with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
+            reply = ask(again(reply, fault)).parsed
+            draft, problem = read_reply(reply)
+            verdict = draft.succeeded if draft else verdict
+    return draft, problem, verdict
+
+
+def _again(messages: list[Message], plain: Message | None, shown: object, reply: Any, fault: str) -> list[Message]:
+    """What is said to a heuristic that cannot be used, so that another one comes; `plain` is the prompt unquoted."""
+    if fault == "copied" and plain is not None:
+        return [plain, *messages[1:]]  # in the same conversation, a small model copies what is quoted once more
+    said = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
+    written = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    return [*messages, {"role": "assistant", "content": written}, _said(said)]
+
+
+def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
+    outcome = trajectory.outcome
+    if judges:
+        trajectory, ending = without_verdict(trajectory), "Nobody has told how the attempt ended."
+    else:
+        score = outcome.reward if outcome.reward is not None and 0 < outcome.reward < 1 else None
+        ending = "The attempt succeeded" if outcome.success else f"The attempt failed{_ENDINGS.get(outcome.reason, '')}"
+        ending += "." if score is None else f", with a score of {score:.2f} of 1."
+        # Said again where the model begins to write: in the middle of the attempt, a small one passes it over.
+        ending += f' It was told: "{told}"' if outcome.reason == "answered" and (told := last_word(trajectory)) else ""
+    attempt = transcript(trajectory, limit=limit)
+    return render_prompt("seasoned.methods", "erl_attempt.j2", attempt=attempt, ending=ending)

@@ -1,0 +1,168 @@
+"""Ranking by a language model: scores from 0 to 100, as a rule with a reason, and pairs that contradict one another.
+
+After ERL (section 2, figure 9). Always holds: a prompt has at most `room` tokens of items; constant text stands first
+in it, and the task last; a reply that cannot be used costs its own part of the list alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.schema import shorten
+from seasoned.protocols import LLM
+from seasoned.replies.rankings import Ranking, Scored, ranking_schema, read_ranking
+from seasoned.text import prompt_line, prompt_line_ends, render_prompt, tokens
+from seasoned.types import Message
+
+ROOM = 2000
+"""Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
+MARKS = [str(mark) for mark in range(10)]
+_TASK = 1200  # characters of the task, the middle left out
+_ENTRY = 44  # tokens of one entry of a reply; models break its lines and indent them, grammar or not: 41 were seen
+_LEAST = 4  # items that are not parted further where a prompt is too long
+
+
+def rank(
+    llm: LLM,
+    task: str,
+    items: Sequence[str],
+    k: int,
+    *,
+    about: str = "",
+    room: int = ROOM,
+    max_tokens: int = 0,
+) -> Ranking:
+    """Let a model score the items that help most with a task (ERL, figure 9).
+
+    A list that is too long for one prompt is scored in parts, each with its own call; a part that the model refuses as
+    too long is halved.
+
+    Args:
+        llm: the model.
+        task: the text of the task.
+        items: each is shown in one line.
+        k: so many of each part are to be picked.
+        about: what kind of tasks these are.
+        room: tokens of items in one prompt (a quarter of their characters).
+        max_tokens: of a reply at least; more is allowed where k needs it.
+
+    Returns:
+        The items that were picked; they can be fewer or more than k, and none where no reply could be read.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    waiting = list(parts(items, room))
+    asked = _Asked(llm, prompt_line_ends(task, _TASK), k, prompt_line(about, 1000), max_tokens)
+    found: list[Ranking] = []
+    while waiting:
+        start, part = waiting.pop(0)
+        try:
+            found.append(_moved(asked.ask(part), start))
+        except ContextLengthError as error:
+            half = len(part) // 2
+            if half < _LEAST:
+                found.append(Ranking(problems=(f"{len(part)} items are too long for the model: {error}",)))
+            else:
+                waiting[:0] = [(start, part[:half]), (start + half, part[half:])]
+    return Ranking(
+        tuple(sorted((each for one in found for each in one.scored), key=lambda each: -each.score)),
+        tuple(pair for one in found for pair in one.contradictions),
+        tuple(problem for one in found for problem in one.problems),
+    )
+
+
+def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max_tokens: int = 16) -> Ranking:
+    """Let a model mark each item for a task, in a call of its own.
+
+    Where the model tells how likely each mark was (`Reply.odds`), the mean mark counts and not the likeliest one: it
+    tells items apart that a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section 2).
+
+    Args:
+        llm: the model.
+        task: the text of the task.
+        items: each is shown in one line.
+        about: what kind of tasks these are.
+        max_tokens: of a reply; more for a model that reasons before it answers.
+
+    Returns:
+        All items that were marked, the best first, those with the same mark in their order; without reasons, and
+        without pairs that contradict one another.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    system = render_prompt("seasoned.methods", "mark_system.j2", about=prompt_line(about, 1000))
+    schema = {"type": "string", "enum": MARKS}
+    marked: list[tuple[float, int]] = []
+    problems: list[str] = []
+    for place, item in enumerate(items):
+        shown = render_prompt("seasoned.methods", "mark.j2", task=prompt_line_ends(task, _TASK), item=prompt_line(item))
+        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+        try:
+            reply = llm.chat(messages, schema=schema, max_tokens=max_tokens)
+        except (ParseError, ContextLengthError) as error:
+            problems.append(f"item {place + 1} has no mark: {shorten(prompt_line(str(error)), 200)}")
+            continue
+        odds = reply.odds or {str(reply.parsed): 1.0}
+        marked.append((sum(int(mark) * part for mark, part in odds.items()), place))
+    marked.sort(key=lambda each: -each[0])
+    best = int(MARKS[-1])
+    return Ranking(tuple(Scored(place, round(100 * mark / best)) for mark, place in marked), (), tuple(problems))
+
+
+def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[str]]]:
+    """The items in order, each in one line, in the parts that `rank` asks about; with the place of each part's first.
+
+    Args:
+        items: texts.
+        room: tokens of items in one part; an item that is longer is a part of its own.
+    """
+    start, used, part = 0, 0, list[str]()
+    for place, item in enumerate(map(prompt_line, items)):
+        size = tokens(f"{place}. {item}\n")
+        if part and used + size > room:
+            yield start, part
+            start, used, part = place, 0, []
+        part.append(item)
+        used += size
+    if part:
+        yield start, part
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What stays the same from part to part."""
+
+    llm: LLM
+    task: str
+    k: int
+    about: str
+    max_tokens: int
+
+    def ask(self, items: Sequence[str]) -> Ranking:
+        """One call; a reply without the form that was asked for is read as far as it goes."""
+        wanted = min(self.k, len(items))
+        system = render_prompt("seasoned.methods", "rank_system.j2", about=self.about)
+        shown = render_prompt("seasoned.methods", "rank.j2", items=items, task=self.task, wanted=wanted)
+        messages: list[Message] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": shown},
+        ]
+        limit = max(self.max_tokens, _ENTRY * wanted + 40)
+        try:
+            schema = ranking_schema(len(items), wanted)
+            reply = self.llm.chat(messages, schema=schema, max_tokens=limit)
+        except ParseError as error:
+            text = str(getattr(error.reply, "text", ""))
+            found = read_ranking(text, len(items), wanted)
+            return Ranking(found.scored, found.contradictions, (shorten(prompt_line(str(error)), 200), *found.problems))
+        return read_ranking(reply.parsed, len(items), wanted)
+
+
+def _moved(ranking: Ranking, by: int) -> Ranking:
+    scored = tuple(Scored(each.place + by, each.score, each.reason) for each in ranking.scored)
+    pairs = tuple((one + by, other + by) for one, other in ranking.contradictions)
+    return Ranking(scored, pairs, ranking.problems)

@@ -1,0 +1,282 @@
+"""ExpeL (Zhao et al., 2024): insights across tasks, kept by votes, and an agent's own successes as demonstrations.
+
+Always holds: what a call to `learn` changes is written at its end, all of it or nothing; what a person pinned, disabled
+or deleted stays so, and what the model words is signed as the model's; nothing that comes from an attempt at a task is
+recalled for that task.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from seasoned.methods import check_least
+from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
+from seasoned.methods.expel.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
+from seasoned.methods.expel.operations import Applied, apply
+from seasoned.methods.nearest import told_cases
+from seasoned.pool import ExperiencePool, Who
+from seasoned.protocols import LLM
+from seasoned.replies.operations import ADDED, LONGEST, Item
+from seasoned.text import holds_words, prompt_line, render_prompt, same_words
+from seasoned.types import Guidance, Lesson, Task, Trajectory
+
+log = logging.getLogger(__name__)
+
+FULL = 5
+"""So many insights above `max_insights`, a DOWNVOTE counts three times."""
+
+
+@dataclass(frozen=True)
+class ExpeL:
+    """Insights and demonstrations from an agent's own attempts (paper sections 4.2 and 4.3).
+
+    Args:
+        llm: extracts the insights; `recall` calls no model.
+        about: what kind of tasks these are.
+        worked: attempts with what they teach, as a situation and what to do in it; see `Extractor`.
+        mode: what is recalled: `insights`, own successes (`retrieve`), or `both`.
+        chunk: successes that are shown together at most (L: 8; WebShop 4).
+        k: demonstrations (2; HotpotQA 6, FEVER 3).
+        max_insights: above it the model is asked to remove some first (20; the authors ran HotpotQA and ALFWorld with
+            10, WebShop with 8); 5 above it a DOWNVOTE counts three times.
+        cap: insights that are kept at most, the least important being dropped; None: no such limit, as in the paper.
+        retrieve_by: see `Demonstrations.by`.
+        rerank: see `Demonstrations.rerank`.
+        manual: worked examples, which are candidates for demonstrations too.
+        demo_tokens: see `Demonstrations.longest`.
+        compare: whether failures are compared with successes (an ablation of the paper's figure 6).
+        successes: whether successes are looked at by themselves.
+        with_reflections: whether the reflections on failures are shown when insights are extracted (table 3).
+        tell: whether the guidance's text tells the demonstrations too, for an agent that shows none itself.
+        human: insights that a person wrote; then none are extracted (table 3).
+        seed: of the order of successes, and of random demonstrations.
+        structured: whether operations are asked for as JSON.
+        room: tokens that the attempts in one call may take together (a quarter of their characters); less is tried
+            where the model refuses that.
+        max_tokens: of a reply of the extracting model; more for one that reasons before it answers.
+        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
+            evaluation must leave it off.
+
+    Raises:
+        ConfigError: a number is out of range, or `worked` has no such attempts; see `worked_pair`.
+    """
+
+    llm: LLM
+    about: str = ""
+    worked: tuple[Sequence[Trajectory], str, str] | None = None
+    mode: Literal["insights", "retrieve", "both"] = "both"
+    chunk: int = 8
+    k: int = 2
+    max_insights: int = 20
+    cap: int | None = None
+    retrieve_by: RetrieveBy = "task"
+    rerank: Rerank = "none"
+    manual: tuple[Trajectory, ...] = ()
+    demo_tokens: int | None = None
+    compare: bool = True
+    successes: bool = True
+    with_reflections: bool = False
+    tell: bool = False
+    human: tuple[str, ...] = ()
+    seed: int = 0
+    structured: bool = True
+    room: int = 2400
+    max_tokens: int = 400
+    same_task: bool = False
+
+    def __post_init__(self) -> None:
+        least = {"chunk": 1, "k": 0, "max_insights": 1, "cap": 1, "demo_tokens": 1, "room": 100, "max_tokens": 16}
+        check_least(self, least)
+        if self.worked is not None:
+            worked_pair(self.worked[0])
+
+    def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
+        """Extract insights from training attempts (algorithm 2), starting from those that are in the pool.
+
+        The mode does not matter here: what was learned once serves all three.
+
+        Args:
+            trajectories: attempts of training tasks, those of one task in the order of their trials.
+            pool: where the insights are, and will be.
+
+        Raises:
+            LLMError: the model failed otherwise than by its form or its length; nothing was written then.
+            StoreError: when the pool is read-only; no model was called then.
+        """
+        pool.writable()
+        if self.human:
+            known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
+            texts: dict[str, str] = {}
+            for text in self.human:
+                texts.setdefault(same_words(text), prompt_line(text, LONGEST))
+                if len(prompt_line(text, 2 * LONGEST)) > LONGEST:
+                    pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {LONGEST} characters are kept")
+            fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
+            pool.add(fresh, why="written by a person", who="person")
+            return
+        calls = plan_calls(
+            trajectories,
+            earlier=attempts_before(trajectories, pool) if self.same_task else (),
+            chunk=self.chunk,
+            seed=self.seed,
+            compare=self.compare,
+            successes=self.successes,
+            reflections=(lambda ids: reflections(pool, ids)) if self.with_reflections else None,
+        )
+        if not calls and not any(trajectory.outcome.success for trajectory in trajectories):
+            few = f"none of the {len(trajectories)} attempts succeeded" if trajectories else "no attempt was finished"
+            log.warning("%s, so there is nothing to learn insights from", few)
+            pool.passed_over(f"{few}, so there is nothing to learn insights from")
+        worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
+        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, self.room, worked)
+        book = _Book.of(pool)
+        examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _taken_away(pool)
+        for call in calls:
+            crowded = len(book.items) > self.max_insights
+            parsed, extractor = extractor.ask(call, book.items, crowded)
+            wanted = [
+                operation
+                for operation in parsed.operations
+                if same_words(operation.text) not in barred
+                and not any(holds_words(operation.text, example) for example in examples)
+            ]
+            full = len(book.items) >= self.max_insights + FULL
+            applied = apply(book.items, wanted, full, self.cap)
+            refused = [f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in wanted]
+            for problem in (*parsed.problems, *refused, *applied.problems):
+                log.info("insights from %s: %s", call, problem)
+                pool.passed_over(f"Insights from {call}: {problem}")
+            book = book.after(call, applied)
+        book.write(pool)
+
+    def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
+        """All insights, the most important first, and the demonstrations that fit (algorithm 3).
+
+        Args:
+            task: what is to be done.
+            pool: holds the insights, and the attempts that demonstrations are chosen from.
+            progress: the attempt so far, where the agent asks on the way; the demonstrations then fit that.
+
+        Raises:
+            ConfigError: demonstrations are to be similar, and the pool has no embedder.
+        """
+        shown: list[Lesson] = []
+        if self.mode != "retrieve":
+            own = set() if self.same_task else attempts_at(task, pool)
+            shown = [lesson for lesson in in_order(pool.lessons("insight")) if own.isdisjoint(lesson.sources)]
+        text = ""
+        if shown:
+            text = render_prompt(
+                "seasoned.methods", "expel.j2", insights=[prompt_line(lesson.text) for lesson in shown]
+            )
+        examples = self._demonstrations(task, pool, progress)
+        if self.tell and examples:
+            text = f"{text}\n\n{told_cases(examples)}".lstrip()
+        return Guidance(lessons=tuple(shown), demonstrations=examples, text=text)
+
+    def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
+        if self.mode == "insights":
+            return ()
+        chooser = Demonstrations(
+            k=self.k,
+            by=self.retrieve_by,
+            rerank=self.rerank,
+            manual=self.manual,
+            longest=self.demo_tokens,
+            seed=self.seed,
+            same_task=self.same_task,
+        )
+        return chooser.choose(task, pool, progress)
+
+
+def in_order(insights: Sequence[Lesson]) -> list[Lesson]:
+    """Insights by falling importance; of equals, the older first."""
+    return sorted(insights, key=lambda lesson: -lesson.importance)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """One change to be written: the lesson as it is afterwards."""
+
+    what: Literal["add", "update", "remove"]
+    lesson: Lesson
+    why: str
+
+
+@dataclass(frozen=True)
+class _Book:
+    """The insights while they are being extracted: the list, what the lessons behind it are, and what has changed."""
+
+    items: tuple[Item, ...]
+    lessons: dict[str, Lesson]
+    changes: tuple[_Change, ...] = ()
+
+    @staticmethod
+    def of(pool: ExperiencePool) -> _Book:
+        """The active insights of a pool."""
+        insights = in_order(pool.lessons("insight"))
+        items = tuple(Item(lesson.text, lesson.importance, lesson.pinned, lesson.id) for lesson in insights)
+        return _Book(items, {lesson.id: lesson for lesson in insights})
+
+    def after(self, call: Call, applied: Applied) -> _Book:
+        """The book after the operations of one reply."""
+        shown = call.sources
+        kinds = {self.items[o.target - 1].id: o.kind for o in applied.done if o.target is not None}
+        lessons, items, changes = dict(self.lessons), [], list(self.changes)
+        for item in applied.items:
+            kind = kinds.get(item.id, "")
+            if not item.id:
+                lesson = _insight(item.text, sources=shown, importance=item.count)
+                changes.append(_Change("add", lesson, f"ADD after {call}"))
+                item = replace(item, id=lesson.id)
+            elif kind:
+                old = lessons[item.id]
+                sources = old.sources if kind == "DOWNVOTE" else tuple(dict.fromkeys((*old.sources, *shown)))
+                news = {"text": item.text, "importance": item.count, "sources": sources}
+                if kind == "EDIT":
+                    news["origin"] = "model"
+                lesson = old.model_copy(update=news)
+                changes.append(_Change("update", lesson, f"{kind} after {call}"))
+            else:
+                lesson = lessons[item.id]
+            lessons[item.id] = lesson
+            items.append(item)
+        kept = {item.id for item in items}
+        for item_id in (item.id for item in self.items if item.id not in kept):
+            why = f"{kinds.get(item_id, 'over the cap')} after {call}"
+            changes.append(_Change("remove", lessons.pop(item_id), why))
+        return _Book(tuple(items), lessons, tuple(changes))
+
+    def write(self, pool: ExperiencePool) -> None:
+        """Write all changes as one. An insight that somebody else has changed since the beginning is left to them."""
+        expected: dict[str, int] = {}
+        with pool.store.transaction():
+            for change in self.changes:
+                lesson = change.lesson
+                if change.what == "add":
+                    (stored,) = pool.add(lesson, why=change.why)
+                    expected[lesson.id] = stored.version
+                    continue
+                now = pool.store.get_lesson(lesson.id)
+                if now is None or now.pinned or now.version != expected.get(lesson.id, lesson.version):
+                    log.info("%s was changed by somebody else meanwhile, so it is left as it is", lesson.id)
+                    pool.passed_over(f"{lesson.id} was changed by somebody else meanwhile, so it is left as it is")
+                elif change.what == "remove":
+                    pool.remove(lesson.id, why=change.why)
+                else:
+                    stored = pool.update(lesson.model_copy(update={"version": now.version}), why=change.why)
+                    expected[lesson.id] = stored.version
+
+
+def _insight(text: str, *, sources: tuple[str, ...] = (), importance: float = ADDED, origin: Who = "model") -> Lesson:
+    return Lesson(kind="insight", text=text, importance=importance, method="expel", sources=sources, origin=origin)
+
+
+def _taken_away(pool: ExperiencePool) -> set[str]:
+    """The words of what no reply may add again: what a person disabled or deleted, and what is held back."""
+    lessons = pool.lessons("insight", status=None)
+    gone = (lesson for lesson in lessons if lesson.status == "quarantined" or pool.taken_away(lesson))
+    return {same_words(lesson.text) for lesson in gone} - {""}

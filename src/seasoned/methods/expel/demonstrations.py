@@ -1,0 +1,224 @@
+"""An agent's own successes as demonstrations: which of them to show for a task (ExpeL, sections 4.2, 4.3 and 5.6).
+
+Always holds: no attempt at the task itself is shown, known by its id or by equal words, unless that is asked for; of a
+task only one success, the shortest; the same request over the same pool gives the same answer; a text is embedded once.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+from seasoned.pool import ExperiencePool
+from seasoned.text import split_words, step_lines, tokens, transcript
+from seasoned.types import Task, Trajectory
+
+RetrieveBy = Literal[
+    "task", "thought", "action", "step", "reflection", "task-then-thought", "rotation", "random", "none"
+]
+Rerank = Literal["none", "length", "thought", "task"]
+Aspect = Literal["task", "thought", "action", "step", "reflection"]
+
+BUFFER = 4
+"""Candidates for each demonstration that a re-ranker chooses from."""
+_THINKING = ("", "N/A")  # the action of a step in which the agent only thought
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """Chooses successes of the pool, and of the worked examples, for a task.
+
+    Args:
+        k: at most so many.
+        by: what has to be similar. `task`: the texts of the tasks (the paper's way). `thought`, `action` and `step`:
+            the last one of the attempt under way, and any one of the success. `reflection`: what the agent was told
+            last to do better, and what it was told before the success. `task-then-thought`: the task until there is a
+            thought. `rotation`: by the kind of the last step (a thought alone, an action alone, or both with what came
+            of them). Where there is nothing yet to compare, the task is. `random`: drawn by the seed and the task.
+            `none`: no demonstrations.
+        rerank: how the best 4k are ordered anew: `length` (the shortest first), `thought`, `task`, or not at all.
+        manual: worked examples, which are candidates like all others.
+        longest: tokens that a demonstration may have (a quarter of its characters); None: those of the longest worked
+            example, or no limit where there is none.
+        seed: for `random`.
+        same_task: whether attempts at the task itself may be shown: for work that comes again, never in an evaluation.
+    """
+
+    k: int = 2
+    by: RetrieveBy = "task"
+    rerank: Rerank = "none"
+    manual: tuple[Trajectory, ...] = ()
+    longest: int | None = None
+    seed: int = 0
+    same_task: bool = False
+
+    def choose(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> tuple[Trajectory, ...]:
+        """The demonstrations for a task, best first; those of its category stand before all others.
+
+        Args:
+            task: what is to be done.
+            pool: whose successes are looked at.
+            progress: the attempt so far, for the strategies that go by it.
+
+        Raises:
+            ConfigError: when similar ones are wanted and the pool has no embedder.
+            ContractError, StoreError: as `ExperiencePool.nearest_trajectories`.
+        """
+        if self.k <= 0 or self.by == "none":
+            return ()
+        candidates = self._candidates(task, pool)
+        if self.by == "random":
+            random.Random(f"demonstrations-{self.seed}-{task.id}").shuffle(candidates)
+            scores = {}
+        else:
+            aspect, query = self._query(task, pool, progress)
+            scores = _scores(pool, aspect, query, candidates)
+
+        def other(candidate: Trajectory) -> bool:
+            return bool(task.category) and candidate.category != task.category
+
+        candidates.sort(key=lambda candidate: (other(candidate), -scores.get(candidate.id, 0.0)))
+        best = candidates[: BUFFER * self.k]
+        again = self._again(task, pool, progress, best)
+        best.sort(key=lambda candidate: (other(candidate), -again.get(candidate.id, 0.0)))
+        return tuple(best[: self.k])
+
+    def _candidates(self, task: Task, pool: ExperiencePool) -> list[Trajectory]:
+        """One success for each task, the shortest (of equals the first), without those that are too long."""
+        limit = self.longest
+        if limit is None and self.manual:
+            limit = max(map(_size, self.manual))
+        words = split_words(task.text)
+        shortest: dict[str, tuple[int, Trajectory]] = {}
+        shown = [(n, each) for n, each in _seen(pool).successes if pool.tasks is None or each.task_id in pool.tasks]
+        for size, success in (*shown, *((_size(each), each) for each in self.manual)):
+            own = success.task_id == task.id or split_words(success.task) == words
+            if (own and not self.same_task) or (limit is not None and size > limit):
+                continue
+            if success.task_id not in shortest or size < shortest[success.task_id][0]:
+                shortest[success.task_id] = (size, success)
+        # By task, as attempts are stored in the order in which several workers happened to finish them.
+        return [shortest[task_id][1] for task_id in sorted(shortest)]
+
+    def _query(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Aspect, str]:
+        """What is compared, and with what."""
+        last = progress.steps[-1] if progress is not None and progress.steps else None
+        aspect = self.by
+        if aspect == "task-then-thought":
+            aspect = "thought"
+        elif aspect == "rotation" and last is not None:
+            aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
+        if aspect == "thought":
+            thought = _last_thought(progress)
+            if not thought and last is not None:  # an agent that is held to commands has no thoughts: its last action
+                return _or_task("action", last.action, task)
+            return _or_task(aspect, thought, task)
+        if aspect == "action":
+            return _or_task(aspect, "" if last is None else last.action, task)
+        if aspect == "step":
+            return _or_task(aspect, "" if last is None else "\n".join(step_lines(last)), task)
+        if aspect == "reflection" and progress is not None:
+            shown = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
+            told = [lesson.text for lesson in shown if lesson is not None and lesson.kind == "reflection"]
+            return _or_task(aspect, told[-1] if told else "", task)
+        return "task", task.text
+
+    def _again(
+        self, task: Task, pool: ExperiencePool, progress: Trajectory | None, best: Sequence[Trajectory]
+    ) -> dict[str, float]:
+        """The re-ranker's scores; none where the order stays."""
+        if self.rerank == "length":
+            return {candidate.id: -float(_size(candidate)) for candidate in best}
+        if self.rerank == "thought" and (thought := _last_thought(progress)):
+            return _scores(pool, "thought", thought, best)
+        return _scores(pool, "task", task.text, best) if self.rerank == "task" else {}
+
+
+def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
+    """The ids of all attempts at a task that the pool knows, also under another id where the words are the same."""
+    seen, words = _seen(pool), tuple(split_words(task.text))
+    with seen.lock:
+        return seen.by_task.get(task.id, set()) | seen.by_words.get(words, set())
+
+
+def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str]:
+    """What the agent was told to do better after these attempts, in the order of the attempts."""
+    told: dict[str, dict[str, None]] = {}
+    for lesson in pool.store.lessons(pool.experience, kind="reflection", status="active"):
+        for source in lesson.sources:
+            told.setdefault(source, {})[lesson.text] = None
+    return list(dict.fromkeys(text for its_id in trajectory_ids for text in told.get(its_id, ())))
+
+
+@dataclass
+class _Seen:
+    """What is remembered of a pool: its successes with their sizes, and its attempts by task."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    change: int = -1
+    purges: int = 0
+    read: int = 0
+    successes: list[tuple[int, Trajectory]] = field(default_factory=list)
+    by_task: dict[str, set[str]] = field(default_factory=dict)
+    by_words: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
+
+
+_POOLS: WeakKeyDictionary[ExperiencePool, _Seen] = WeakKeyDictionary()
+_FINDING = threading.Lock()
+
+
+def _seen(pool: ExperiencePool) -> _Seen:
+    """The memory of a pool, brought up to date: only what is new is read."""
+    with _FINDING:
+        seen = _POOLS.setdefault(pool, _Seen())
+    with seen.lock:
+        change, purges = pool.store.changes(pool.experience)
+        if purges != seen.purges:
+            seen.read, seen.successes, seen.by_task, seen.by_words = 0, [], {}, {}
+        if (change, purges) != (seen.change, seen.purges):
+            news = pool.trajectories(offset=seen.read)
+            for trajectory in news:
+                seen.by_task.setdefault(trajectory.task_id, set()).add(trajectory.id)
+                seen.by_words.setdefault(tuple(split_words(trajectory.task)), set()).add(trajectory.id)
+            # A new list: whoever has the old one may be reading it.
+            seen.successes = seen.successes + [(_size(new), new) for new in news if new.outcome.success]
+            seen.read += len(news)
+            seen.change, seen.purges = change, purges
+    return seen
+
+
+def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequence[Trajectory]) -> dict[str, float]:
+    """How similar each candidate is to the query: the best of its texts; -1 where it has none."""
+    texts = {candidate.id: _texts(pool, aspect, candidate) for candidate in candidates}
+    found = pool.nearness(query, [text for several in texts.values() for text in several])
+    if not found:
+        return {}
+    return {its_id: max((found[text] for text in several), default=-1.0) for its_id, several in texts.items()}
+
+
+def _texts(pool: ExperiencePool, aspect: Aspect, candidate: Trajectory) -> list[str]:
+    if aspect == "task":
+        return [candidate.task]
+    if aspect == "reflection":
+        return reflections(pool, _seen(pool).by_task.get(candidate.task_id, ()))
+    if aspect == "step":
+        return ["\n".join(step_lines(step)) for step in candidate.steps]
+    if aspect == "action":
+        return [step.action for step in candidate.steps if step.action not in _THINKING]
+    return [step.thought for step in candidate.steps if step.thought]
+
+
+def _or_task(aspect: Aspect, query: str, task: Task) -> tuple[Aspect, str]:
+    return (aspect, query) if query else ("task", task.text)
+
+
+def _last_thought(progress: Trajectory | None) -> str:
+    return next((step.thought for step in reversed(progress.steps) if step.thought), "") if progress else ""
+
+
+def _size(trajectory: Trajectory) -> int:
+    return tokens(transcript(trajectory))

@@ -1,0 +1,255 @@
+"""The calls that extract insights: which attempts are shown together, what is asked, and how the reply is read.
+
+After ExpeL (section 4.2, algorithm 2). Always holds: the same attempts give the same calls in the same order; a reply
+without the form that was asked for, or a prompt too long for the model, costs that call alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from seasoned.errors import ConfigError, ContextLengthError, ParseError
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import LLM
+from seasoned.replies.commands import RIGHT, WRONG, told_answer
+from seasoned.replies.operations import MOST, Item, Parsed, operations_schema, parse_operations, read_operations
+from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
+from seasoned.types import Message, Trajectory
+
+GOOD = (
+    "When a letter gets no answer, write again in other words before you give up.",
+    "Before you hand in a form, check that every field that was asked for is filled in.",
+)
+BAD = ("Send the letter to Mr Hale in room 12.",)
+_HALVINGS = 3
+_THOUGHTS = 3  # reflections that are shown with one call
+
+
+@dataclass(frozen=True)
+class Call:
+    """Attempts that are shown together: a failure and a success at one task (`pair`), or successes at several tasks.
+
+    Where a wrong answer was told the right one, the success may be that failure, `corrected`.
+    """
+
+    attempts: tuple[Trajectory, ...]
+    pair: bool = False
+    reflections: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        ids = ", ".join(self.sources)
+        return f"the comparison of {ids}" if self.pair else f"the successes {ids}"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The ids of the attempts, each once."""
+        return tuple(dict.fromkeys(attempt.id for attempt in self.attempts))
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """Asks a model to change a list of insights in view of some attempts.
+
+    Args:
+        llm: the model.
+        about: what kind of tasks these are.
+        structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
+        max_tokens: of a reply.
+        room: tokens that the attempts of one call may take together (a quarter of their characters).
+        worked: attempts as `worked_pair` takes them, and the insight that they should give. They are shown as an
+            exchange before: a small model copies what is merely quoted.
+    """
+
+    llm: LLM
+    about: str = ""
+    structured: bool = True
+    max_tokens: int = 400
+    room: int = 2400
+    worked: tuple[Sequence[Trajectory], str] | None = None
+
+    def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
+        """One call.
+
+        Args:
+            call: what is shown.
+            insights: the list, numbered from 1.
+            crowded: whether the model is asked to remove some first.
+
+        Returns:
+            The operations, none where the attempts are too long for the model however they are shortened; and what to
+            ask with next: where the prompt was too long, there is less room in it.
+
+        Raises:
+            LLMError: as the model raises it, but for ParseError and ContextLengthError.
+        """
+        asks = self
+        for _ in range(_HALVINGS + 1):
+            try:
+                return asks._read(call, insights, crowded), asks
+            except ContextLengthError as error:
+                refused = error
+                asks = replace(asks, room=asks.room // 2)
+        return Parsed((), (f"{call}: too long for the model, however much is cut: {refused}",)), self
+
+    def _read(self, call: Call, insights: Sequence[Item], crowded: bool) -> Parsed:
+        problems: tuple[str, ...] = ()
+        if self.structured:
+            try:
+                reply = self.llm.chat(
+                    self._messages(call, insights, crowded, structured=True),
+                    schema=operations_schema(len(insights)),
+                    max_tokens=self.max_tokens,
+                )
+            except ParseError as error:
+                problems = (f"asked for lines instead of JSON: {error}",)
+            else:
+                return read_operations(reply.parsed, insights)
+        reply = self.llm.chat(self._messages(call, insights, crowded, structured=False), max_tokens=self.max_tokens)
+        parsed = parse_operations(reply.text, insights)
+        return replace(parsed, problems=(*problems, *parsed.problems))
+
+    def _messages(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> list[Message]:
+        system = render_prompt(
+            "seasoned.methods",
+            "expel_system.j2",
+            about=prompt_line(self.about, 1000),
+            good=GOOD,
+            bad=BAD,
+            most=MOST,
+            structured=structured,
+            worked=self.worked is not None,
+        )
+        before: list[Message] = [{"role": "system", "content": system}]
+        if self.worked is not None:
+            attempts, insight = self.worked
+            pair = worked_pair(attempts)
+            added = [{"operation": "ADD", "number": 0, "text": insight}]
+            reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
+            before += [
+                {"role": "user", "content": self._shown(pair, (), False)},
+                {"role": "assistant", "content": reply},
+            ]
+        return [*before, {"role": "user", "content": self._shown(call, insights, crowded)}]
+
+    def _shown(self, call: Call, insights: Sequence[Item], crowded: bool) -> str:
+        limit = TOKEN * self.room // len(call.attempts)
+        return render_prompt(
+            "seasoned.methods",
+            "expel_attempts.j2",
+            insights=[prompt_line(item.text) for item in insights],
+            crowded=crowded,
+            pair=call.pair,
+            attempts=[
+                transcript(attempt, limit=limit, task=not (call.pair and place))
+                for place, attempt in enumerate(call.attempts)
+            ],
+            reflections=[prompt_line(text) for text in call.reflections[-_THOUGHTS:]],
+        )
+
+
+def plan_calls(
+    trajectories: Sequence[Trajectory],
+    *,
+    earlier: Sequence[Trajectory] = (),
+    chunk: int,
+    seed: int,
+    compare: bool = True,
+    successes: bool = True,
+    reflections: Callable[[Sequence[str]], list[str]] | None = None,
+) -> list[Call]:
+    """The calls of an extraction, in order (ExpeL algorithm 2).
+
+    First, for each task with a success, one for each of its failures, in order, beside its first success; without a
+    success, a failure that was told the right answer stands beside itself, `corrected` (ours: the paper's tasks are
+    tried again instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
+
+    Args:
+        trajectories: all attempts; those of one task in the order of their trials. What ended in an error or without
+            judgement is neither a success nor a failure.
+        earlier: attempts that were learned from before, at the same tasks: they serve in comparisons with a new one.
+        chunk: the paper's L.
+        seed: of the shuffling.
+        compare: whether there are comparisons.
+        successes: whether there are successes by themselves.
+        reflections: gives what was thought after the attempts with these ids, where it is to be shown.
+    """
+    tasks: dict[str, list[Trajectory]] = {}
+    fresh = {trajectory.id for trajectory in trajectories}
+    for trajectory in (*(t for t in earlier if t.id not in fresh), *trajectories):
+        tasks.setdefault(trajectory.task_id, []).append(trajectory)
+    won = {task: next((t for t in tried if t.outcome.success), None) for task, tried in tasks.items()}
+
+    def call(attempts: Sequence[Trajectory], pair: bool = False) -> Call:
+        tried = [other.id for attempt in attempts for other in tasks[attempt.task_id]]
+        return Call(tuple(attempts), pair, tuple(reflections(tried)) if reflections else ())
+
+    calls = [
+        call(pair, pair=True)
+        for task, success in (won.items() if compare else ())
+        for failure in tasks[task]
+        if failure.outcome.success is False
+        and (pair := _beside(failure, success))
+        and not fresh.isdisjoint(attempt.id for attempt in pair)
+    ]
+    first = [success for success in won.values() if success is not None and success.id in fresh] if successes else []
+    random.Random(f"insights-{seed}").shuffle(first)
+    return calls + [call(part) for part in near_equal(first, chunk)]
+
+
+def _beside(failure: Trajectory, success: Trajectory | None) -> tuple[Trajectory, ...]:
+    """A failure and what it is compared with; empty where there is nothing."""
+    if success is not None:
+        return failure, success
+    right = corrected(failure)
+    return () if right is None else (_judged(failure), right)
+
+
+def corrected(failure: Trajectory) -> Trajectory | None:
+    """A wrong answer as it would have been right: what came before it, and the answer that was told.
+
+    None where no right answer was told, in the words of an environment that answers are given to.
+    """
+    judged = _judged(failure)
+    right = told_answer(judged.steps[-1].observation) if judged.steps else ""
+    if not right:
+        return None
+    answer = judged.steps[-1].model_copy(update={"action": f"ANSWER[{right}]", "observation": RIGHT, "reward": 1.0})
+    outcome = failure.outcome.model_copy(update={"success": True, "reward": 1.0, "answer": right})
+    return failure.model_copy(update={"steps": (*judged.steps[:-1], answer), "outcome": outcome})
+
+
+def worked_pair(attempts: Sequence[Trajectory]) -> Call:
+    """A worked failure beside the success at the same task, or beside itself with the right answer that it was told.
+
+    Raises:
+        ConfigError: there is no such pair among the attempts.
+    """
+    calls = plan_calls(attempts, chunk=1, seed=0, successes=False)
+    if not calls:
+        raise ConfigError(
+            "worked attempts are a failure and a success at one task, or a failure that was told the right answer, as "
+            f"in {WRONG.format(answer='x')!r}, and {', '.join(t.id for t in attempts) or 'nothing'} is none"
+        )
+    return calls[0]
+
+
+def _judged(attempt: Trajectory) -> Trajectory:
+    """The attempt up to its answer: what was noted afterwards is no part of what went wrong."""
+    end = next((n for n, step in enumerate(attempt.steps) if step.action.startswith("ANSWER[")), len(attempt.steps))
+    return attempt.model_copy(update={"steps": attempt.steps[: end + 1]})
+
+
+def attempts_before(trajectories: Sequence[Trajectory], pool: ExperiencePool) -> list[Trajectory]:
+    """All attempts that the pool has at the tasks of these."""
+    return [t for task in dict.fromkeys(t.task_id for t in trajectories) for t in pool.trajectories(task_id=task)]
+
+
+def near_equal(items: Sequence[Trajectory], most: int) -> list[Sequence[Trajectory]]:
+    """The items in order, in as few parts of at most `most` as can be, whose sizes differ by at most one."""
+    count = -(-len(items) // most)
+    bounds = [place * len(items) // count for place in range(count + 1)] if count else []
+    return [items[start:end] for start, end in pairwise(bounds)]

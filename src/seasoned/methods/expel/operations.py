@@ -1,0 +1,110 @@
+"""ADD, EDIT, UPVOTE and DOWNVOTE on a list of insights: what they are, and what they do to the list.
+
+The semantics of ExpeL (section 4.2), pure: nothing here calls a model or a pool; `replies.py` reads them from what a
+model writes. Always holds: nothing raises; whatever is not applied is told in a sentence; a pinned insight stays as it
+is; counts stay above zero, and no operation makes two insights of one text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from seasoned.replies.operations import LONGEST, MOST, ORDER, Item, Operation
+from seasoned.text import prompt_line, same_words
+
+_OF_THE_LIST = re.compile(r"\b(list of insights|insights? (list|\d+))\b", re.IGNORECASE)
+_HEAVY = 3.0  # what a DOWNVOTE takes away when the list is full
+
+
+@dataclass(frozen=True)
+class Applied:
+    """The list after a reply, by falling count; what was done, in that order; and a sentence for all that was not."""
+
+    items: tuple[Item, ...]
+    done: tuple[Operation, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def apply(
+    insights: Sequence[Item], operations: Sequence[Operation], full: bool = False, cap: int | None = None
+) -> Applied:
+    """Change the list by the operations of one reply (ExpeL section 4.2, in the order of the released code).
+
+    At most four operations count, the first ones that can be done, and one for each insight. They are applied in the
+    order DOWNVOTE (-1), UPVOTE (+1), EDIT (+1, new text), ADD (2); a DOWNVOTE that brings a count to 0 or below takes
+    the insight away. The list is then sorted by count, stably.
+
+    Args:
+        insights: the list, numbered from 1.
+        operations: in the order of the reply.
+        full: whether the list is full, so that a DOWNVOTE takes away 3.
+        cap: the most insights to be kept, if any: the least important are dropped, pinned ones never.
+    """
+    chosen, problems = _choose(insights, operations)
+    items: list[Item | None] = list(insights)
+    done: list[Operation] = []
+    for operation in sorted(chosen, key=lambda operation: ORDER.index(operation.kind)):
+        place = 0 if operation.target is None else operation.target - 1
+        old = None if operation.target is None else items[place]
+        if operation.kind in ("ADD", "EDIT"):
+            others = {same_words(item.text) for item in items if item is not None and item is not old}
+            if same_words(operation.text) in others:
+                problems.append(f"{operation}: another insight says that already, so it is passed over")
+                continue
+        if operation.kind in ("ADD", "EDIT") and len(prompt_line(operation.text, 2 * LONGEST)) > LONGEST:
+            problems.append(f"{operation}: it has more than {LONGEST} characters, so the rest is cut")
+        if old is None:
+            items.append(Item(prompt_line(operation.text, LONGEST)))
+        elif operation.kind == "DOWNVOTE":
+            left = old.count - (_HEAVY if full else 1.0)
+            items[place] = replace(old, count=left) if left > 0 else None
+        else:
+            text = prompt_line(operation.text, LONGEST) if operation.kind == "EDIT" else old.text
+            items[place] = replace(old, text=text, count=old.count + 1.0)
+        done.append(operation)
+    kept = sorted((item for item in items if item is not None), key=lambda item: -item.count)
+    return _capped(kept, cap, done, problems)
+
+
+def _choose(insights: Sequence[Item], operations: Sequence[Operation]) -> tuple[list[Operation], list[str]]:
+    """The first four operations that can be done, one for each insight; and why the others cannot."""
+    chosen: list[Operation] = []
+    problems: list[str] = []
+    taken: set[int] = set()
+    for operation in operations:
+        reason = _objection(operation, insights, taken)
+        if not reason and len(chosen) == MOST:
+            reason = f"only {MOST} operations of a reply count"
+        if reason:
+            problems.append(f"{operation}: {reason}, so it is passed over")
+        elif operation.kind == "ADD":
+            chosen.append(replace(operation, target=None))
+        else:
+            chosen.append(operation)
+            taken.add(operation.target or 0)
+    return chosen, problems
+
+
+def _objection(operation: Operation, insights: Sequence[Item], taken: set[int]) -> str:
+    if operation.kind in ("ADD", "EDIT") and not same_words(operation.text):
+        return "it has no text"
+    if operation.kind in ("ADD", "EDIT") and _OF_THE_LIST.search(operation.text):
+        return "it speaks of the list of insights, not of the tasks"
+    if operation.kind == "ADD":
+        return ""
+    if operation.target is None or not 1 <= operation.target <= len(insights):
+        return "there is no such insight"
+    if insights[operation.target - 1].pinned:
+        return "the insight is pinned"
+    return "the reply has an operation on that insight already" if operation.target in taken else ""
+
+
+def _capped(kept: list[Item], cap: int | None, done: list[Operation], problems: list[str]) -> Applied:
+    excess = 0 if cap is None else max(len(kept) - cap, 0)
+    places = [place for place, item in enumerate(kept) if not item.pinned]
+    dropped = set(places[max(len(places) - excess, 0) :])
+    told = (f"over the cap of {cap} insights, so this one is dropped: {kept[place].text}" for place in sorted(dropped))
+    left = tuple(item for place, item in enumerate(kept) if place not in dropped)
+    return Applied(left, tuple(done), (*problems, *told))

@@ -1,0 +1,263 @@
+"""Reads the commands in a model's reply: THINK[..], NOTE[key]: text, RECALL[..], ANSWER[..] and END.
+
+Agents and environments read a reply in the same way. Always holds: any
+text gives a list, no text raises, the time taken grows linearly with the length, and nothing is invented: every key
+and text is made of pieces of the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import chain
+
+from seasoned.text import without_thinking
+
+NAMES = ("THINK", "NOTE", "RECALL", "ANSWER", "END")
+
+RIGHT = "Right."
+WRONG = "Wrong. The right answer is {answer}."
+"""What is said of an ANSWER in training."""
+
+MAX_BARE_KEY = 80
+"""In `NOTE: key: text`, a longer key (characters) is taken for prose that has no key."""
+
+# Full-width signs stand for their ASCII twins; one for one, so that positions stay true.
+_TWINS = str.maketrans("【】［］（）：", "[][]():")
+_INERT = str.maketrans("[]【】［］", "()()()")
+_ANY_CASE = r"(?i:think|note|recall|answer)"
+_CAPITALS = r"(?:THINK|NOTE|RECALL|ANSWER)"
+_MARK = r"[*_`~]{0,3}"
+_LEAD = (
+    r"^[ \t>*_`#~+\u2022\u2013\u2014-]{0,16}(?:\d{1,3}[.)][ \t]{0,4})?"
+    r"(?i:assistant[ \t]{0,4}:[ \t]{0,4})?(?i:(?:the |my )?final )?" + _MARK
+)
+# Every repetition is bounded: that, and no nesting of them, keeps matching linear.
+_AT_LINE_START = re.compile(
+    rf"{_LEAD}(?:(?P<name>{_ANY_CASE}){_MARK}[ \t]{{0,4}}(?P<open>[\[:])|(?P<loud>{_CAPITALS})(?P<paren>\())",
+    re.ASCII | re.MULTILINE,
+)
+_IN_LINE = re.compile(
+    rf"(?<![A-Za-z0-9])(?:(?P<name>{_ANY_CASE}){_MARK}[ \t]{{0,4}}(?P<open>\[)"
+    rf"|(?P<loud>{_CAPITALS})(?:{_MARK}[ \t]{{0,4}}(?P<colon>:)|(?P<paren>\()))",
+    re.ASCII,
+)
+_END = re.compile(rf"{_LEAD}(?P<end>(?i:end))(?:\[[ \t]{{0,4}}\])?[.!*`_ \t]{{0,8}}$", re.ASCII | re.MULTILINE)
+_AFTER_KEY = re.compile(r"[ \t*_`]{0,8}(?P<sign>:|=|->|→|-)?[ \t]{0,8}")
+_KEY_ENDS = re.compile(r":|=|->|→")
+_BRACKETS = re.compile(r"[\[\]()]")
+_BLANK = re.compile(r"\s*")
+_CLOSERS = {"[": "]", "(": ")"}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. `name` is one of `NAMES`; `key` is set for NOTE alone; `text` is the argument, END has none."""
+
+    name: str
+    key: str = ""
+    text: str = ""
+
+
+def inert(text: str) -> str:
+    """A text with round brackets for square ones: as the argument of a command it cannot end it or begin another."""
+    return text.translate(_INERT)
+
+
+def recall_words(action: str) -> str:
+    """What a step `RECALL[words]` looks up; "" for any other step."""
+    return action.removeprefix("RECALL[").removesuffix("]").strip() if action.startswith("RECALL[") else ""
+
+
+def told_answer(said: str) -> str:
+    """The right answer that was told of a wrong one, in the words of `WRONG`; "" where none was."""
+    before, after = WRONG.split("{answer}")
+    held = said.strip()
+    named = held.startswith(before) and held.endswith(after) and len(held) > len(before) + len(after)
+    return held[len(before) : -len(after)] if named else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a command begins (`at`), what opens its argument ("[", "(", ":" or "" for END) and where (`opener`)."""
+
+    at: int
+    name: str
+    sign: str
+    opener: int
+
+
+def parse(text: str) -> list[Command]:
+    """Finds the commands of a reply, in order; text between them is ignored.
+
+    Names may be in any case, bold or in backticks; several commands may share a line. Brackets may nest: what lies in
+    the brackets of one command belongs to it. A bracket that never closes ends before the next command or at the end
+    of the line. A line that begins with a command always begins that command. `ANSWER: x` and `NOTE: key: text` are
+    read like `ANSWER[x]` and `NOTE[key]: text`, and so is `NOTE[key: text]`.
+
+    Args:
+        text: What the model wrote; untrusted.
+
+    Returns:
+        The commands. A NOTE whose key cannot be told has the key "", one without a text the text "".
+    """
+    return _Reader(without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")).read()
+
+
+def answer_in(text: str) -> str:
+    """The text of the first ANSWER of a reply that has one with words; else the reply itself is the answer."""
+    text = without_thinking(text)
+    return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
+
+
+class _Reader:
+    """One pass over one reply; a class because six functions share the positions found at first."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.scan = text.translate(_TWINS)
+        by_place: dict[int, _Start] = {}
+        barriers: set[int] = set()
+        for m in chain(_AT_LINE_START.finditer(self.scan), _END.finditer(self.scan)):
+            start = _start(m)
+            by_place[start.at] = start
+            barriers.add(m.start())
+        for m in _IN_LINE.finditer(self.scan):
+            start = _start(m)
+            by_place.setdefault(start.at, start)
+        self.starts = sorted(by_place.values(), key=lambda s: s.at)
+        self.places = [s.at for s in self.starts]
+        self.barriers = sorted(barriers)
+        self.closers = self._match_brackets()
+        self.line_end = -1
+
+    def read(self) -> list[Command]:
+        found: list[Command] = []
+        position = 0
+        for start in self.starts:
+            if start.at < position:
+                continue
+            if start.sign == "":
+                found.append(Command(start.name))
+                continue
+            read = self._after_colon if start.sign == ":" else self._in_brackets
+            command, position = read(start)
+            found.append(command)
+        return found
+
+    def _in_brackets(self, start: _Start) -> tuple[Command, int]:
+        close = self.closers.get(start.opener)
+        if close is None:
+            end = min(self._end_of_line(start.opener), self._next_place(start.opener))
+            inner, end_of_key = self.text[start.opener + 1 : end], end
+        else:
+            inner, end_of_key = self.text[start.opener + 1 : close], close + 1
+        if start.name != "NOTE":
+            return Command(start.name, "", inner.strip()), end_of_key
+        if close is None:
+            return _note(inner), end_of_key
+        separator = _AFTER_KEY.match(self.scan, end_of_key)
+        after = separator.end() if separator else end_of_key
+        value, end = self._value(after, reach_down=bool(separator and separator["sign"]))
+        if value:
+            return Command("NOTE", _key(inner), value), end
+        return _note(inner), end
+
+    def _after_colon(self, start: _Start) -> tuple[Command, int]:
+        value, end = self._value(start.opener + 1, reach_down=True)
+        return (_note(value) if start.name == "NOTE" else Command(start.name, "", value)), end
+
+    def _value(self, begin: int, *, reach_down: bool) -> tuple[str, int]:
+        """The rest of the line up to the next command; with `reach_down` the next line where nothing is left of it."""
+        line_end = self._end_of_line(begin)
+        end = min(line_end, self._next_place(begin))
+        value = _clean(self.text[begin:end])
+        if value or not reach_down or end < line_end:
+            return _unwrap(value), end
+        blank = _BLANK.match(self.scan, end, self._barrier(begin))
+        below = blank.end() if blank else end
+        end_below = min(self._end_of_line(below), self._next_place(below))
+        return _unwrap(_clean(self.text[below:end_below])), end_below
+
+    def _end_of_line(self, position: int) -> int:
+        """The next line end; remembered, as many commands may share one long line and positions only grow."""
+        if self.line_end < position:
+            found = self.scan.find("\n", position)
+            self.line_end = len(self.scan) if found < 0 else found
+        return self.line_end
+
+    def _barrier(self, position: int) -> int:
+        i = bisect_right(self.barriers, position)
+        return self.barriers[i] if i < len(self.barriers) else len(self.scan)
+
+    def _next_place(self, position: int) -> int:
+        i = bisect_left(self.places, position)
+        return self.places[i] if i < len(self.places) else len(self.scan)
+
+    def _match_brackets(self) -> dict[int, int]:
+        """Opening to closing positions; no pair reaches over a line that begins with a command."""
+        pairs: dict[int, int] = {}
+        stacks: dict[str, list[int]] = {"[": [], "(": []}
+        coming = iter([*self.barriers, len(self.scan) + 1])
+        barrier = next(coming)
+        for m in _BRACKETS.finditer(self.scan):
+            place, sign = m.start(), m.group()
+            while place >= barrier:
+                barrier = next(coming)
+                stacks = {"[": [], "(": []}
+            if sign in stacks:
+                stacks[sign].append(place)
+                continue
+            stack = stacks["[" if sign == _CLOSERS["["] else "("]
+            if stack:
+                pairs[stack.pop()] = place
+        return pairs
+
+
+def _start(m: re.Match[str]) -> _Start:
+    groups = m.groupdict()
+    if groups.get("end"):
+        return _Start(m.start("end"), "END", "", m.end())
+    which = "name" if groups["name"] else "loud"
+    return _Start(m.start(which), m.group(which).upper(), m.group()[-1], m.end() - 1)
+
+
+def _note(inner: str) -> Command:
+    """A note whose key and text stand together, as in `key: text` or `[key] text`."""
+    inner = inner.strip()
+    end = _closing(inner)
+    if inner.startswith("[") and 0 < end < len(inner) - 1:
+        separator = _AFTER_KEY.match(inner, end + 1)
+        return Command("NOTE", _key(inner[1:end]), _clean(inner[separator.end() if separator else end + 1 :]))
+    split = _KEY_ENDS.search(inner.translate(_TWINS))
+    if split and 0 < split.start() <= MAX_BARE_KEY:
+        return Command("NOTE", _key(inner[: split.start()]), _unwrap(_clean(inner[split.end() :])))
+    if len(inner) <= MAX_BARE_KEY and inner and not split:
+        return Command("NOTE", _key(inner), "")
+    return Command("NOTE", "", inner)
+
+
+def _closing(text: str) -> int:
+    """Where the bracket that opens `text` closes; -1 when it opens none or never closes."""
+    depth = 0
+    for m in _BRACKETS.finditer(text.translate(_TWINS)):
+        depth += {"[": 1, "]": -1}.get(m.group(), 0)
+        if depth == 0 and m.group() == "]":
+            return m.start()
+    return -1
+
+
+def _unwrap(text: str) -> str:
+    bare = text.rstrip(".").rstrip()
+    if bare[:1] in ("[", "【", "［") and len(bare) > 1 and _closing(bare) == len(bare) - 1:
+        return bare[1:-1].strip()
+    return text
+
+
+def _clean(text: str) -> str:
+    return text.strip().strip("*`").strip()
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split()).strip("\"'`*“”‘’ ")

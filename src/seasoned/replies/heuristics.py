@@ -1,0 +1,194 @@
+"""What a heuristic of ERL is, the form in which a model is asked for one, and how its reply is read.
+
+After ERL (section 2, figures 6 and 8). Always holds: no reply raises; a heuristic that comes out has a trigger and an
+action, and what becomes none says why.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.llm.schema import closed_object
+from seasoned.llm.structured import read
+from seasoned.text import has_word, holds_words, prompt_line, same_words, without_thinking, words_of
+
+GOOD = ("a letter gets no answer", "write again in other words before you give up")
+BAD = ("writing to Mr Hale in room 12", "be more careful")
+LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
+"""Characters of each part."""
+
+_REPLY = 20_000
+_KNOWN = 6  # words in a row that nobody writes by chance
+_NAMES = {
+    "analysis": ("analysis", "reflection", "cause"),
+    "trigger": ("trigger", "when", "condition", "situation", "if"),
+    "action": ("action", "then", "do", "rule", "guideline", "learned guideline", "advice", "heuristic", "lesson"),
+    "succeeded": ("succeeded", "success", "outcome"),
+}
+_LINE = re.compile(r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I)
+_WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
+_WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
+_ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
+# How the attempt ended, said of itself: not "the customer says that the reply was wrong", which can be seen.
+_OUTCOME = re.compile(
+    r"(?:^|[,;]\s*|\b(?:and|but|because|as|since|when|after|if|so)\s+)(?:(?:the|this|that|my|your|its|an?|last|"
+    r"previous|first|whole) ){0,3}(?:"
+    r"(?:answer|attempt|guess|reply|response|choice|task|case) (?:is|was|were|has been|turned out) (?:not )?"
+    r"(?:wrong|right|incorrect|correct|failed|unsuccessful|successful|solved)\b"
+    r"|(?:attempt|task) (?:failed|succeeded)\b"
+    r"|(?:task|attempt) (?:is|was|were|has been) (?:\w+ )?(?:completed|done|accomplished|finished)\b"
+    r"|(?:(?!not\b)\w+ ){0,6}"
+    r"(?:completed successfully|successfully (?:completed|accomplished|done)|done successfully)\b"
+    r"|steps (?:ran|run|have run) out\b)(?! (?:except|but|apart|save|only)\b)|\bprevious attempts?\b(?! to\b)",
+    re.IGNORECASE,
+)
+TOO_LATE = "its trigger is how the attempt ended"
+OWN = "it tells what was done in the attempt"
+COPIED = "its trigger is the example's of the prompt"
+_EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown", "situation", "the situation"})
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A heuristic as it was read; `succeeded` is the model's verdict where it was asked for one."""
+
+    analysis: str
+    trigger: str
+    action: str
+    succeeded: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """The heuristic in one line."""
+        return f"When {self.trigger}: {self.action}"
+
+
+def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
+    """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
+    text: dict[str, dict[str, Any]] = {
+        part: {"type": "string", "minLength": 0 if part == "analysis" else 3, "maxLength": longest}
+        for part, longest in LONGEST.items()
+    }
+    if begins:
+        text["action"] = text_that_begins(begins, LONGEST["action"])
+    verdict = {"succeeded": {"type": "boolean"}} if judges else {}
+    return closed_object({"analysis": text.pop("analysis"), **verdict, **text})
+
+
+def text_that_begins(words: str, longest: int) -> dict[str, Any]:
+    """The JSON Schema of a text that begins with these words, with at most `longest` characters after them."""
+    start = re.escape(words).replace(r"\ ", " ")  # llama.cpp knows no escaped space, and would take any text
+    return {"type": "string", "pattern": f'^{start}[^"\\\\]{{1,{longest}}}$'}
+
+
+def read_heuristic(
+    reply: Any,
+    *,
+    judges: bool = False,
+    example: tuple[str, str] | None = None,
+    begins: str = "",
+    told: str = "",
+    attempt: str = "",
+) -> tuple[Draft | None, str]:
+    """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
+
+    A trigger that is missing is taken from an action of the form "When X, do Y".
+
+    Args:
+        reply: what the model wrote.
+        judges: whether a verdict belongs to it.
+        example: what the prompt showed.
+        begins: the words that the action has to begin with, in any case.
+        told: what the prompt said; a sentence of it is no heuristic.
+        attempt: what was shown of the attempt; an agent that it never names is the one that made it.
+
+    Returns:
+        The heuristic or None, and a sentence on what was amiss or "".
+    """
+    fields = _fields(reply)
+    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in LONGEST.items()}
+    trigger, action, problem = _WHEN.sub("", parts["trigger"]).strip(" .,:;"), parts["action"].strip(), ""
+    if not _says(trigger) or not _says(action):
+        whole = _WHOLE.match(action) or _WHOLE.match(parts["trigger"])
+        if whole is None:
+            lacks = "trigger" if not _says(trigger) else "action"
+            return None, f"it has no {lacks}, so it is dropped: {prompt_line(str(reply), 120)!r}"
+        trigger, action = whole[1].strip(), whole[2].strip()
+        problem = "trigger and action stood in one, and were parted"
+    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(told)):
+        return None, "it repeats the prompt, so it is dropped"
+    if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
+        return None, "it repeats the example of the prompt, so it is dropped"
+    if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
+        return None, f"{COPIED}: {trigger!r}, so it is dropped"
+    if not action.casefold().startswith(begins.casefold()):
+        return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
+    if _OUTCOME.search(trigger):
+        return None, f"{TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
+    if attempt and has_word(f"{trigger} {action}", "agent") and not has_word(attempt, "agent"):
+        return None, f"{OWN}: {trigger!r}, {action!r}, so it is dropped"
+    verdict = read_verdict(fields)
+    if judges and verdict is None:
+        return (
+            None,
+            f"it does not tell whether the attempt succeeded, so it is dropped: {prompt_line(str(reply), 120)!r}",
+        )
+    # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
+    lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
+    return Draft(parts["analysis"], lowered, action, verdict if judges else None), problem
+
+
+def read_verdict(reply: Any) -> bool | None:
+    """Whether a reply as above takes the attempt to be a success; None where it does not say."""
+    said = _fields(reply).get("succeeded")
+    if isinstance(said, bool):
+        return said
+    words = set(words_of(str(said)))
+    if words & {"no", "false", "failed", "failure", "not", "0"}:
+        return False
+    return True if words & {"yes", "true", "succeeded", "success", "1"} else None
+
+
+def _sentences(told: str) -> list[str]:
+    """The sentences of a text that are long enough to be known again."""
+    parts = (part for line in told.split("\n") for part in re.split(r"[.:?]\s", line))
+    return [part for part in parts if len(words_of(part)) >= _KNOWN]
+
+
+def _fields(reply: Any) -> dict[str, Any]:
+    """The parts of a reply by our names; one level of nesting is taken off."""
+    value = reply
+    if isinstance(reply, str):
+        plain = without_thinking(reply[:_REPLY])
+        value, _ = read(plain, {})
+        if not isinstance(value, dict | list):
+            value = _lines(plain)
+    if isinstance(value, list):
+        value = next((entry for entry in value if isinstance(entry, dict)), {})
+    if not isinstance(value, dict):
+        return {}
+    flat = {str(key).strip().lower(): entry for key, entry in value.items()}
+    for inner in [entry for entry in flat.values() if isinstance(entry, dict)]:
+        flat |= {str(key).strip().lower(): entry for key, entry in inner.items()}
+    found = {}
+    for name, names in _NAMES.items():
+        said = (flat.get(each) for each in names)
+        found[name] = next((entry for entry in said if isinstance(entry, str | bool | int)), None)
+    return found
+
+
+def _lines(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        labelled = _LINE.match(line)
+        if labelled:
+            found.setdefault(labelled[1].lower(), labelled[2].strip("*_` "))
+    alone = _ALONE.sub("", text.strip(), count=1).strip("*_`\"'“” ")
+    # Only where it is all that was said: "If you like, I can .." is no heuristic.
+    return found or ({"action": alone} if _WHOLE.match(alone) else {})
+
+
+def _says(text: str) -> bool:
+    return sum(char.isalnum() for char in text) >= 3 and same_words(text) not in _EMPTY

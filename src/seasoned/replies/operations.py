@@ -1,0 +1,303 @@
+"""Reads the operations of a model's reply, in text or as JSON, and finds out which insight each of them means.
+
+Always holds: no reply raises; an operation that comes out names an insight that exists; whatever could not be read, or
+had to be interpreted, is reported in a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from seasoned.llm.schema import closed_object, shorten
+from seasoned.llm.structured import read
+from seasoned.text import prompt_line, same_words, without_thinking, words_of
+
+Kind = Literal["ADD", "EDIT", "UPVOTE", "DOWNVOTE"]
+
+ORDER: tuple[Kind, ...] = ("DOWNVOTE", "UPVOTE", "EDIT", "ADD")
+"""The order in which the operations of one reply are applied."""
+ADDED = 2.0
+"""The count of a new insight."""
+MOST = 4
+"""Operations of one reply that count."""
+LONGEST = 300
+"""Characters of an insight; what is longer is cut."""
+_LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
+_SAME = 0.85
+_REPLY_LIMIT = 20_000
+
+_NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", "REMOVE": "DOWNVOTE"}
+_NAME = "|".join(_NAMES)
+_FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
+_JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
+_LISTED = re.compile(r"\A\s*(?:[-*•+]|\d{1,3}[.)])\s")
+_MARKS = r"[\s*_`#>\"'“”\[\](){}<•+-]{0,12}"
+_HEAD = re.compile(
+    rf"{_MARKS}(?:\d{{1,3}}[.)]\s{{0,3}})?{_MARKS}(?:(?:operations?|step)\s{{0,2}}\d{{0,3}}\s{{0,2}}[:.)-]{_MARKS})?"
+    rf"(?P<name>{_NAME})(?![^\W_])[\s*_`\])>]{{0,6}}"
+    r"(?:(?:with|to|the|an?|existing|new|old|insight|rule|lesson|number|no\.?|#)(?![^\W\d_])[\s*_`]{0,6}){0,4}"
+    r"(?:[#\[(<]{0,2}(?P<number>-?\d{1,9})(?!\w)[\])>]{0,2})?[\s*_`]{0,6}"
+    r"(?:(?:to|into|as|with)[\s*_`]{0,3}(?=[:：]))?"
+    r"(?P<mark>(?:[:：.)=–—→-]|(?<=[=–—-])>){1,3}[\s*_`]{0,6}|\Z)?",
+    re.IGNORECASE,
+)
+# Several numbers: "UPVOTE 1 and 2", "DOWNVOTE 1, 3", "AGREE: 2".
+_TARGET = re.compile(r"(?<!\d)\d{1,9}(?!\d)")
+_CLOSING = re.compile(rf"</(?:{_NAME})>\s*\Z", re.IGNORECASE)
+_BETWEEN = re.compile(r"\b(?:and|insights?|rules?|lessons?|numbers?)\b|[\s,;&#*_`.()\[\]]", re.IGNORECASE)
+_BECAUSE = re.compile(r"\bbecause\b", re.IGNORECASE)
+_KEYS = ("operation", "op")
+# A second operation on the same line: after the end of a sentence, in capitals, with a number and a colon.
+_SECOND = re.compile(rf"(?<=[.!?;。\"'*)])\s+(?=[*_`]{{0,3}}(?:{_NAME})\s+#?\d{{1,4}}[*_`]{{0,3}}\s?[:：])")
+_WRAPS = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("'", "'"), ("“", "”"), ("<", ">"), ("[", "]"))
+
+
+@dataclass(frozen=True)
+class Item:
+    """An insight as the operations see it; `id` is "" where it is new."""
+
+    text: str
+    count: float = ADDED
+    pinned: bool = False
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What to do: `target` is the number of the insight from 1 (None for ADD), `text` the new text of ADD and EDIT."""
+
+    kind: Kind
+    target: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        number = "" if self.target is None else f" {self.target}"
+        return f"{self.kind}{number}{f' {shorten(self.text, 120)!r}' if self.text else ''}"
+
+
+def operations_schema(insights: int) -> dict[str, Any]:
+    """The JSON Schema of a structured reply for a list of so many insights: then no number in it can be out of range.
+
+    An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; of at least one where the list
+    is empty, as a small model likes to answer with nothing.
+    """
+    kinds = list(reversed(ORDER)) if insights else ["ADD"]
+    properties = {
+        "operation": {"type": "string", "enum": kinds},
+        "number": {"type": "integer", "minimum": 0, "maximum": insights},
+        "text": {"type": "string", "maxLength": LONGEST},
+    }
+    least = 0 if insights else 1
+    return {"type": "array", "minItems": least, "maxItems": MOST, "items": closed_object(properties)}
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The operations of a reply in its order, and a sentence for each that was not read as it stands."""
+
+    operations: tuple[Operation, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """An operation as it was written; `loose` where the text follows the number without a mark between them."""
+
+    kind: Kind
+    number: int | None
+    text: str
+    loose: bool = False
+
+    def __str__(self) -> str:
+        return str(Operation(self.kind, self.number, self.text))
+
+
+def parse_operations(text: str, insights: Sequence[Item]) -> Parsed:
+    """Read the operations of a reply in text, or in JSON that nobody constrained.
+
+    A line is an operation when it begins with a name (AGREE and REMOVE are UPVOTE and DOWNVOTE), whatever markdown,
+    quotes and list numbers stand around it, and goes on with a number, a colon or both.
+
+    Args:
+        text: what the model wrote; untrusted.
+        insights: the list as the model saw it, numbered from 1.
+
+    Returns:
+        Operations with targets that exist. Each is about the insight with its number, as far as its text does not
+        contradict that; where number and text disagree, the text wins.
+    """
+    text = bare_reply(text)
+    value = json_entries(text, _KEYS)
+    if value:
+        return read_operations(value, insights)
+    raw, unread = _lines(text)
+    if not raw and text:
+        return Parsed((), (f"the reply holds no operation: {shorten(prompt_line(text), 200)!r}",))
+    parsed = _resolve_all(raw, insights)
+    return replace(parsed, problems=(*unread, *parsed.problems))
+
+
+def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
+    """Read the operations of a structured reply, as `parse_operations` does.
+
+    Args:
+        value: a list of objects as in `operations_schema`; anything else is reported.
+        insights: as in `parse_operations`.
+    """
+    raw: list[_Raw] = []
+    problems = []
+    for entry in value if isinstance(value, list) else [value]:
+        fields = entry if isinstance(entry, dict) else {}
+        named = next((fields[key] for key in _KEYS if key in fields), "")
+        kind = _NAMES.get(str(named).strip().upper())
+        number = fields.get("number")
+        if isinstance(number, str) and number.strip().isdecimal() and len(number) < 10:
+            number = int(number)
+        if kind is None:
+            problems.append(f"this is no operation: {shorten(prompt_line(str(entry)), 120)!r}")
+        else:
+            given = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
+            raw.append(_Raw(kind, number if given else None, _bare(str(fields.get("text") or ""))))
+    parsed = _resolve_all(raw, insights)
+    return replace(parsed, problems=(*problems, *parsed.problems))
+
+
+def bare_reply(text: str) -> str:
+    """A reply without thoughts in tags and without fences around it; of any text, at most 20,000 characters of it."""
+    return _FENCE.sub("", without_thinking(text[:_REPLY_LIMIT])).strip()
+
+
+def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
+    """The entries of a reply in JSON, in a list or an object around it, or an object on each line.
+
+    What is said before is left out. [] where none of the entries has one of the keys.
+    """
+    begun = _JSON.search(text)
+    if begun is None:
+        return []
+    lines = [line for line in text.split("\n") if line.lstrip().startswith("{") and line.rstrip(" ,").endswith("}")]
+    if begun[0].endswith("{") and len(lines) > 1:
+        value: Any = [read(line, {})[0] for line in lines]
+    else:
+        value, _ = read(text[begun.start() :], {})
+    if isinstance(value, dict):
+        inner = next((part for part in value.values() if isinstance(part, list)), None)
+        value = [value] if inner is None or any(key in value for key in keys) else inner
+    entries = value if isinstance(value, list) else []
+    named = any(isinstance(entry, dict) and key in entry for entry in entries for key in keys)
+    return entries if named else []
+
+
+def _lines(text: str) -> tuple[list[_Raw], list[str]]:
+    """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
+    found: list[_Raw] = []
+    unread: list[str] = []
+    lists = waits = False  # a heading such as "ADD:" stands over a list; the last operation may go on in the next line
+    for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
+        head = _HEAD.match(line)
+        rest = _CLOSING.sub("", line[head.end() :]) if head else ""
+        said = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
+        if head and said:
+            kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
+            loose = not (number and head["mark"])
+            several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
+            found += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
+            lists, waits = not found[-1].text and found[-1].number is None, len(several) < 2
+        elif not line.strip():
+            waits = waits and not found[-1].text
+        elif waits and not found[-1].text:
+            found[-1] = replace(found[-1], text=_bare(line))
+        elif lists and _LISTED.match(line):
+            found.append(_Raw(found[-1].kind, None, _bare(line)))
+        elif waits and line.strip()[0].islower() and found[-1].text[-1] not in ".!?":  # a line that was wrapped
+            found[-1] = replace(found[-1], text=f"{found[-1].text} {_bare(line)}")
+        else:
+            if waits:
+                unread.append(f"{found[-1]}: the line below it is passed over: {shorten(prompt_line(line), 120)!r}")
+            waits = False
+    return found, unread
+
+
+def _targets(first: int | None, rest: str) -> list[int]:
+    """The numbers that a vote names, where all that is said is numbers, and perhaps the reason; else none."""
+    rest = _BECAUSE.split(rest, maxsplit=1)[0]
+    numbers = [int(hit[0]) for hit in _TARGET.finditer(rest)]
+    if not numbers or _BETWEEN.sub("", _TARGET.sub("", rest)):
+        return []
+    return [*([] if first is None else [first]), *numbers]
+
+
+def _bare(text: str) -> str:
+    """A text without the list marks, markdown, quotes and brackets around it."""
+    text = _LISTED.sub("", prompt_line(text, 2 * LONGEST), count=1).strip()
+    for before, after in _WRAPS:
+        inner = text[len(before) : -len(after)]
+        if inner and text == before + inner + after and before not in inner and after not in inner:
+            text = inner.strip()
+    for mark in ("**", "`"):  # what is left of a pair whose other half stood before the text
+        text = text.strip(mark) if text.count(mark) % 2 else text
+    return text.strip()
+
+
+def _resolve_all(raw: Sequence[_Raw], insights: Sequence[Item]) -> Parsed:
+    operations: list[Operation] = []
+    problems: list[str] = []
+    for place, each in enumerate(raw):
+        if len(operations) == 2 * MOST:  # none of the others could count
+            problems.append(f"only {MOST} operations of a reply count, and {len(raw) - place} more are passed over")
+            break
+        operation, problem = _resolve(each, insights)
+        operations += [operation] if operation else []
+        problems += [problem] if problem else []
+    return Parsed(tuple(operations), tuple(problems))
+
+
+def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str]:
+    """Find what an operation is about, and what there is to report of it.
+
+    An ADD or an EDIT to a text that the list has is an UPVOTE of it. An EDIT keeps its number, as its text is new,
+    unless that is plainly a version of another insight.
+    """
+    named = raw.number if raw.number is not None and 1 <= raw.number <= len(insights) else None
+    if not same_words(raw.text):
+        if raw.kind in ("UPVOTE", "DOWNVOTE") and named:
+            return Operation(raw.kind, named), ""
+        lacks = "it has no text" if named else f"it names none of the {len(insights)} insights"
+        return None, f"{raw}: {lacks}, so it is passed over"
+    likest, likeness = _likest(raw.text, insights, named)
+    if raw.kind in ("ADD", "EDIT") and likest and likeness == 1.0:
+        return Operation("UPVOTE", likest), f"{raw}: that is the text of number {likest}, so it counts as an UPVOTE"
+    if raw.kind == "ADD":
+        return Operation("ADD", None, raw.text), ""
+    if raw.kind == "EDIT" and named:
+        strays = likest != named and likeness >= _SAME and _alike(raw.text, insights[named - 1].text) < _LIKE
+        if not strays:
+            return Operation("EDIT", named, raw.text), ""
+    if raw.kind != "EDIT" and (raw.loose or _BECAUSE.match(raw.text)) and named and likeness < _LIKE:
+        return Operation(raw.kind, named), f"{raw}: its text fits no insight, so it is a remark, and the number counts"
+    if likest is None or likeness < _LIKE:
+        return None, f"{raw}: its text fits none of the {len(insights)} insights, so it is passed over"
+    problem = "" if likest == raw.number else f"{raw}: that is the text of number {likest}, so that one is meant"
+    return Operation(raw.kind, likest, raw.text if raw.kind == "EDIT" else ""), problem
+
+
+def _likest(text: str, insights: Sequence[Item], named: int | None) -> tuple[int | None, float]:
+    """The number of the insight whose words are most like these, and how alike; of equals, the one that was named."""
+    scored = [(_alike(text, item.text), place == named, -place) for place, item in enumerate(insights, 1)]
+    likeness, _, place = max(scored, default=(0.0, False, 0))
+    return (-place or None), likeness
+
+
+def _alike(one: str, other: str) -> float:
+    """How alike two texts are by their words in order, 0 to 1; 1 is the same, and the other's beginning nearly."""
+    first, second = words_of(one), words_of(other)
+    if first == second:
+        return 1.0
+    short, long = sorted((first, second), key=len)
+    if len(short) >= 4 and long[: len(short)] == short:
+        return 0.95
+    return min(SequenceMatcher(None, first, second, autojunk=False).ratio(), 0.99)

@@ -1,0 +1,260 @@
+"""Reads the reply of a model that ranked numbered items, whatever its form.
+
+Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; whatever of a reply could
+not be used, or had to be interpreted, is told in a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.llm.schema import closed_object, shorten
+from seasoned.llm.structured import read
+from seasoned.text import prompt_line, without_thinking
+
+UNREAD = 50
+"""The score of an item that was picked with a score nobody can read."""
+_REPLY = 20_000
+_NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field that says which item is meant
+_MOST = 20  # problems that are told of one reply
+
+# "1. Lesson 5: 90" is the first line of a list, and about item 5.
+_LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)\W{1,4}\d))?"
+_NAMED = r"(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?"
+_LINE = re.compile(rf"[\s*_`#\[(\"-]{{0,12}}{_LISTED}{_NAMED}(\d{{1,6}})(?!\w)(.*)", re.IGNORECASE)
+_GRADES = {"none": 0, "irrelevant": 0, "low": 20, "medium": 50, "moderate": 50, "high": 80, "perfect": 100}
+_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+_TENS = ["ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_NUMBERS = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 1)}
+_WORD = "|".join([*_NUMBERS, "hundred"])
+_SPOKEN = rf"(?:an?\s)?\b(?:{_WORD})(?:[\s-]{{1,2}}(?:{_WORD})){{0,2}}\b"
+_SCORE = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
+_AMOUNT = rf"(?:{_SCORE.pattern}|{_SPOKEN})"
+_OF = r"\s{0,3}(?:/|(?:\bout\s{1,3})?\bof\b)\s{0,3}"
+_SHARE = re.compile(rf"(?<![\w.])({_AMOUNT}){_OF}({_AMOUNT})", re.IGNORECASE)
+_SCORED = re.compile(rf"\bscore\W{{0,6}}({_AMOUNT}(?:{_OF}{_AMOUNT})?)", re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_SHORT = re.compile(r"(?<![\w.:-])(\d{1,6}) ?: ?(-?\d{1,9}(?:\.\d{1,9})?)(?![\w:/])")
+# "3. ninety" is a score, "3. Two of them are alike" is none.
+_SAID = re.compile(
+    rf"[\s.:*_`)\]-]{{0,12}}({_SPOKEN}(?:{_OF}{_AMOUNT})?)[*_`\s]{{0,4}}(?:[,.;:(–—]|-\s|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One item of a ranking: its place in the list from 0, its score from 0 to 100, and why."""
+
+    place: int
+    score: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Items by falling score, of equals as they were named; pairs of places that contradict; and what was amiss."""
+
+    scored: tuple[Scored, ...] = ()
+    contradictions: tuple[tuple[int, int], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
+    """The JSON Schema of a structured reply about so many items."""
+    number = {"type": "integer", "minimum": 1, "maximum": count}
+    entry = {
+        "number": number,
+        "reason": {"type": "string", "maxLength": 60},
+        "score": {"type": "integer", "minimum": 0, "maximum": 100},
+    }
+    pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": number}
+    properties = {
+        "ranking": {"type": "array", "minItems": 1, "maxItems": wanted, "items": closed_object(entry)},
+        "contradictions": {"type": "array", "maxItems": 3, "items": pair},
+    }
+    return closed_object(properties)
+
+
+def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
+    """Read a ranking of items numbered from 1 to `count`, whatever its form.
+
+    Args:
+        reply: a JSON value, or text with JSON or lines such as "3: 85, same kind of task" in it; untrusted.
+        count: how many items there are.
+        wanted: how many were asked for; fewer are reported.
+
+    Returns:
+        What could be read. Of a number that is named twice the first counts; numbers of no item are passed over; a
+        score nobody can read counts as 50, and one out of range as the nearest end. An item without a score gets one
+        by its place in the reply, which is never above that of the item before.
+    """
+    problems: list[str] = []
+    value = reply
+    if isinstance(reply, str):
+        text = without_thinking(reply[:_REPLY]).strip()
+        value, _ = read(text, {})
+        if not isinstance(value, dict | list) or not value:
+            value = list(_lines(text))
+            problems += ["the reply is no JSON, so its lines were read"] if value else []
+    scored: dict[int, Scored] = {}
+    before = 100
+    for turn, (number, score, reason) in enumerate(_entries(value)):
+        place = _number(number) - 1
+        if not 0 <= place < count:
+            problems.append(f"it names {shorten(prompt_line(str(number)), 40)!r}, which is none of the {count} items")
+        elif place in scored:
+            problems.append(f"it names number {place + 1} twice, and the first counts")
+        else:
+            before, problem = _points(score, min(100 - turn, before))
+            problems += [f"number {place + 1}: {problem}"] if problem else []
+            scored[place] = Scored(place, before, prompt_line(str(reason or ""), 200))
+    if not scored:
+        problems.append(f"it scores nothing: {shorten(prompt_line(str(reply)), 200)!r}")
+    elif wanted is not None and len(scored) < wanted:
+        problems.append(f"it picks {len(scored)} items, and {wanted} were asked for")
+    more = len(problems) - _MOST
+    told = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
+    ordered = sorted(scored.values(), key=lambda each: -each.score)
+    return Ranking(tuple(ordered), _pairs(value, count), told)
+
+
+def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The (number, score, reason) of whatever form: objects, lists, "3:90 1:75", bare numbers, an object by number."""
+    if isinstance(value, dict) and not _field(value, *_NAMES):
+        inner = next((part for key, part in value.items() if _is_ranking(key, part)), None)
+        value = value if inner is None else inner
+    if isinstance(value, dict) and not _field(value, *_NAMES):
+        for key, entry in value.items():
+            if _number(key) > 0:
+                yield (key, *_judgement(entry))
+        return
+    for entry in value if isinstance(value, list) else [value]:
+        if isinstance(entry, str) and not _LETTER.search(entry) and (short := _SHORT.findall(entry)):
+            yield from ((number, score, "") for number, score in short)
+        elif isinstance(entry, dict):
+            yield (_field(entry, *_NAMES), *_judgement(entry))
+        elif isinstance(entry, list | tuple) and entry:
+            yield (entry[0], *_judgement(entry[1:]))
+        else:
+            yield entry, None, ""
+
+
+def _is_ranking(key: Any, part: Any) -> bool:
+    """Whether it holds entries, unlike ["a reason", 85] or pairs of contradictions."""
+    if str(key).strip().lower() in ("ranking", "ranked", "order") and isinstance(part, dict | list | str) and part:
+        return True
+    if isinstance(part, dict):
+        return any(_number(key) > 0 for key in part)
+    return isinstance(part, list) and bool(part) and isinstance(part[0], dict)
+
+
+def _judgement(entry: Any) -> tuple[Any, Any]:
+    """Score and reason of one entry."""
+    if isinstance(entry, dict):
+        return _field(entry, "score", "relevance", "points"), _field(entry, "reason", "rationale", "why")
+    if isinstance(entry, list | tuple):
+        score: Any = next((x for x in entry if isinstance(x, int | float) and not isinstance(x, bool)), None)
+        words = [x for x in entry if isinstance(x, str)]
+        if score is None and words:
+            score = min(words, key=len)
+        return score, max((word for word in words if word is not score), key=len, default="")
+    return entry, ""
+
+
+def _field(entry: Mapping[str, Any], *names: str) -> Any:
+    named = {str(key).strip().lower(): value for key, value in entry.items()}
+    return next((named[name] for name in names if named.get(name) is not None), None)
+
+
+def _lines(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.split("\n"):
+        found = _LINE.match(line)
+        if found:
+            rest = found[2]
+            named = _SCORED.search(rest) or _SAID.match(rest)
+            points = named[1] if named else _stated(rest)
+            if points is not None or rest.strip(" .:-*_`") == "" or any(word in _GRADES for word in _words(rest)):
+                yield {"number": found[1], "score": points or rest, "reason": rest.strip(" .:-*_`")}
+
+
+def _number(value: Any) -> int:
+    """A number of an item as it was written (3, "3", "#3", "lesson 3"); 0 where it is none."""
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, int | float):
+        return int(value) if value == value and abs(value) < 1e9 and value == int(value) else 0
+    found = re.search(r"(?<![\d.-])\d{1,6}(?![\d.])", value[:60]) if isinstance(value, str) else None
+    return int(found[0]) if found else 0
+
+
+def _points(score: Any, otherwise: int) -> tuple[int, str]:
+    """A score as it was written, or what counts where there is none, and what there is to report of it."""
+    if score is None or score == "":
+        return max(0, otherwise), "it has no score, so its place in the reply counts"
+    value, problem = _value(score)
+    if value is None:
+        return UNREAD, f"its score {shorten(prompt_line(str(score)), 40)!r} cannot be read, and counts as {UNREAD}"
+    if not 0 <= value <= 100:
+        problem = f"its score {shorten(prompt_line(str(score)), 40)!r} is not within 0 to 100"
+    return round(min(max(value, 0.0), 100.0)), problem
+
+
+def _value(score: Any) -> tuple[float | None, str]:
+    if isinstance(score, bool) or not isinstance(score, int | float | str):
+        return None, ""
+    if isinstance(score, str):
+        told = "" if score.strip().isdecimal() else f"its score was written as {shorten(prompt_line(score), 40)!r}"
+        stated = _stated(score[:200])
+        if stated is None:
+            return _worded(score), told
+        share = _SHARE.fullmatch(stated)
+        points = _amount(share[1] if share else stated)
+        of = _amount(share[2]) if share else 1.0 if 0 < points < 1 else 100.0
+        return (100 * points / of if of else None), told
+    if score != score or abs(score) > 1e9:
+        return None, ""
+    return (100.0 * score, f"its score {score} is read as a share") if 0 < score < 1 else (float(score), "")
+
+
+def _stated(text: str) -> str | None:
+    """The first score in figures, or as a share: "85", "17/20", "nine out of ten"."""
+    figure, share = _SCORE.search(text), _SHARE.search(text)
+    if share and (figure is None or share.start() <= figure.start()):
+        return share[0]
+    return figure[0] if figure else None
+
+
+def _amount(text: str) -> float:
+    return float(text) if _SCORE.fullmatch(text) else _worded(text) or 0.0
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text[:200].lower())
+
+
+def _worded(text: str) -> float | None:
+    """A score in words, such as "eighty-five" or "very high"."""
+    words = _words(text)
+    numbers = [_NUMBERS[word] for word in words if word in _NUMBERS]
+    if "hundred" in words:
+        return 100.0
+    if numbers:
+        return float(sum(numbers))
+    grade = next((_GRADES[word] for word in words if word in _GRADES), None)
+    if grade is None:
+        return None
+    return float(grade if "very" not in words else min(grade + 10, 100) if grade > 50 else max(grade - 10, 0))
+
+
+def _pairs(value: Any, count: int) -> tuple[tuple[int, int], ...]:
+    """The contradictions that a reply names, as pairs of places, the smaller first; whatever is none is passed over."""
+    named = _field(value, "contradictions") if isinstance(value, dict) else None
+    found: dict[tuple[int, int], None] = {}
+    for pair in named if isinstance(named, list) else ():
+        places = sorted({_number(each) - 1 for each in pair}) if isinstance(pair, list) else []
+        if len(places) == 2 and -1 < places[0] < places[1] < count:
+            found[(places[0], places[1])] = None
+    return tuple(found)

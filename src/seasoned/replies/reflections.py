@@ -1,0 +1,51 @@
+"""Reads the reflection in a model's reply: the plan that it writes itself after a failure.
+
+Always holds: no reply raises, and a reflection is one line of at most `LONGEST` characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+from seasoned.replies.operations import bare_reply
+from seasoned.text import prompt_line
+
+LONGEST = 800
+"""Characters of a reflection."""
+# From here on the model has gone on to make up another attempt.
+_NEXT = re.compile(
+    r"^[ \t*_#>]{0,8}(?:(?:task|observation)[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：]|the attempt failed\.?[ \t]*$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"[\s*_#>\"“-]{0,12}(?:(?:my|the|new|next|revised|updated|short|improved)\s){0,3}(?:plan|reflection|lesson|strategy)"
+    r"[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：\n][\s*_\"“]{0,8}",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+
+
+def read_reflection(text: str, *, whole: bool = True) -> str:
+    """The reflection in a reply.
+
+    Thinking aloud, markdown, a label such as "Plan:", a second attempt that the model makes up, and sentences said
+    before are left out.
+
+    Args:
+        text: what the model wrote; untrusted.
+        whole: False where it was cut off: then a last sentence without an end is left out, unless it is the only one.
+
+    Returns:
+        One line of at most `LONGEST` characters; "" where there are no words to speak of.
+    """
+    plain = bare_reply(text)
+    made_up = _NEXT.search(plain)
+    plain = plain[: made_up.start()] if made_up else plain
+    label = _LABEL.match(plain)
+    plain = prompt_line(plain[label.end() :] if label else plain, 2 * LONGEST).replace("**", "").strip('"“”*_` ')
+    sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))
+    if not whole and len(sentences) > 1 and sentences[-1][-1] not in ".!?。！？":
+        sentences.pop()
+    said = prompt_line(" ".join(sentences), LONGEST)
+    letters = [char for char in said.casefold() if char.isalpha()]
+    return said if len(letters) >= 8 and len(set(letters)) >= 4 else ""

@@ -1,1 +1,0 @@
-"""Retrieval: by words, by meaning, and the rendering of what was found."""
