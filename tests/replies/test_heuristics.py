@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seasoned.llm.schema import check_schema
+from seasoned.llm.structured import check_schema
 from seasoned.replies.heuristics import BAD, GOOD, LONGEST, heuristic_schema, read_heuristic, text_that_begins
 
 REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}

@@ -12,7 +12,7 @@ from seasoned.errors import ConfigError, DataError
 from seasoned.memory.screened import ScreenedPool
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
-from seasoned.traces.chat import chat_line
+from seasoned.traces.messages import chat_line
 
 TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
 LINE = json.dumps({"messages": TALK, "success": True})

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked, led, recording
 from seasoned.errors import ConfigError
-from seasoned.llm.answers import words_of
+from seasoned.llm.openai import words_of
 from seasoned.memory import Memory
 from seasoned.memory.chat import read_chat
 from seasoned.types import Message

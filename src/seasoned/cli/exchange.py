@@ -187,7 +187,7 @@ def _tell_left_out(store: Store, pool: str | None, successes: bool) -> None:
 
 
 def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
-    from seasoned.traces.chat import chat_line
+    from seasoned.traces.messages import chat_line
 
     wanted = True if successes else None
     offset = 0

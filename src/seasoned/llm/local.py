@@ -23,8 +23,7 @@ from typing import Any, Self
 
 from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError
 from seasoned.llm import modelfile
-from seasoned.llm.beginnings import LEADING, Beginnings
-from seasoned.llm.grammar import is_choice
+from seasoned.llm.llamacpp import LEADING_SLOT, SharedPrefixes, is_choice
 from seasoned.llm.openai import OpenAIChat
 from seasoned.types import Message, Reply
 
@@ -32,9 +31,6 @@ _REPLY_SECONDS = 600.0
 _BATCH = 512
 _PROMPT_CACHE_MIB = 1024
 _WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "2000"}
-
-_shared: dict[tuple[Path, int, int], LocalModel] = {}
-_sharing = threading.Lock()
 
 
 class LocalModel:
@@ -80,11 +76,11 @@ class LocalModel:
         del server
         asked: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
         self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **asked)
-        self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING}, **asked)
+        self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING_SLOT}, **asked)
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
-        self._beginnings = Beginnings(self._address, self._api_key, slots, self._folder)
+        self._prefixes = SharedPrefixes(self._address, self._api_key, slots, self._folder)
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r}, {'closed' if self._closed else self._address})"
@@ -137,7 +133,7 @@ class LocalModel:
             return reply.model_copy(update={"usage": reply.usage.model_copy(update={"cost": 0.0})})
 
         try:
-            return self._beginnings.ask(messages, ask)
+            return self._prefixes.ask(messages, ask)
         except LLMError as error:
             if self._closed:
                 raise InfrastructureError(f"the local model {self.name} was closed while it answered") from error
@@ -159,20 +155,6 @@ class LocalModel:
         self._chat.close()
         self._leading.close()
         self._stop()
-
-
-def shared(path: str | Path | None = None, *, slots: int = 2, context: int = 4096) -> LocalModel:
-    """The one model of this file, slots and context in this process: started at the first call, or after a close.
-
-    Raises:
-        ConfigError, MissingExtraError, ModelFileError: as `LocalModel` raises them.
-    """
-    key = (modelfile.resolve(path), slots, context)
-    with _sharing:
-        model = _shared.get(key)
-        if model is None or model._closed:
-            model = _shared[key] = LocalModel(path, slots=slots, context=context)
-        return model
 
 
 def usable_cores() -> int:

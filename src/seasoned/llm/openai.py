@@ -1,27 +1,45 @@
 """Any server that speaks OpenAI's chat protocol: OpenAI, Ollama, vLLM, llama.cpp, a gateway.
 
 Always holds: whatever the server does ends in a Reply or in one sentence of the LLMError tree; no key is in a message,
-a repr or a log; what a server says is read as untrusted data, never as the SDK's types.
+a repr or a log; what a server says is read as untrusted JSON, never as the SDK's types: what is not there, or is of
+another type, is None; an unknown price is None, never zero.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import math
+import re
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from seasoned.endpoint import Endpoint
-from seasoned.errors import InfrastructureError
-from seasoned.llm.answers import at, fault_of, odds_of, read_body, usage_of, words_of
-from seasoned.llm.grammar import FORM, choose
-from seasoned.llm.refusals import refused_parameter, translated
+from seasoned.endpoint import OPENAI_URL, Endpoint, said_in
+from seasoned.errors import ContextLengthError, InfrastructureError, LLMError
+from seasoned.llm.llamacpp import FORM, choose
 from seasoned.llm.seeds import shifted
 from seasoned.llm.structured import Rung, cut, descend, ladder
 from seasoned.text import storable
-from seasoned.types import Message, Reply
+from seasoned.types import Message, Reply, Usage
+
+if TYPE_CHECKING:
+    import openai
 
 _ODDS = 20  # words of a reply whose odds are asked for; more than there are marks
+_NEVER = -700.0  # a logarithm below which a number is as good as 0
+_DROPPABLE = ("max_tokens", "temperature", "stop", "seed")
+_UNSUPPORTED = re.compile(
+    r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default|deprecated"
+    r"|only .{0,20}(?:is|are) allowed|must be strictly positive",
+    re.I,
+)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum (context|model|prompt) length|available context size"
+    r"|context (window|length|size)|(prompt|input) is too long|reduce the length of the (messages|prompt|input)"
+    r"|input token count .{0,40}exceeds|`inputs`? (tokens|must have less)",
+    re.I,
+)
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +116,7 @@ class OpenAIChat:
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, max_tokens: int | None, temperature: float = 0.0
     ) -> Reply:
-        """One of the choices, from a server that takes a grammar (llama.cpp). See `seasoned.llm.grammar.choose`."""
+        """One of the choices, from a server that takes a grammar (llama.cpp). See `seasoned.llm.llamacpp.choose`."""
 
         def send(prompt: list[Message], form: dict[str, Any] | None) -> Reply:
             return self._send(prompt, form, None, max_tokens, temperature)
@@ -214,3 +232,130 @@ def first_model(base_url: str, *, api_key: str | None = None, timeout: float = 1
             f"{endpoint.where} names no model: name one yourself (of an experiment: -c llm.model=NAME)."
         )
     return name
+
+
+def read_body(content: bytes) -> Any:
+    """The JSON of a body, None where it is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def at(value: Any, *path: str | int) -> Any:
+    """What lies at a path of keys and indices inside JSON, None where it does not lead on."""
+    for part in path:
+        if isinstance(value, dict) and isinstance(part, str):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and len(value) > part:
+            value = value[part]
+        else:
+            return None
+    return value
+
+
+def words_of(message: Any) -> str | None:
+    """The words of a chat message: content, its text parts, or a refusal."""
+    content = at(message, "content")
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(at(part, "text"), str))
+    words = content if isinstance(content, str) else at(message, "refusal")
+    return words if isinstance(words, str) else None
+
+
+def fault_of(body: Any) -> str:
+    """What went wrong although the server's status is a good one, as gateways tell it; "" where nothing did."""
+    for error in (at(body, "error"), at(body, "choices", 0, "error")):
+        if error:
+            said = error if isinstance(error, str) else at(error, "message")
+            return said if isinstance(said, str) and said.strip() else "it does not say what"
+    return "its finish_reason is error" if at(body, "choices", 0, "finish_reason") == "error" else ""
+
+
+def odds_of(body: Any) -> dict[str, float]:
+    """How likely the words were that a reply could have begun with, of those that the server names."""
+    named = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")
+    odds: dict[str, float] = {}
+    for each in named if isinstance(named, list) else ():
+        token, logprob = at(each, "token"), at(each, "logprob")
+        if isinstance(token, str) and isinstance(logprob, int | float) and _NEVER < logprob <= 0:
+            odds[token] = odds.get(token, 0.0) + math.exp(logprob)
+    return odds
+
+
+def usage_of(body: Any, seconds: float, *, model: str, base_url: str | None) -> Usage:
+    """The tokens of one call; its cost in dollars is known only where the server counts both prompt and reply.
+
+    Args:
+        body: the answer's JSON.
+        seconds: that it took.
+        model: which was asked, for its price.
+        base_url: of the server, None for OpenAI's own.
+    """
+    prompt, completion = _count(body, "usage", "prompt_tokens"), _count(body, "usage", "completion_tokens")
+    cached = _count(body, "usage", "prompt_tokens_details", "cached_tokens")
+    if cached is None:
+        cached = _count(body, "timings", "cache_n")  # llama.cpp's own place for it
+    tokens = {
+        "prompt_tokens": prompt or 0,
+        "cached_tokens": min(cached or 0, prompt or 0),
+        "completion_tokens": completion or 0,
+    }
+    known = prompt is not None and completion is not None
+    return Usage(**tokens, calls=1, cost=cost(model, base_url, **tokens) if known else None, seconds=seconds)
+
+
+def _count(body: Any, *path: str) -> int | None:
+    value = at(body, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def cost(
+    model: str, base_url: str | None, *, prompt_tokens: int, cached_tokens: int, completion_tokens: int
+) -> float | None:
+    """US dollars for one call, or None where the price is unknown.
+
+    Args:
+        model: the model's name as the vendor calls it.
+        base_url: the address that was asked (None: OpenAI). An address of no vendor in the price list, such as a
+            server on this machine, has no price, whatever the model is called.
+        prompt_tokens: all tokens of the prompt, cached ones included.
+        cached_tokens: those of them that the server had in its prefix cache.
+        completion_tokens: tokens of the reply.
+    """
+    try:
+        from genai_prices import Usage, calc_price
+
+        used = Usage(input_tokens=prompt_tokens, cache_read_tokens=cached_tokens, output_tokens=completion_tokens)
+        return float(calc_price(used, model, provider_api_url=base_url or OPENAI_URL).total_price)
+    except Exception:  # a price that cannot be told must not stop a run
+        return None
+
+
+def translated(endpoint: Endpoint, error: openai.OpenAIError, model: str) -> LLMError:
+    """The error of our tree for one that the SDK raised after its retries; `model` was asked."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError) and error.status_code not in (401, 403):
+        said = said_in(error)
+        if error.status_code == 413 or _TOO_LONG.search(f"{error.code} {error.type} {said}"):
+            return ContextLengthError(
+                f"the prompt does not fit into the context of {model} ({error.status_code}: {endpoint.safe(said)}): "
+                "shorten the guidance or the history, ask for fewer tokens, or give the model a larger context."
+            )
+    return endpoint.translated(error, model)
+
+
+def refused_parameter(error: openai.OpenAIError, request: Mapping[str, Any]) -> str | None:
+    """The parameter of the request that the server says it does not support, None when it says something else."""
+    import openai
+
+    if not isinstance(error, openai.APIStatusError) or error.status_code not in (400, 422):
+        return None
+    said = said_in(error)
+    if not _UNSUPPORTED.search(f"{error.code} {said}"):
+        return None
+    sent = [name for name in _DROPPABLE if name in request]
+    if error.param:
+        return error.param if error.param in sent else None
+    return next((name for name in sent if re.search(rf"\b{name}\b", said)), None)

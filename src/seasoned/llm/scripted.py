@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seasoned.errors import ConfigError
-from seasoned.llm.schema import check_schema
-from seasoned.llm.structured import ask, cut
+from seasoned.llm.structured import ask, check_schema, cut
 from seasoned.types import Message, Reply, Usage
 
 Script = str | dict[str, Any] | list[Any] | Exception

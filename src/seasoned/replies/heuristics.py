@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.llm.schema import closed_object
-from seasoned.llm.structured import read
+from seasoned.llm.structured import closed_object, read
 from seasoned.text import has_word, holds_words, prompt_line, same_words, without_thinking, words_of
 
 GOOD = ("a letter gets no answer", "write again in other words before you give up")

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from seasoned.llm.schema import closed_object, shorten
-from seasoned.llm.structured import read
+from seasoned.llm.structured import closed_object, read, shorten
 from seasoned.text import prompt_line, same_words, without_thinking, words_of
 
 Kind = Literal["ADD", "EDIT", "UPVOTE", "DOWNVOTE"]

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.llm.schema import closed_object, shorten
-from seasoned.llm.structured import read
+from seasoned.llm.structured import closed_object, read, shorten
 from seasoned.text import prompt_line, without_thinking
 
 UNREAD = 50

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.pool import ExperiencePool
-from seasoned.traces import inspect_eval, messages, otel, react_log
+from seasoned.traces import inspect_eval, messages, otel, react
 from seasoned.traces.conversation import is_message
 from seasoned.traces.source import Found, Problem, digest, json_values, lines, read_bytes, task_name
 from seasoned.trust import mask_value
@@ -76,13 +76,13 @@ def read(path: Path | str, format: Format | None = None) -> Imported:
     if packed:
         return _imported("inspect", inspect_eval.read_archive(path, raw, _source("inspect", path)))
     if format == "react-log":
-        return _imported(format, react_log.read(lines(raw), _source(format, path)))
+        return _imported(format, react.read(lines(raw), _source(format, path)))
     values, problems = json_values(raw) if format or _is_json(raw) else ([], [])
     told = format or _told(value for _, value in values)
     if told is None and values and not problems:
         raise DataError(f"{path} is JSON, but of none of the formats {', '.join(FORMATS)}: see docs/import.md")
     if told is None:
-        return _imported("react-log", react_log.read(lines(raw), _source("react-log", path)))
+        return _imported("react-log", react.read(lines(raw), _source("react-log", path)))
     readers: dict[str, Any] = {"messages": messages.read, "inspect": inspect_eval.read_json, "otel": otel.read}
     found: Found = readers[told](values, _source(told, path))
     found.problems[:0] = problems

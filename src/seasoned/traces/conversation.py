@@ -153,7 +153,7 @@ def _calls(raw: Any) -> Iterator[Call]:
 
 
 def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
-    """The turns as messages of texts: the calls of a turn stand in `tool_calls` as JSON (see `traces.chat`)."""
+    """The turns as messages of texts: the calls of a turn stand in `tool_calls` as JSON (see `traces.messages`)."""
     messages: list[Message] = []
     for turn in turns:
         message = {"role": turn.role, "content": turn.text}

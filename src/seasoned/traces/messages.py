@@ -1,23 +1,26 @@
-"""OpenAI-style conversations in JSON lines, one attempt a line: `{"messages": [..], "success": true, ..}`.
+"""OpenAI-style conversations in JSON lines, one attempt a line, read and written: `{"messages": [..], "success": ..}`.
 
 Beside `messages` a line may hold `task`, `task_id`, `category`, `success` (or `correct`), `reward` (or `score`),
-`reason`, `answer`, `steps`, `guidance`, `agent`, `id`, `created`; `seasoned export` writes these, so that a trajectory
-comes back as it was. Files with one message a line are read too. Always holds: a line that is no conversation is a
-problem with its number, and the others are read.
+`reason`, `answer`, `steps`, `guidance`, `agent`, `id`, `created`. Files with one message a line are read too. Always
+holds: a line that is no conversation is a problem with its number, and the others are read; what is written (by
+`seasoned export`; models are tuned on the same form) is read back as the same task, steps, conversation and outcome.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from seasoned.traces.conversation import answer_of, chat, is_message, read_turns, steps_of, task_of
-from seasoned.traces.source import Found, date, digest, make, number, texts, verdict
-from seasoned.types import Outcome, Step, Trajectory
+from seasoned.traces.source import Found, date, digest, load, make, number, texts, verdict
+from seasoned.types import Message, Outcome, Step, Trajectory
 
 _LISTS = ("messages", "conversations", "conversation", "turns")
 _THREADS = ("conversation_id", "thread_id", "session_id", "trace_id")
+_BESIDE = ("task_id", "category", "benchmark", "agent", "guidance", "created", "meta")
+_ENDED = ("reason", "answer", "detail")
 
 
 def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
@@ -110,3 +113,38 @@ def _steps(raw: Any) -> list[Step]:
         said = {name: texts(step.get(name)) for name in ("thought", "action", "observation")}
         made.append(Step(**said, reward=number(step.get("reward")) or 0.0))
     return made
+
+
+def chat_line(trajectory: Trajectory) -> str:
+    """A trajectory as one line of JSON.
+
+    `messages` comes first; a trajectory without a conversation gets one from its steps, in the form that acting agents
+    use. Beside it stand the id, the task, the outcome and the steps, where they are not empty.
+    """
+    line: dict[str, Any] = {"messages": chat_messages(trajectory), "id": trajectory.id, "task": trajectory.task}
+    outcome = trajectory.outcome
+    line |= {"success": outcome.success, "reward": outcome.reward}
+    line |= {name: getattr(outcome, name) for name in _ENDED}
+    line |= {name: getattr(trajectory, name) for name in _BESIDE}
+    line["steps"] = [step.model_dump(exclude_defaults=True) for step in trajectory.steps]
+    kept = {name: value for name, value in line.items() if value not in (None, "", {}, [])}
+    return json.dumps(kept, ensure_ascii=False, default=str) + "\n"
+
+
+def chat_messages(trajectory: Trajectory) -> list[dict[str, Any]]:
+    """The conversation of an attempt; made from its steps where it was not recorded."""
+    if trajectory.messages:
+        return [_message(message) for message in trajectory.messages]
+    messages: list[dict[str, Any]] = [{"role": "system", "content": trajectory.guidance}] if trajectory.guidance else []
+    said = trajectory.task
+    for step in trajectory.steps:
+        thought = f"Thought: {step.thought}\nAction: " if step.thought else ""
+        messages.append({"role": "user", "content": said})
+        messages.append({"role": "assistant", "content": thought + step.action})
+        said = step.observation
+    return [*messages, {"role": "user", "content": said}] if said and trajectory.steps else messages
+
+
+def _message(message: Message) -> dict[str, Any]:
+    calls, fault = load(message.get("tool_calls", ""))
+    return {**message, "tool_calls": calls} if not fault else dict(message)

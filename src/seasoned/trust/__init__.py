@@ -26,18 +26,8 @@ _VERBS = (
     r"|do(?: not|n't) (?:follow|obey)|stop (?:following|obeying)"
     r"|vergiss|vergessen sie|missachte|olvida|oublie[zr]?|ne tiens pas compte|忽略|无视|忘记|無視"
 )
-_VERB_HINTS: tuple[str, ...] = (
-    "ignor",
-    "disregard",
-    "forget",
-    "overr",
-    "bypass",
-    "follow",
-    "obey",
-    "vergiss",
-    "vergessen",
-)
-_VERB_HINTS += ("missachte", "olvida", "oublie", "tiens", "忽略", "无视", "忘记", "無視")
+_VERB_HINTS = ("ignor", "disregard", "forget", "overr", "bypass", "follow", "obey", "vergiss", "vergessen",
+               "missachte", "olvida", "oublie", "tiens", "忽略", "无视", "忘记", "無視")  # fmt: skip
 _WHICH = (
     r"previous\w{0,2}|prior|above|earlier|preceding|all|any|every|your|these|those|system|original|initial|vorherig\w{1,2}"
     r"|bisherig\w{1,2}|alle[ns]?|obig\w{1,2}|anterior\w{0,3}|previ[ao]s?|tod[ao]s|pr[eé]c[eé]dent\w{0,2}|tou(?:te)?s"

@@ -47,22 +47,10 @@ _KEYS = (
     r"|ATATT[A-Za-z0-9_=-]{20,}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{20,}|nvapi-[A-Za-z0-9_-]{20,}|tvly-[A-Za-z0-9-]{16,}"
     r"|pplx-[A-Za-z0-9]{20,}"
 )
-_KEY_HINTS: tuple[str, ...] = ("sk-", "rk-", "pk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_")
-_KEY_HINTS += (
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "aiza",
-    "ya29.",
-    "npm_",
-    "pypi-",
-    "sg.",
-    "dop_v1_",
-    "gsk_",
-    "xai-",
-    "r8_",
-)
-_KEY_HINTS += ("secret-key", "xapp-", "whsec_", "shpat_", "glsa_", "hvs.", "atatt", "lsv2_", "nvapi-", "tvly-", "pplx-")
+_KEY_HINTS = ("sk-", "rk-", "pk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "hf_", "github_pat_",
+              "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "sg.", "dop_v1_", "gsk_", "xai-", "r8_",
+              "secret-key", "xapp-", "whsec_", "shpat_", "glsa_", "hvs.", "atatt", "lsv2_", "nvapi-", "tvly-",
+              "pplx-")  # fmt: skip
 # To its end; of one that was cut off, what looks like it. No block reaches over the beginning of another.
 _BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN ).)*?-----END [A-Z0-9 ]{0,60}-----"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError, InfrastructureError, ParseError
-from seasoned.llm.schema import check_schema
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.llm.structured import check_schema
 from seasoned.methods.erl.ranking import MARKS, parts, rank, rank_each
 from seasoned.replies.rankings import ranking_schema
 from seasoned.text import tokens

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.llm.schema import check_schema, problems
+from seasoned.llm.structured import check_schema, problems
 from seasoned.methods.expel.operations import Applied, apply
 from seasoned.replies.operations import LONGEST, Item, Operation, operations_schema
 from seasoned.text import same_words, shares_run

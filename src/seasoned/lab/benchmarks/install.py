@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasoned.errors import ConfigError, InfrastructureError, ModelFileError
+from seasoned.llm.download import pip_command
 from seasoned.llm.modelfile import cache_dir
-from seasoned.llm.wheels import pip_command
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.lab.methods.guidelines import write_guideline
-from seasoned.llm.schema import closed_object
-from seasoned.llm.structured import read
+from seasoned.llm.structured import closed_object, read
 from seasoned.methods import check_least
 from seasoned.methods.expel.demonstrations import attempts_at
 from seasoned.methods.expel.extraction import Call, attempts_before, plan_calls, worked_pair

@@ -13,8 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.schema import closed_object
-from seasoned.llm.structured import read
+from seasoned.llm.structured import closed_object, read
 from seasoned.methods.expel.extraction import Call, worked_pair
 from seasoned.protocols import LLM
 from seasoned.replies.heuristics import text_that_begins

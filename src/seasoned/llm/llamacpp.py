@@ -1,0 +1,151 @@
+"""What llama.cpp's server does beyond OpenAI's protocol: replies held to a grammar, and prefixes shared by its slots.
+
+Asked for a JSON schema, llama.cpp lets a model put a code fence around its value, and small ones do: a grammar (GBNF)
+costs a third of the tokens. Each slot has a prefix cache of its own: prompts that begin alike and come together would
+be read by each slot from the beginning. Always holds: a choice is returned letter by letter; sharing prefixes only
+saves time, so whatever goes wrong in it is passed over, and no file stays.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from seasoned.errors import ParseError
+from seasoned.llm.structured import UNPARSED, shorten
+from seasoned.text import storable
+from seasoned.types import Message, Reply
+
+FORM = "grammar"
+"""The `type` of a reply's form that is a grammar; those of OpenAI's protocol have others."""
+
+_SIGNS = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+MIN_PREFIX_CHARS = 500
+"""Characters of a prompt from which it is worth waiting for its prefix."""
+LEADING_SLOT = 0
+"""The slot that reads a prefix first."""
+
+_FILE = "first"
+
+
+def is_choice(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema asks for one of some texts."""
+    choices = schema.get("enum")
+    return isinstance(choices, list) and bool(choices) and all(isinstance(c, str) and storable(c) for c in choices)
+
+
+def grammar(choices: Sequence[str]) -> str:
+    """The choices in GBNF: one of them, and nothing around it."""
+    quoted = ('"' + "".join(_SIGNS.get(sign, sign) for sign in storable(choice)) + '"' for choice in choices)
+    return "root ::= " + " | ".join(quoted)
+
+
+def choose(
+    send: Callable[[list[Message], dict[str, Any] | None], Reply], messages: Sequence[Message], choices: Sequence[str]
+) -> Reply:
+    """One of the choices, as `parsed`.
+
+    Args:
+        send: sends messages with the form of the reply.
+        messages: the conversation.
+        choices: texts that are not empty.
+
+    Raises:
+        ParseError: the reply was cut off before it was a choice.
+        LLMError: as `send` raises it.
+    """
+    # A choice of one character is one token, so the odds of the first token are those of the choices.
+    told = all(len(choice) == 1 for choice in choices)
+    reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": told})
+    chosen = next((choice for choice in choices if storable(choice) == reply.text), None)
+    if chosen is None:
+        raise ParseError(
+            f"the model {reply.model} had to reply with one of {len(choices)} texts, and wrote "
+            f"{shorten(reply.text, 100)!r}: allow more tokens",
+            reply.model_copy(update={"finish_reason": UNPARSED}),
+        )
+    odds = {choice: reply.odds.get(choice, 0.0) for choice in choices} if told else {}
+    whole = sum(odds.values())
+    parts = {choice: part / whole for choice, part in odds.items()} if whole else {}
+    return reply.model_copy(update={"parsed": chosen, "odds": parts})
+
+
+class _Prefix:
+    """A prefix that is being read, and how many wait for it."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.ended = threading.Event()
+
+
+class SharedPrefixes:
+    """The prefixes that a server has read: two prompts share one where their first messages are equal.
+
+    Args:
+        address: of the server, with its scheme.
+        api_key: its key.
+        slots: how many it has.
+        folder: where it keeps what a slot has read, for a moment.
+    """
+
+    def __init__(self, address: str, api_key: str, slots: int, folder: Path) -> None:
+        self._address, self._api_key, self._slots, self._folder = address, api_key, slots, folder
+        self._lock, self._giving = threading.Lock(), threading.Lock()
+        self._known: dict[int, _Prefix | None] = {}
+
+    def ask(self, messages: Sequence[Message], send: Callable[[bool], Reply]) -> Reply:
+        """Send a prompt; the first of those that begin alike goes ahead, and what it read is given to all slots.
+
+        Nothing is given where nobody waited: a slot would lose what it has for what nobody asks it.
+
+        Args:
+            messages: the prompt.
+            send: sends it; with True to the slot `LEADING_SLOT`, and else to the one that the server chooses.
+
+        Raises:
+            LLMError: as `send` raises it.
+        """
+        if self._slots == 1 or sum(len(message["content"]) for message in messages) < MIN_PREFIX_CHARS:
+            return send(False)
+        head = hash(messages[0]["content"])
+        with self._lock:
+            leads = head not in self._known
+            reading = self._known.setdefault(head, _Prefix() if leads else None)
+            if reading is not None and not leads:
+                reading.waiting += 1
+        if reading is None:
+            return send(False)
+        if not leads:
+            reading.ended.wait()
+            return send(False)
+        try:
+            reply = send(True)
+            if reading.waiting:
+                with self._giving, suppress(OSError, HTTPException, ValueError):
+                    self._give_to_all_slots()
+            return reply
+        finally:
+            self._known[head] = None
+            reading.ended.set()
+
+    def _give_to_all_slots(self) -> None:
+        where = urlsplit(self._address)
+        with closing(HTTPConnection(where.hostname or "", where.port, timeout=60)) as connection:
+
+            def act(slot: int, action: str) -> None:
+                headers = {"Authorization": f"Bearer {self._api_key}", "Content-Type": "application/json"}
+                connection.request("POST", f"/slots/{slot}?action={action}", json.dumps({"filename": _FILE}), headers)
+                connection.getresponse().read()
+
+            try:
+                act(LEADING_SLOT, "save")
+                for slot in range(1, self._slots):
+                    act(slot, "restore")
+            finally:
+                (self._folder / _FILE).unlink(missing_ok=True)  # it holds a prompt

@@ -1,0 +1,572 @@
+"""Text logs of ReAct and Reflexion runs: thoughts, actions and observations, several tasks and trials in one file.
+
+Two forms are read, mixed if need be: `Thought n: / Action n: / Observation n:` under `Question:` (HotpotQA, FEVER), and
+`> command` under `Environment #n:` (ALFWorld, WebShop). Headers, rulers, statistics and the examples of a prompt are
+passed over; verdicts, scores and reflections are kept. A line is classified twice: by its text alone (`classify`), and
+by the attempt before it and the lines after it. Always holds: any text gives attempts and problems,
+nothing raises, and the time grows linearly with the length; how an attempt ended is what the log says of it, and
+unknown where it says nothing; a reflection goes with the attempt it was written after, and is guidance to the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seasoned.traces.source import MAX_REPEATED, Found, Problem, digest, make, number, verdict
+from seasoned.types import Outcome, Step, Trajectory
+
+_LABELS = {
+    "thought": "thought|think", "action": "action|act", "observation": "observation|obs", "context": "context",
+    "question": "question|claim", "perhaps task": "task|instruction|problem|goal", "perhaps reflection": "plan",
+    "reflection": "reflections|reflection|reflexions|reflexion|new plan|next plan", "status": "status",
+    "gold": "correct answer|gold answer|ground truth", "perhaps score": "reward|score|success|em",
+    "score": "your score (min 0.0, max 1.0)",
+}  # fmt: skip
+_KINDS = {name: kind for kind, names in _LABELS.items() for name in names.split("|")}
+_AGAIN = "You have attempted to answer"
+_PATTERNS = {  # tried in this order on a line without the blanks around it
+    "prompt": r">(?!>)[ \t]{0,4}(?P<rest>.*)",
+    "statistic": r"(?-i:(?:ADDITIONAL )?SUCCESS|FAIL|TOTAL|ACCURACY|Accuracy|Trial summary|Correct|Incorrect|Halted)"
+    r"[ \t]{0,2}:[ \t]{0,4}(?:-?\d|Correct: ?\d)",
+    "label": rf"[ \t*_#]{{0,6}}(?P<name>{'|'.join(map(re.escape, _KINDS))})[ \t]{{0,2}}#?(?P<number>\d{{0,6}})"
+    r"[ \t*_]{0,4}:[*_]{0,3}[ \t]?(?P<rest>.*)",
+    "perhaps question": r"\d{1,9}[ \t]{1,4}(?:question|claim)[ \t]{0,2}:[ \t]?(?P<rest>.*)",
+    "trial": r"[\W_]{0,80}(?:(?:begin|start) )?trial[ \t]{0,2}[:#]?[ \t]{0,2}(?P<number>\d{1,6})[\W_]{0,80}$",
+    "section": r"[\W_]{0,80}begin (?P<rest>\w{1,20}) agents[\W_]{0,80}$",
+    "environment": r"[\W_]{0,80}environment[ \t]{0,2}#?(?P<number>\d{1,9})(?:[ \t]+trial[ \t]{0,2}#?\d{1,6})?[ \t]{0,4}"
+    r":?[ \t]{0,4}(?P<rest>success|ok|fail|failure|skipped)?[ \t.]{0,4}$",
+    "ruler": r"[#=*_~-]{5,}$|[\W_]{0,80}end trial[ \t]{0,2}[:#]?[ \t]{0,2}\d{1,6}[\W_]{0,80}$",
+    "resume": r"\(end (?:of examples|previous trial)\)",
+    "task": r"here is the task:$",
+    "memory": r"your memory for the task below:$",
+    "again": rf"(?P<rest>(?-i:{_AGAIN}).*)",
+    "skip": r"(?P<rest>(?=.{0,299}$).{0,199}?here (?:are|is) (?:some|one|two|three|an?|\d{1,2}) (?:\w{1,12} )?"
+    r"examples?\b.*)",
+    "heading": r"(?P<rest>solve a question answering task .*)",
+    "perhaps heading": r"(?P<rest>previous trial:$)",
+    "perhaps goal": r"(?P<rest>your task is to:.*)",
+    "perhaps tally": r"(?P<rest>\d{1,9}(?: \d{1,9}(?:\.\d{1,24})? \d{1,9}\.\d{1,24} \d{1,9}\.\d{1,24})?$)",
+    "info": r"(?:\{'steps': \d{1,6}, .{0,4000}?'(?:em|reward)': (?P<rest>True|False|[01](?:\.0)?)[,}]"
+    r"|\d{1,9} r (?P<won>True|False|[01](?:\.0)?) rs \[)",
+}
+_COMPILED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _PATTERNS.items()}
+_RIGHT = re.compile(r"'gt_answer': (?P<quote>['\"])(?P<answer>.{0,1000}?)(?P=quote)[,}]")
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
+_THINK = re.compile(r"[ \t]{0,4}think(?::|\[)[ \t]{0,4}", re.IGNORECASE)
+_SHOP_SCORE = "Your score (min"
+
+_VERDICT = re.compile(
+    r"\b(?:answer is|answer was) (?P<word>correct|incorrect|wrong)\b|\breward = (?P<reward>[01])\b", re.IGNORECASE
+)
+_ANSWERS = re.compile(r"[ \t]{0,8}(?:finish|answer|submit)[ \t]{0,2}\[", re.IGNORECASE)
+_FINISH = re.compile(rf"{_ANSWERS.pattern}(?P<answer>.*)\][ \t.]{{0,8}}$", re.IGNORECASE | re.DOTALL)
+_ANSWER_LINES = 8  # lines of an action in which an answer may begin
+_TASK_LINES = 4  # lines after `Action: reset`: the observation's label, the shop's name, the instruction
+
+_ENDS_STEPS = ("question", "perhaps question", "context", "gold", "status", "info", "trial", "section", "environment",
+               "reflection", "perhaps goal")  # fmt: skip
+_STARTS = frozenset(("question", "context", "trial", "section", "environment", "ruler", "statistic", "gold", "status",
+                     "info", "heading", "reset", "goal"))  # fmt: skip
+_EXAMPLE_ENDS = frozenset(("resume", "task", "environment", "section", "memory"))
+_QUOTE_ENDS = frozenset(("question", "context", "gold", "trial", "environment", "section", "ruler"))
+_RESET_ENDS = frozenset(("perhaps task", "environment", "section"))
+_PROMPT_PARTS = frozenset(("again", "skip", "resume", "task"))
+_WHERE_IT_FITS = {"perhaps tally": "statistic", "perhaps score": "score", "perhaps task": "question",
+                  "perhaps question": "question", "perhaps heading": "heading", "perhaps goal": "goal",
+                  "perhaps reflection": "reflection", "status": "status", "prompt": "prompt", "again": "again",
+                  "skip": "skip", "statistic": "statistic"}  # fmt: skip
+_LOWER = ("section", "environment")
+_ON_AN_ATTEMPT = frozenset(("memory", "prompt", "gold", "info", "status", "score"))
+_THOUGHT, _ACTION, _SEEN = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its kind, the text after its label, and the number in it (-1: none).
+
+    Kinds: thought, action, observation, question, context, task, reflection, gold, status, score, info (a score that
+    ends the attempt), trial, section, environment, prompt, ruler, statistic, skip, resume, memory, again, heading,
+    blank, text; `perhaps ..` of some of them, and of goal and tally, where the place decides.
+    """
+
+    kind: str
+    rest: str = ""
+    number: int = -1
+
+
+def classify(line: str) -> Line:
+    """What a line is, without regard to where it stands."""
+    bare = line.strip()
+    if not bare:
+        return Line("blank")
+    for kind, pattern in _COMPILED.items():
+        if found := pattern.match(bare):
+            groups = found.groupdict()
+            rest = (groups.get("rest") or groups.get("won") or "").strip()
+            kind = _KINDS[found["name"].lower()] if kind == "label" else kind
+            return Line(kind, rest.lower() if kind in _LOWER else rest, int(groups.get("number") or -1))
+    return Line("text", line.rstrip())
+
+
+def right_answer(info: str) -> str:
+    """The right answer in a line of the kind info, or ""."""
+    found = _RIGHT.search(info)
+    return found["answer"] if found else ""
+
+
+def is_unanswered(info: str) -> bool:
+    """Whether a line of the kind info says that no answer was given."""
+    return any(f"'answer': {none}" in info for none in ("'',", "None,"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What comes after a line, before the next header."""
+
+    resumes: bool = False  # a quotation or an example that begins here is said to end
+    step: bool = False  # the next label is that of a later step than the first
+    command: bool = False  # the next label is a command's
+    asks: bool = False  # a task is told in one of the next lines
+    follows: str = ""  # the kind of the next line that is not blank, or `reset` where an attempt begins with it
+
+
+def ahead(lines: Sequence[Line]) -> list[Ahead]:
+    """For each line what comes after it, found in one pass from the end."""
+    found: list[Ahead] = []
+    resumes = step = command = False
+    follows, asked = "", len(lines) + _TASK_LINES
+    for place in range(len(lines) - 1, -1, -1):
+        line = lines[place]
+        after = Ahead(resumes, step, command, asked - place < _TASK_LINES, follows)
+        found.append(after)
+        if line.kind in ("environment", "section") or _AGAIN in line.rest:
+            resumes = False
+        elif line.kind in ("resume", "task"):
+            resumes = True
+        if line.kind in ("thought", "action", "observation"):
+            step, command = line.number > 1, False
+        elif line.kind == "prompt":
+            command = True
+        elif line.kind in _ENDS_STEPS:
+            step = command = False
+        if line.kind == "perhaps task":
+            asked = place
+        if line.kind != "blank":
+            follows = "reset" if _is_reset(line, after) else line.kind
+    return found[::-1]
+
+
+def _is_reset(line: Line, after: Ahead) -> bool:
+    # the shop is entered: what it answers is a task, and no step was made yet
+    return line.kind == "action" and line.rest == "reset" and after.asks
+
+
+@dataclass
+class Attempt:
+    """One attempt as it is being read; texts are lists of lines until it is closed."""
+
+    line: int
+    environment: int = -1
+    task: list[str] = field(default_factory=list)
+    steps: list[tuple[list[str], list[str], list[str]]] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)  # reflections it was given
+    after: list[str] = field(default_factory=list)  # the reflection on it
+    gold: str = ""
+    status: bool | None = None
+    score: float | None = None
+    section: str = ""
+    labelled: bool = False
+    count: int = -1  # the number of the last thought or action that had one
+    again: bool = False  # its task was told for the one before
+    ended: bool = False
+    judged: bool = False  # its last step is an answer, with the verdict as what was observed
+    unanswered: bool = False  # the log says that it gave no answer, whatever its last action is
+
+    @property
+    def over(self) -> bool:
+        """Whether what it did is told to its end."""
+        return self.ended or self.judged
+
+    def text(self, part: int) -> str:
+        """The thought, action or observation of the last step."""
+        lines = self.steps[-1][part]
+        text = "\n".join(lines).strip()
+        if not text:
+            lines.clear()  # blank lines say nothing, and would be joined again and again
+        return text
+
+    def begin_step(self) -> None:
+        """Another step, on which nothing is said yet."""
+        self.steps.append(([], [], []))
+        self.judged = False
+
+    def observe(self, first: str) -> None:
+        """Takes the first line of what was observed after the last step."""
+        self.steps[-1][_SEEN].append(first)
+        answers = any(_ANSWERS.match(line) for line in self.steps[-1][_ACTION][:_ANSWER_LINES])
+        self.judged = answers and _VERDICT.search(first[:200]) is not None
+
+    def begins_anew(self, count: int) -> bool:
+        """Whether a step of this number is another attempt's first: some logs count from 0, most from 1."""
+        return bool(self.text(_ACTION)) and (count < self.count or (count == 1 and self.count != 0))
+
+
+def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Found:
+    """The attempts in the lines of a log, as `source.lines` gives them; `source` goes into every trajectory's meta."""
+    reader = _Reader()
+    reader.run(lines)
+    return trajectories_of(reader.done, reader.problems, source, repeats=reader.sections > 0)
+
+
+class _Reader:
+    """One pass over the lines; what a line means depends on what came before. A method `_kind` for each kind."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.done: list[Attempt] = []
+        self.open: Attempt | None = None
+        self.into: list[str] | None = None  # what plain text is added to
+        self.task: list[str] = []  # of the attempt before, for its next trial
+        self.section = ""
+        self.sections = 0
+        self.held: list[str] = []  # rulers that may belong to the text, or end it
+        self.skipping: frozenset[str] = frozenset()  # the kinds of lines that end what is passed over
+        self.blank = True  # whether the line before was blank
+        self.place, self.ahead = 0, Ahead()
+
+    def run(self, lines: Iterable[tuple[int, str, str]]) -> None:
+        told = [(place, _ANSI.sub("", text), why) for place, text, why in lines]
+        self.problems = [Problem(f"line {place}", why) for place, _, why in told if why]
+        texts = [(place, text) for place, text, why in told if not why]
+        classified = [classify(text) for _, text in texts]
+        for (place, text), line, after in zip(texts, classified, ahead(classified), strict=True):
+            self.place, self.ahead = place, after
+            self._take(text, line)
+            self.blank = line.kind in ("blank", "ruler")
+        self._close()
+
+    def _take(self, text: str, line: Line) -> None:
+        now = self.open
+        if self.skipping and (line.kind not in self.skipping or (line.kind == "ruler" and self.ahead.step)):
+            return
+        self.skipping = frozenset()
+        kind = self._kind_here(text, line)
+        if kind == "ruler" or (kind == "blank" and self.held):
+            self.held.append(text)
+            return
+        if self.held:
+            if kind not in _STARTS and self.into is not None and not (now and now.over):
+                self.into.extend(self.held)
+            self.held = []
+        if now is not None and kind in ("thought", "action") and self._is_quoted(now, line.number):
+            now.after.clear()  # blank lines
+            self.into, self.skipping = None, _QUOTE_ENDS
+        elif kind in _ON_AN_ATTEMPT:
+            if now is not None:
+                self._on(now, kind, text, line.rest)
+        elif kind in _STARTS or kind in _PROMPT_PARTS:
+            self._start(kind, text, line)
+        else:
+            self._inside(kind, text, line)
+
+    def _kind_here(self, text: str, line: Line) -> str:
+        """The kind of a line where it stands: some kinds are plain text there."""
+        now, after, blank, rest = self.open, self.ahead, self.blank, line.rest
+        over, steps = now is None or now.over, now is not None and bool(now.steps)
+        if line.kind == "action" and _is_reset(line, after):
+            return "reset"
+        if line.kind == "text" and after.follows == "perhaps goal" and over:
+            return "goal" if now is None or blank or not now.after else "text"
+        if line.kind not in _WHERE_IT_FITS:
+            return line.kind
+        goes_on = now is not None and (after.step if now.labelled else after.command)
+        last = " " in rest and (over or after.follows in ("ruler", ""))
+        seen = now is not None and now.labelled and steps and self.into is now.steps[-1][_SEEN]
+        fits = {
+            # a page may say `Status: OK`, where logs shout `STATUS`
+            "status": verdict(rest.split(" ")[0]) is not None and not (seen and "STATUS" not in text),
+            "prompt": now is not None and not now.labelled,
+            "again": not steps or over or (blank and after.resumes),
+            "skip": after.resumes and (over or not steps),
+            "statistic": over or blank,
+            "perhaps tally": (over or blank) and (after.follows == "reset" or last),
+            "perhaps score": now is not None
+            and (over or (blank and steps and not goes_on))
+            and verdict(rest) is not None,
+            "perhaps task": over or (blank and steps),
+            "perhaps question": over or (blank and not after.step),
+            "perhaps heading": over or blank or not steps,
+            "perhaps goal": over,
+            "perhaps reflection": over and now is not None,
+        }
+        return _WHERE_IT_FITS[line.kind] if fits[line.kind] else "text"
+
+    def _begin(self, environment: int = -1) -> Attempt:
+        self._close()
+        self.open = Attempt(self.place, environment=environment, section=self.section)
+        self.into = self.open.task
+        return self.open
+
+    def _end(self) -> None:
+        """No more steps come, but what is said of the attempt still may."""
+        self.into = None
+        if self.open is not None:
+            self.open.ended = True
+
+    def _close(self) -> None:
+        now, self.open, self.into, self.held = self.open, None, None, []
+        if now is None:
+            return
+        now.steps = [step for step in now.steps if any("".join(part).strip() for part in step)]
+        self.task = now.task
+        if now.steps:
+            self.done.append(now)
+        else:
+            self.problems.append(Problem(f"line {now.line}", "a task without a step"))
+
+    def _is_quoted(self, now: Attempt, count: int) -> bool:
+        """Whether a step is of the trial before: some logs print it in place of the reflection, without a word."""
+        quoted = now.judged and not now.gold and self.into is now.after and count <= 1
+        return quoted and not any(line.strip() for line in now.after)
+
+    def _labelled(self, count: int) -> Attempt:
+        """The open attempt, or a new one at the same task where the count of steps begins anew."""
+        now = self.open
+        if now is None or (now.steps and count <= 1 and (now.ended or now.begins_anew(count))):
+            task = "\n".join(now.task if now is not None else self.task)
+            now = self._begin(now.environment if now is not None else -1)
+            now.task, now.again = [task] if task else [], True
+        now.labelled, now.count = True, count
+        return now
+
+    def _act(self, now: Attempt, command: str) -> None:
+        """Adds a command, or a thought that is written as one and goes with the command after it."""
+        thinks = _THINK.match(command)
+        if not now.steps or now.text(_ACTION) or now.text(_SEEN).casefold() not in ("", "ok."):
+            now.begin_step()
+        thought, action, seen = now.steps[-1]
+        seen.clear()
+        if thinks:
+            inner = command[thinks.end() :]
+            thought.append(inner.removesuffix("]") if "[" in thinks.group() else inner)
+        elif command:
+            action.append(command)
+        self.into = seen if thinks or not now.labelled else action
+
+    def _start(self, kind: str, text: str, line: Line) -> None:
+        """A line of a header, or of a prompt."""
+        now = self.open
+        if kind == "environment":
+            self._close()
+            self.task = []
+            if not line.rest:
+                self._begin(line.number)
+        elif kind == "section":
+            self._close()
+            self.section, self.sections = line.rest, self.sections + 1
+        elif kind == "trial":
+            if now is not None and self.into is now.before and not now.steps:
+                self.into.append("")  # "Trial 0:" in a list of earlier reflections
+            elif now is None or now.steps:
+                self._close()
+                self.section = ""
+        elif kind == "statistic" or (kind == "heading" and (now is None or now.steps)):
+            self._end()
+        elif kind in ("question", "context"):
+            self._ask(kind, text, line)
+        elif kind == "again":
+            self._again(text)
+        elif kind == "skip":
+            self.skipping = _EXAMPLE_ENDS
+        elif kind == "reset":
+            self._close()
+            self.skipping = _RESET_ENDS
+        elif kind == "goal":
+            self._begin()
+            self._text(text)
+        elif kind == "resume":  # after a trial that was quoted comes more of the prompt, after examples the task
+            self.into = now.task if "example" in text.casefold() and now is not None and not now.task else None
+        elif kind == "task":
+            now = now or self._begin()
+            now.task, now.steps, now.labelled = [], [], False
+            self.into = now.task
+
+    def _ask(self, kind: str, text: str, line: Line) -> None:
+        """A question, or the page that it is about."""
+        now = self.open
+        task = "".join(now.task).strip() if now is not None else ""
+        if kind == "context":
+            if now is not None and now.steps and not now.over:
+                self._text(text)
+                return
+            now = self._begin() if now is None or now.steps or task else now
+            now.task.extend(("Context:", line.rest))
+            self.into = now.task
+            return
+        if now is None or now.steps or (task and now.task[0] != "Context:"):
+            now = self._begin()
+        elif task == "Context:":
+            now.task.clear()  # a log that can show pages, and showed none
+        asked, again, more = line.rest.partition(_AGAIN)
+        now.task.append(asked)
+        self.into = now.task
+        if again:
+            self._again(again + more)
+
+    def _again(self, text: str) -> None:
+        if self.open is None or self.open.over or self.open.steps:
+            self._begin()  # the question comes after what was given
+        self.into = None
+        if self.ahead.resumes and "below is the last trial" in text[:400].casefold():
+            self.skipping = _EXAMPLE_ENDS
+
+    def _inside(self, kind: str, text: str, line: Line) -> None:
+        """A line of steps, a reflection, or text."""
+        now = self.open
+        if kind == "thought":
+            now = self._labelled(line.number)
+            if not now.steps or now.text(_ACTION) or now.text(_SEEN):
+                now.begin_step()
+            self.into = now.steps[-1][_THOUGHT]
+            self.into.append(line.rest)
+        elif kind == "action":
+            self._act(self._labelled(line.number), line.rest)
+        elif kind == "observation":
+            if now is None or not now.steps:
+                self.problems.append(Problem(f"line {self.place}", "an observation before any action"))
+                return
+            now.labelled = True
+            self.into = now.steps[-1][_SEEN]
+            now.observe(line.rest)
+            if line.rest.startswith(_SHOP_SCORE):
+                self._on(now, "score", "", classify(line.rest).rest)
+        elif kind == "reflection" and now is not None:
+            self.into = now.after if now.steps else now.before
+            self.into.append(line.rest)
+            now.ended = bool(now.steps)
+        elif kind == "blank":
+            if self.into is not None:
+                self.into.append("")
+        else:
+            self._text(text, stray=kind == "reflection")
+
+    def _on(self, now: Attempt, kind: str, text: str, rest: str) -> None:
+        """A line on the open attempt: a command, its score or verdict, the right answer."""
+        if kind == "prompt":
+            if rest or (now.steps and not now.ended):
+                self._act(now, rest)
+            return
+        if kind == "memory":
+            self.into = now.before
+            return
+        if kind == "status":
+            now.status = verdict(rest.split(" ")[0])
+        elif kind == "gold":
+            if now.judged and not now.gold and now.after:
+                # what stands between the verdict and the right answer is what the attempt was given
+                now.before.extend(now.after)
+                now.after = []
+            now.gold = rest
+        else:
+            grade = number(rest)
+            now.score = float(verdict(rest) or False) if grade is None else grade
+            if kind == "score":
+                if self.into is not None and now.steps and _SHOP_SCORE in text:
+                    self.into.append(text)  # WebShop tells the score as the last observation
+                self.into = None
+                return
+            now.gold, now.unanswered = now.gold or right_answer(text), is_unanswered(text)
+        self._end()
+
+    def _text(self, text: str, *, stray: bool = False) -> None:
+        if self.into is not None and not stray:
+            asked, again, more = text.partition(_AGAIN)
+            self.into.append(asked.rstrip())
+            if again and self.open is not None and self.into is self.open.task:
+                self._again(again + more)
+        elif self.open is None or self.open.ended:
+            self.problems.append(Problem(f"line {self.place}", "text that belongs to no attempt"))
+
+
+def trajectories_of(
+    attempts: Iterable[Attempt], problems: Sequence[Problem], source: Mapping[str, Any], *, repeats: bool
+) -> Found:
+    """The attempts as trajectories, with the trials of each task numbered from 0.
+
+    `repeats`: the log prints solved attempts once more in each trial; they are counted as repeated, and left out.
+    """
+    found = Found(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
+    seen: Counter[str] = Counter()
+    tries: Counter[str] = Counter()
+    latest: dict[str, int] = {}
+    repeated = 0
+    for attempt in attempts:
+        steps = [Step(**dict(zip(("thought", "action", "observation"), map(_joined, step)))) for step in attempt.steps]
+        named = f"Environment #{attempt.environment}" if attempt.environment >= 0 else str(source.get("file", ""))
+        task = _joined(attempt.task) or named or "unnamed"
+        repeated += len(task) if attempt.again else 0
+        if attempt.again and repeated > MAX_REPEATED:
+            why = f"tasks told once are tried again for more than {MAX_REPEATED:,} characters in all: left out"
+            found.problems.append(Problem(f"line {attempt.line}", why))
+            continue
+        outcome = _outcome(attempt, steps)
+        same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
+        if repeats and outcome.success and seen[same]:
+            found.repeated += 1
+            continue
+        given = _joined(attempt.before)
+        if given and task in latest:
+            _reflect(found.trajectories, latest[task], given)
+        meta = {
+            **source,
+            "place": f"line {attempt.line}",
+            "trial": tries[task],
+            "environment": attempt.environment if attempt.environment >= 0 else None,
+            "gold": attempt.gold,
+            "reflection": _joined(attempt.after),
+        }
+        latest[task] = len(found.trajectories)
+        found.trajectories.append(make(task, steps, outcome, meta=meta, guidance=given, occurrence=seen[same]))
+        seen[same] += 1
+        tries[task] += 1
+    return found
+
+
+def _joined(lines: list[str]) -> str:
+    return "\n".join(lines).strip()
+
+
+def _reflect(trajectories: list[Trajectory], place: int, given: str) -> None:
+    """Give an attempt the reflection that its successor was shown, the last of those, unless it has one."""
+    attempt = trajectories[place]
+    if attempt.outcome.success is not True and "reflection" not in attempt.meta:
+        last = given.split("\n- ")[-1].removeprefix("- ").strip()
+        trajectories[place] = attempt.model_copy(update={"meta": {**attempt.meta, "reflection": last}})
+
+
+def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
+    finish = None if attempt.unanswered else _FINISH.match(steps[-1].action)
+    observed = _verdict_in(steps[-1].observation)
+    section = {"correct": True, "incorrect": False, "halted": False}.get(attempt.section)
+    graded = verdict(attempt.score) if attempt.score is not None else None
+    # a page may hold the words of a verdict: unless they answer an answer, the section knows better
+    witnesses = (attempt.status, observed if finish else None, section, observed, graded)
+    success = next((told for told in witnesses if told is not None), None)
+    reason = "unfinished"
+    if finish:
+        reason = "answered"
+    elif attempt.section == "halted":
+        reason = "step_limit"
+    elif success is not None:
+        reason = "won" if success else "halted"
+    reward = attempt.score if attempt.score is not None else (None if success is None else float(success))
+    return Outcome(success=success, reward=reward, reason=reason, answer=finish["answer"].strip() if finish else "")
+
+
+def _verdict_in(observation: str) -> bool | None:
+    found = _VERDICT.search(observation)
+    return (found["word"] or found["reward"]).lower() in ("correct", "1") if found else None
