@@ -29,8 +29,8 @@ from seasoned.retrieve.mark import rank_each
 from seasoned.embed import embedder
 from seasoned.errors import ParseError, SeasonedError
 from seasoned.lab.benchmarks.webshop.catalogue import read_products
+from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import as_task, synthetic_goals
-from seasoned.lab.benchmarks.webshop.made import make_catalogue
 from seasoned.lab.report.reliability import interval
 from seasoned.lab.run.settings import LLMSettings
 from seasoned.llm.journal import Journaled

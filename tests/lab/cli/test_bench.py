@@ -57,7 +57,7 @@ class TestOwnChecks:
         def write(good, total, problems=(), source="", unwinnable=0):
             (folder / "seasonedtest").mkdir(exist_ok=True)
             text = (
-                "from seasoned.lab.benchmarks.checks import Check\n"
+                "from seasoned.lab.benchmarks.base import Check\n"
                 "def check(options, *, seed):\n"
                 f"    problems = {tuple(problems)!r} or tuple(map(str, options.values()))\n"
                 f"    source = {source!r} and f'{source} of seed {{seed}}'\n"

@@ -1,7 +1,8 @@
 """The benchmarks: tasks, an environment, the words of the prompts and the limits of the paper. One file or folder each.
 
-Always holds: a benchmark is found by its short name or by a dotted path to a module (or function) of the user's, and
-nothing of it is imported before it is asked for.
+A benchmark is a module with `OPTIONS`, each option with its default, and `load(options, *, seed) -> Benchmark`. One
+whose tasks take more than an ANSWER also has `check(options, *, seed) -> Check`. Always holds: a benchmark is found by
+its short name or by a dotted path to a module (or function) of the user's, and is imported only when it is asked for.
 """
 
 from __future__ import annotations
@@ -9,14 +10,20 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
-    from seasoned.lab.benchmarks.base import Benchmark
+    from seasoned.lab.benchmarks.base import Benchmark, Check
 
 NAMES = ("alfworld", "clutrr", "emoji", "fever", "hotpotqa", "lets", "mets", "webshop")
+
+
+class CheckData(Protocol):
+    """A benchmark's own check, with the options and the seed of its `load`."""
+
+    def __call__(self, options: Mapping[str, Any], *, seed: int) -> Check: ...  # noqa: D102
 
 
 def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: int = 0) -> Benchmark:
@@ -28,21 +35,15 @@ def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: in
         seed: Decides the order of the tasks, which half is for training, and whatever is assigned or generated.
 
     Raises:
-        ConfigError: There is no such benchmark, or an option is unknown or wrong.
-        DataError: A data file is missing or broken.
+        ConfigError: There is no such benchmark, an option is unknown or wrong, or a program it needs is not installed.
+        DataError: A data file is missing or broken, or there are too few tasks.
+        MissingExtraError: A library of one of Seasoned's extras is not installed.
     """
     from seasoned.lab.benchmarks.base import Benchmark
 
-    benchmark = _loader(name)(dict(options or {}), seed=seed)
-    if not isinstance(benchmark, Benchmark):
-        raise ConfigError(f"the benchmark {name!r} should give a Benchmark, but gave a {type(benchmark).__name__}")
-    return benchmark
-
-
-def _loader(name: str) -> Any:
     path, _, function = name.partition(":")
     if name in NAMES:
-        path = f"seasoned.lab.benchmarks.{name}"
+        path = f"{__name__}.{name}"
     elif "." not in path and not function:
         near = difflib.get_close_matches(name, NAMES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(NAMES)}, or give a dotted path"
@@ -51,7 +52,20 @@ def _loader(name: str) -> Any:
         module = import_module(path)
     except (ImportError, SyntaxError, TypeError, ValueError) as e:
         raise ConfigError(f"the benchmark {name!r} cannot be imported: {e}") from e
-    loader = getattr(module, function or "load", None)
-    if not callable(loader):
+    load = getattr(module, function or "load", None)
+    if not callable(load):
         raise ConfigError(f"the benchmark {name!r} needs a function {function or 'load'}(options, *, seed) in {path}")
-    return loader
+    benchmark = load(dict(options or {}), seed=seed)
+    if not isinstance(benchmark, Benchmark):
+        raise ConfigError(f"the benchmark {name!r} should give a Benchmark, but gave a {type(benchmark).__name__}")
+    return benchmark
+
+
+def find_check(name: str) -> CheckData | None:
+    """The `check` of a benchmark's module; None where it has none, or where there is no such module."""
+    path = f"{__name__}.{name}" if name in NAMES else name.partition(":")[0]
+    try:
+        check = getattr(import_module(path), "check", None) if "." in path else None
+    except (ImportError, SyntaxError, TypeError, ValueError):
+        return None  # `load_benchmark` says what is wrong with the name
+    return check if callable(check) else None

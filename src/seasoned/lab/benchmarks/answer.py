@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from seasoned.errors import ContractError
 from seasoned.lab.benchmarks.base import MAX_TURNS, Benchmark, Retrieval, prompts, split
 from seasoned.replies.commands import RIGHT, WRONG, Command, parse
-from seasoned.types import Example, Task
+from seasoned.types import Task
 
 OK = "OK."
 UNKNOWN = "Nobody knows whether this is right."
@@ -53,7 +53,7 @@ class AnswerEnvironment:
         Args:
             score: Scores an answer.
             reveal: True while training: the feedback names the right answer, and `note_turns` more actions follow.
-            max_turns: Actions up to the answer; the case is cut off (and wrong) after so many without one.
+            max_turns: Actions without an answer after which the case is cut off, and wrong.
             note_turns: Actions allowed after the answer when `reveal`; END ends them early.
         """
         self._score = score
@@ -65,12 +65,7 @@ class AnswerEnvironment:
         self._answered = False
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case.
-
-        Returns:
-            The question, and {"choices": [...]} where it offers some: then the question is without them. `seed`
-            changes nothing.
-        """
+        """Begins a case: the question, and {"choices": [...]} where it offers some. `seed` changes nothing."""
         self._task, self._turns, self._answered = task, 0, False
         question = str(task.data.get("question") or task.text)
         return question, {"choices": list(task.data["choices"])} if task.data.get("choices") else {}
@@ -81,7 +76,7 @@ class AnswerEnvironment:
         Returns:
             observation, reward (1.0 for a right answer), terminated, truncated, info. `info` has "success" (bool or
             None) and "answer" in the step that is scored, and "invalid": True where nothing could be done. A case
-            that is truncated has no answer, and so no "success": it counts as wrong.
+            that is cut off has no answer, and so no "success".
 
         Raises:
             ContractError: There was no `reset`, or the case has ended.
@@ -91,7 +86,7 @@ class AnswerEnvironment:
         self._turns += 1
         commands = parse(action)
         if self._answered:
-            return self._after_answer(commands)
+            return self._noted(commands)
         answer = next((c.text for c in commands if c.name == "ANSWER"), None)
         if answer is not None:
             return self._scored(self._task, answer)
@@ -119,7 +114,7 @@ class AnswerEnvironment:
         info = {"success": scored.success, "answer": scored.answer[:MAX_ANSWER]}
         return observation, 1.0 if scored.success else 0.0, terminated, False, info
 
-    def _after_answer(self, commands: Sequence[Command]) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _noted(self, commands: Sequence[Command]) -> tuple[str, float, bool, bool, dict[str, Any]]:
         ends = any(c.name == "END" for c in commands)
         useful = [c for c in commands if c.name not in ("ANSWER", "END")]
         if ends and not useful:
@@ -134,7 +129,7 @@ class AnswerEnvironment:
         return observation, 0.0, terminated, False, {} if observation == OK else {"invalid": True}
 
 
-def answering(
+def answer_benchmark(
     name: str,
     tasks: Sequence[Task],
     score: Score,
@@ -143,24 +138,8 @@ def answering(
     seed: int,
     share: float,
     source: str,
-    example: Callable[[Example], Example] = lambda example: example,
 ) -> Benchmark:
-    """A benchmark whose tasks are answered at once, with the words of `prompts/<name>.toml`.
-
-    Args:
-        name: The benchmark's name.
-        tasks: All of them; see `split`.
-        score: Scores an answer.
-        retrieval: How notes are found.
-        seed: Decides the pools.
-        share: Of the tasks for training.
-        source: Where the tasks came from.
-        example: Changes an example of the file before it is shown.
-
-    Raises:
-        ConfigError: `share` is not between 0 and 1.
-        DataError: There are fewer than two tasks.
-    """
+    """A benchmark whose tasks take one answer, with the words of `prompts/<name>.toml`; see `split` for the pools."""
     train, test = split(tasks, name=name, seed=seed, share=share)
     words = prompts(name)
     return Benchmark(
@@ -168,7 +147,7 @@ def answering(
         instruction=words.instruction,
         train=train,
         test=test,
-        examples=tuple(map(example, words.examples)),
+        examples=words.examples,
         retrieval=retrieval,
         max_turns=MAX_TURNS,
         think_hint=words.think_hint,

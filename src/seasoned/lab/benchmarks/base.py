@@ -11,9 +11,10 @@ import hashlib
 import os
 import random
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -84,8 +85,24 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What a benchmark's own check found: of `total` tasks `good` were solved with what is known to solve them.
+
+    `problems` name the others in sentences. `unwinnable` of them cannot be solved with the options that were given, as
+    these are documented, which is no fault of the data. `source` says which data it is, `facts` what else was measured.
+    """
+
+    good: int
+    total: int
+    problems: tuple[str, ...] = ()
+    source: str = ""
+    unwinnable: int = 0
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Prompts:
-    """The words of a benchmark's prompts, as its TOML file holds them."""
+    """The words of the prompts of a benchmark that takes one answer, as its TOML file holds them."""
 
     instruction: str
     think_hint: str
@@ -96,11 +113,7 @@ class Prompts:
 
 
 def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
-    """The first `n` tasks of a pool.
-
-    Raises:
-        DataError: `n` is negative, or the pool has fewer tasks; the sentence has both counts. `what` names the pool.
-    """
+    """The first `n` tasks of a pool, which `what` names; DataError where it has fewer."""
     if n < 0:
         raise DataError(f"the number of {what} tasks cannot be negative, but is {n}")
     if n > len(tasks):
@@ -109,12 +122,9 @@ def take(tasks: Sequence[Task], n: int, what: str) -> tuple[Task, ...]:
 
 
 def check_options(benchmark: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Fills a benchmark's options with their defaults and checks their names and types.
+    """The options of a benchmark, filled up with the defaults; None stands for a default too.
 
-    Args:
-        benchmark: The benchmark's name, for the error.
-        options: What the user set; None stands for the default.
-        known: Every option and its default, whose type is the type expected (an int will do for a float).
+    `known` has every option with its default, whose type is the type expected (an int will do for a float).
 
     Raises:
         ConfigError: An option is unknown (the nearest known one is named) or of the wrong type.
@@ -144,12 +154,9 @@ def _typed(name: str, value: Any, default: Any) -> Any:
 
 
 def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path, ...]:
-    """The data files of a benchmark: those the user gives, else those under $SEASONED_DATA/<benchmark>, else none.
+    """The data files of a benchmark: the option `data`, else those under $SEASONED_DATA/<benchmark>, else none.
 
-    Args:
-        benchmark: The benchmark's name; also the name of its folder.
-        given: The option `data`: a file, a folder whose files with these suffixes are all read, or "".
-        suffixes: The suffixes a data file may have inside a folder, such as ".csv".
+    Of a folder, all files are taken that end in one of the suffixes, such as ".csv".
 
     Raises:
         DataError: The place named does not exist, or is a folder without a file that could be read.
@@ -162,9 +169,9 @@ def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path
     root = os.environ.get(DATA_VARIABLE, "")
     if not root:
         return ()
-    if not Path(root).expanduser().is_dir():
-        raise DataError(f"{DATA_VARIABLE} names {root}, which is not a folder: correct it, or unset it")
     folder = Path(root).expanduser() / benchmark
+    if not folder.parent.is_dir():
+        raise DataError(f"{DATA_VARIABLE} names {root}, which is not a folder: correct it, or unset it")
     return _files_in(folder, suffixes) if folder.is_dir() else ()
 
 
@@ -180,8 +187,8 @@ def _files_in(folder: Path, suffixes: Sequence[str]) -> tuple[Path, ...]:
 
 
 def named(paths: Sequence[Path]) -> str:
-    """The files as a person would name them in a report."""
-    return ", ".join(str(p) for p in paths)
+    """The files in one line."""
+    return ", ".join(map(str, paths))
 
 
 def fresh_id(benchmark: str, given: object, text: str) -> str:
@@ -201,38 +208,41 @@ def distinct(items: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
 def split(
     tasks: Sequence[Task], *, name: str, seed: int, share: float = 0.5
 ) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """Two disjoint pools, training and test, in an order drawn by the seed.
+    """Two disjoint pools, training and test, in an order drawn from the benchmark's name and the seed.
 
     Tasks of the same text are one task; of two tasks with the same id and different texts, the second gets a new id.
 
-    Args:
-        tasks: All there are, in a fixed order.
-        name: The benchmark's name: with the seed, what the order is drawn from.
-        seed: The seed.
-        share: The part of the tasks that is for training, above 0 and below 1.
-
     Raises:
-        ConfigError: `share` is not between 0 and 1.
+        ConfigError: `share`, the part for training, is not between 0 and 1.
         DataError: There are fewer than two tasks.
     """
+    check_share(share)
+    by_id: dict[str, Task] = {}
+    for task in distinct(tasks, lambda t: t.text):
+        own = task if task.id not in by_id else task.model_copy(update={"id": fresh_id(name, None, task.text)})
+        by_id[own.id] = own
+    pool = list(by_id.values())
+    if len(pool) < 2:
+        raise DataError(f"the benchmark {name} needs at least 2 different tasks, but has {len(pool)}")
+    random.Random(f"{name}-{seed}").shuffle(pool)
+    middle = middle_of(pool, share)
+    return tuple(pool[:middle]), tuple(pool[middle:])
+
+
+def check_share(share: float) -> None:
+    """Raises ConfigError where the option `train_share` leaves one of the pools empty."""
     if not 0.0 < share < 1.0:
         raise ConfigError(f"benchmark.train_share should be above 0 and below 1, but is {share}")
-    own = _own_ids(distinct(tasks, lambda t: t.text), name)
-    if len(own) < 2:
-        raise DataError(f"the benchmark {name} needs at least 2 different tasks, but has {len(own)}")
-    random.Random(f"{name}-{seed}").shuffle(own)
-    middle = min(max(round(len(own) * share), 1), len(own) - 1)
-    return tuple(own[:middle]), tuple(own[middle:])
 
 
-def _own_ids(tasks: Sequence[Task], name: str) -> list[Task]:
-    taken: set[str] = set()
-    own: list[Task] = []
-    for task in tasks:
-        kept = task if task.id not in taken else task.model_copy(update={"id": fresh_id(name, None, task.text)})
-        taken.add(kept.id)
-        own.append(kept)
-    return own
+def middle_of(items: Sequence[object], share: float) -> int:
+    """Where to cut two or more items, so that neither part is empty."""
+    return min(max(round(len(items) * share), 1), len(items) - 1)
+
+
+def in_turns(groups: Iterable[Iterable[T]]) -> Iterator[T]:
+    """The first item of each group, then the second of each, and so on."""
+    return (item for turn in zip_longest(*groups) for item in turn if item is not None)
 
 
 @cache
@@ -240,9 +250,6 @@ def prompts(benchmark: str) -> Prompts:
     """The words of the prompts, from `prompts/<benchmark>.toml`."""
     raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
     examples = tuple(Example.model_validate(example) for example in raw["example"])
-    instruction, think_hint, note_hint = (
-        " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")
-    )
-    trigger, action = raw.get("heuristic", ("", ""))
-    heuristic = (trigger, action) if trigger else None
-    return Prompts(instruction, think_hint, note_hint, examples, heuristic, raw.get("rule_begins", ""))
+    lines = {key: " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")}
+    heuristic = tuple(raw["heuristic"]) if "heuristic" in raw else None
+    return Prompts(**lines, examples=examples, heuristic=heuristic, rule_begins=raw.get("rule_begins", ""))

@@ -3,6 +3,10 @@
 Reads the published CSV (columns story, query, target): the query ('Ann', 'Bob') with the target son says that Bob is
 the son of Ann, and becomes "Who is Bob to Ann?". The default is generated (`kinship.py`). Always holds: the right
 answer is one kinship word of the list below, and an answer is judged by the last such word in it.
+
+Options: `data` (a published CSV, or a folder of them; else $SEASONED_DATA/clutrr; else generated), `hops` (a list of 2
+and 3: the lengths of the generated stories), `cases` (how many are generated), `train_share`. The seed decides the
+generated cases and the pools.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
 from seasoned.lab.benchmarks.base import Benchmark, Retrieval, check_options, find_data, fresh_id, named
 from seasoned.lab.benchmarks.kinship import stories
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
@@ -39,31 +43,17 @@ _KINSHIP = re.compile(
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads CLUTRR.
-
-    Args:
-        options: `data` (a published CSV, or a folder of them; else $SEASONED_DATA/clutrr; else generated), `hops` (a
-            list of 2 and 3: the lengths of the generated stories), `cases` (how many are generated), `train_share`.
-        seed: Decides the generated cases and the pools.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or broken.
-    """
+    """Loads CLUTRR; see `load_benchmark`."""
     set_to = check_options("clutrr", options, OPTIONS)
     paths = find_data("clutrr", set_to["data"], (".csv",))
     if paths:
         tasks = [_task(path, row) for path in paths for row in read_csv(path, ("story", "query", "target"))]
+        source = named(paths)
     else:
         tasks = _generated(set_to["hops"], set_to["cases"], seed)
-    return answering(
-        "clutrr",
-        tasks,
-        score,
-        Retrieval(k=3, share=1.0),
-        seed=seed,
-        share=set_to["train_share"],
-        source=named(paths) or f"generated stories of {' and '.join(str(h) for h in set_to['hops'])} hops",
+        source = f"generated stories of {' and '.join(map(str, set_to['hops']))} hops"
+    return answer_benchmark(
+        "clutrr", tasks, score, Retrieval(k=3), seed=seed, share=set_to["train_share"], source=source
     )
 
 

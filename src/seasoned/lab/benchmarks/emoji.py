@@ -3,6 +3,10 @@
 Two sets of symbols: `emoji`, written as escapes such as \\U0001f631 as in the paper, and `codes`, two characters given
 to the feelings at random, so that nothing but experience can tell what one means. Always holds: the four candidates of
 a case stand for four different feelings, one of them is right, and no symbol of the prompts' worked cases is used.
+
+Options: `data` (JSON lines of text, emotion and perhaps id, or a folder of such files; else $SEASONED_DATA/emoji; else
+Seasoned's own texts), `symbols` ("emoji" or "codes"), `symbols_per_emotion` (codes only), `train_share`. The seed
+decides the pools, the candidates, and which code stands for what.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
 from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, distinct, find_data, fresh_id, named
 from seasoned.lab.benchmarks.rows import read_jsonl
 from seasoned.types import Example, Task
@@ -51,38 +55,22 @@ _ESCAPE = re.compile(r"\\?[Uu]\+?0{0,4}([0-9A-Fa-f]{4,5})(?![0-9A-Fa-f])")
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads EMOJI.
-
-    Args:
-        options: `data` (JSON lines of text, emotion and perhaps id, or a folder of such files; else
-            $SEASONED_DATA/emoji; else Seasoned's own texts), `symbols` ("emoji" or "codes"), `symbols_per_emotion`
-            (codes only), `train_share` (part of the texts for training).
-        seed: Decides the pools, the candidates, and which code stands for what.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or broken, or has an emotion that is not among the seven.
-    """
+    """Loads EMOJI; see `load_benchmark`."""
     set_to = check_options("emoji", options, OPTIONS)
     symbols = _symbols(set_to["symbols"], set_to["symbols_per_emotion"], seed)
     paths = find_data("emoji", set_to["data"], (".jsonl",))
     rows = distinct((row for path in paths or (OWN_TEXTS,) for row in _rows(path)), lambda row: row[1])
     tasks = [_task(*row, symbols=symbols, seed=seed) for row in rows]
-    benchmark = answering(
-        "emoji",
-        tasks,
-        score,
-        Retrieval(k=1, share=1.0, on="thought"),
-        seed=seed,
-        share=set_to["train_share"],
-        source=f"{named(paths) or 'own texts'}; symbols: {set_to['symbols']}",
-        example=lambda example: _with_symbols(example, set_to["symbols"]),
-    )
-    if set_to["symbols"] == "codes" or benchmark.heuristic is None:
+    share, retrieval = set_to["train_share"], Retrieval(k=1, on="thought")
+    source = f"{named(paths) or 'own texts'}; symbols: {set_to['symbols']}"
+    benchmark = answer_benchmark("emoji", tasks, score, retrieval, seed=seed, share=share, source=source)
+    if set_to["symbols"] == "codes":
         return benchmark
+    assert benchmark.heuristic is not None
     trigger, action = benchmark.heuristic
+    examples = tuple(Example.model_validate(_as_emoji(example.model_dump())) for example in benchmark.examples)
     # Emoji are escapes here, and what an action is held to takes no backslash.
-    return replace(benchmark, heuristic=(trigger, _shown(action)), rule_begins="")
+    return replace(benchmark, examples=examples, heuristic=(trigger, _as_emoji(action)), rule_begins="")
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -155,25 +143,10 @@ def _task(given: object, text: str, emotion: str, *, symbols: Mapping[str, tuple
     )
 
 
-def _shown(text: str) -> str:
-    """A text of the prompts with emoji instead of the codes of the worked cases."""
-    return _CODE.sub(lambda m: EXAMPLE_SYMBOLS.get(m.group(), m.group()), text)
-
-
-def _with_symbols(example: Example, kind: str) -> Example:
-    if kind == "codes":
-        return example
-
-    def pairs(notes: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-        return tuple((_shown(key), _shown(text)) for key, text in notes)
-
-    return Example(
-        question=_shown(example.question),
-        thought=_shown(example.thought),
-        choices=tuple(map(_shown, example.choices)),
-        answer=_shown(example.answer),
-        wrong=_shown(example.wrong),
-        reasoning=_shown(example.reasoning),
-        recalled=pairs(example.recalled),
-        notes=pairs(example.notes),
-    )
+def _as_emoji(words: Any) -> Any:
+    """Words of the prompts with emoji instead of the codes of the worked cases, also within a dictionary or tuple."""
+    if isinstance(words, str):
+        return _CODE.sub(lambda m: EXAMPLE_SYMBOLS.get(m.group(), m.group()), words)
+    if isinstance(words, dict):
+        return {name: _as_emoji(value) for name, value in words.items()}
+    return tuple(map(_as_emoji, words))

@@ -1,8 +1,9 @@
 """FEVER: whether a claim is supported, refuted, or neither by what an encyclopaedia says (Thorne et al. 2018; ExpeL 6).
 
 Reads claims in the form of FEVER's own files, and beside them pages and the misses that were recorded for them; the
-default is a small made-up world. Always holds: an answer is one of the three labels; the label of a claim is nowhere
-but in the task's data.
+default is a small made-up world. `search.benchmark` has the options; `selected` is one more: so many claims as ReAct
+selects from the whole development file, 0 for all. Always holds: an answer is one of the three labels; the label of a
+claim is nowhere but in the task's data.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.base import DATA, Benchmark, check_options, fresh_id
-from seasoned.lab.benchmarks.checks import Check
-from seasoned.lab.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
-from seasoned.lab.benchmarks.search.data import OPTIONS as SEARCH_OPTIONS
-from seasoned.lab.benchmarks.search.data import OWN_PAGES, Case, text_of
+from seasoned.lab.benchmarks.base import DATA, Benchmark, Check, fresh_id
+from seasoned.lab.benchmarks.search.benchmark import OPTIONS as SEARCH_OPTIONS
+from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, check_kind, load_kind, text_of
 from seasoned.types import Task
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
@@ -34,32 +33,14 @@ _SPELLINGS = {
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads FEVER.
-
-    Args:
-        options: `data` (JSON lines of claims, pages and misses, or a folder of such files; else $SEASONED_DATA/fever;
-            else Seasoned's own), `docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `selected` (so
-            many claims as ReAct selects them from the whole development file; 0: all), `max_steps`, `train_share`.
-        seed: Decides the pools.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or broken, or there are no pages.
-    """
-    set_to = check_options("fever", options, OPTIONS)
-    return make_benchmark(KIND, set_to, seed, lambda tasks: _selected(tasks, set_to["selected"]))
+    """Loads FEVER; see `load_benchmark`."""
+    return load_kind(KIND, options, seed)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Checks the data that these options name, row by row, and all of it, whatever the seed.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or cannot be read.
-    """
-    set_to = check_options("fever", options, OPTIONS)
+    """Checks all of the data that these options name, whatever the seed."""
     del seed
-    return check_kind(KIND, set_to["data"])
+    return check_kind(KIND, options)
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -76,7 +57,8 @@ def label(text: str) -> str:
     return _SPELLINGS.get(" ".join(re.findall(r"[^\W_]+", text.casefold())), "")
 
 
-def _selected(tasks: list[Task], count: int) -> list[Task]:
+def _selected(tasks: list[Task], set_to: Mapping[str, Any]) -> list[Task]:
+    count = set_to["selected"]
     if count == 0:
         return tasks
     if not 0 < count <= SELECTED_FROM:
@@ -98,9 +80,8 @@ def _case(values: Mapping[str, Any]) -> Case:
     titles = values.get("titles", [])
     if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
         raise DataError(f"titles should be a list of titles, but is {titles!r:.60}")
-    return Case(
-        Task(id=fresh_id("fever", values.get("id"), claim), text=claim, data={"answer": given}), titles=tuple(titles)
-    )
+    task = Task(id=fresh_id("fever", values.get("id"), claim), text=claim, data={"answer": given})
+    return Case(task, titles=tuple(titles))
 
 
-KIND = Kind("fever", "claim", (DATA / "fever.jsonl", OWN_PAGES), _case, judge)
+KIND = Kind("fever", "claim", (DATA / "fever.jsonl", OWN_PAGES), _case, judge, OPTIONS, _selected)

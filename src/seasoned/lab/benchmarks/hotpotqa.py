@@ -1,8 +1,10 @@
 """HotpotQA: questions whose answer takes two pages (Yang et al. 2018; ReAct, Reflexion 3.2, ExpeL 5).
 
 Reads rows in the form of the distractor set. The docstore offline is the union of all their contexts; the default is a
-small made-up world. Always holds: an answer is judged by exact match after the official normalisation; what can be
-searched is the same for every question.
+small made-up world. `search.benchmark` has the options.
+
+Always holds: an answer is judged by exact match after the official normalisation; what can be searched is the same for
+every question.
 """
 
 from __future__ import annotations
@@ -14,10 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from seasoned.errors import DataError
-from seasoned.lab.benchmarks.base import DATA, Benchmark, check_options, fresh_id
-from seasoned.lab.benchmarks.checks import Check
-from seasoned.lab.benchmarks.search.benchmark import Kind, check_kind, make_benchmark
-from seasoned.lab.benchmarks.search.data import OPTIONS, OWN_PAGES, Case, page_of, text_of
+from seasoned.lab.benchmarks.base import DATA, Benchmark, Check, fresh_id
+from seasoned.lab.benchmarks.search.benchmark import OPTIONS as OPTIONS
+from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, check_kind, load_kind, page_of, text_of
 from seasoned.lab.benchmarks.search.docstore import flat
 from seasoned.types import Task
 
@@ -27,31 +28,14 @@ _CLOSED = frozenset(("yes", "no", "noanswer"))
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads HotpotQA.
-
-    Args:
-        options: `data` (JSON lines, or a folder of such files; else $SEASONED_DATA/hotpotqa; else Seasoned's own),
-            `docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `max_steps`, `train_share`.
-        seed: Decides the pools.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or broken, or there are no pages.
-    """
-    set_to = check_options("hotpotqa", options, OPTIONS)
-    return make_benchmark(KIND, set_to, seed)
+    """Loads HotpotQA; see `load_benchmark`."""
+    return load_kind(KIND, options, seed)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Checks the data that these options name, row by row, and all of it, whatever the seed.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or cannot be read.
-    """
-    set_to = check_options("hotpotqa", options, OPTIONS)
+    """Checks all of the data that these options name, whatever the seed."""
     del seed
-    return check_kind(KIND, set_to["data"])
+    return check_kind(KIND, options)
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,10 @@
 The default is generated: 100 words of 4 to 10 letters, 3 different words and a place in each per case. Always holds:
 the answer is spelled by the words themselves, ordinals are right (1st, 2nd, 3rd, 11th), and no word of the prompts'
 worked cases is in the vocabulary.
+
+Options: `data` (a file of question, tab, answer per line as published, a CSV with the columns question and answer, or
+a folder of such; else $SEASONED_DATA/lets; else generated), `words` (a file with one word per line to generate from),
+`cases` (how many are generated, both pools together), `train_share`. The seed decides the cases and the pools.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
 from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, find_data, fresh_id, named
 from seasoned.lab.benchmarks.rows import read_csv, read_lines
 from seasoned.types import Task
@@ -23,25 +27,14 @@ OPTIONS = {"data": "", "words": "", "cases": 2000, "train_share": 0.5}
 OWN_WORDS = DATA / "lets_words.txt"
 MOST_CASES = 100_000
 WORDS_PER_CASE = 3
-SHORTEST, LONGEST = 4, 10
+WORD_LETTERS = range(4, 11)
 
 _QUOTED = re.compile(r"[\"“”„«»`]([^\"“”„«»`\n]{1,40})[\"“”„«»`]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads LETS.
-
-    Args:
-        options: `data` (a file of question, tab, answer per line as published, a CSV with the columns question and
-            answer, or a folder of such; else $SEASONED_DATA/lets; else generated), `words` (a file with one word per
-            line to generate from), `cases` (how many are generated, both pools together), `train_share`.
-        seed: Decides the cases and the pools.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or broken, or the vocabulary is too small.
-    """
+    """Loads LETS; see `load_benchmark`."""
     set_to = check_options("lets", options, OPTIONS)
     paths = () if set_to["words"] else find_data("lets", set_to["data"], (".txt", ".tsv", ".csv"))
     if set_to["words"] and set_to["data"]:
@@ -53,7 +46,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         tasks = _generated(_vocabulary(path), set_to["cases"], seed)
         source = f"generated from {set_to['words'] or 'own words'}"
     share, retrieval = set_to["train_share"], Retrieval(k=3, share=0.01)
-    return answering("lets", tasks, score, retrieval, seed=seed, share=share, source=source)
+    return answer_benchmark("lets", tasks, score, retrieval, seed=seed, share=share, source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:
@@ -95,8 +88,8 @@ def _vocabulary(path: Path) -> list[str]:
     words: list[str] = []
     for line, raw in read_lines(path):
         word = raw.strip()
-        if not word.isalpha() or not SHORTEST <= len(word) <= LONGEST:
-            wanted = f"one word of {SHORTEST} to {LONGEST} letters"
+        if not word.isalpha() or len(word) not in WORD_LETTERS:
+            wanted = f"one word of {WORD_LETTERS[0]} to {WORD_LETTERS[-1]} letters"
             raise DataError(f"{path}, line {line}: {wanted} was expected, but {word[:40]!r} is there")
         words.append(word)
     words = list(dict.fromkeys(words))
@@ -123,17 +116,14 @@ def _generated(words: Sequence[str], cases: int, seed: int) -> list[Task]:
 
 
 def _published(path: Path) -> list[Task]:
-    pairs: list[tuple[int, str, str]] = []
     if path.suffix.lower() == ".csv":
-        pairs = [(line, v["question"], v["answer"]) for line, v in read_csv(path, ("question", "answer"))]
+        rows = [(line, v["question"], "\t", v["answer"]) for line, v in read_csv(path, ("question", "answer"))]
     else:
-        for line, raw in read_lines(path):
-            asked, tab, answer = raw.partition("\t")
-            if not tab:
-                raise DataError(f"{path}, line {line}: expected a question, a tab and the answer, but found no tab")
-            pairs.append((line, asked, answer))
+        rows = [(line, *raw.partition("\t")) for line, raw in read_lines(path)]
     tasks: list[Task] = []
-    for line, asked, answer in pairs:
+    for line, asked, tab, answer in rows:
+        if not tab:
+            raise DataError(f"{path}, line {line}: expected a question, a tab and the answer, but found no tab")
         if not asked.strip() or not answer.strip():
             raise DataError(f"{path}, line {line}: the question or the answer is empty")
         text = " ".join(asked.split())

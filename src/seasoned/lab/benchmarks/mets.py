@@ -4,6 +4,8 @@ Reads the CSV of METS-CoV (columns tweet_id, labels, and the text as preprocesse
 which may not be passed on: there is no default, and the authors' own files hold the labels without the texts. A case is
 a post with exactly one entity of the four types; ExpNote's release also cut posts with several apart and dropped
 frequent entities, which is not done here. Always holds: the entity stands in the post, word for word.
+
+Options: `data` (the CSV, or a folder of its parts; else $SEASONED_DATA/mets), `train_share`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError
-from seasoned.lab.benchmarks.answer import Scored, answering
+from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
 from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Retrieval, check_options, find_data, fresh_id, named
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.types import Task
@@ -30,16 +32,7 @@ _TOKEN = re.compile(r"\w+")
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads METS.
-
-    Args:
-        options: `data` (the CSV, or a folder of its parts; else $SEASONED_DATA/mets), `train_share`.
-        seed: Decides the pools.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: No file is given, or it is broken, lacks a column, or has no case.
-    """
+    """Loads METS; see `load_benchmark`."""
     set_to = check_options("mets", options, OPTIONS)
     paths = find_data("mets", set_to["data"], (".csv",))
     if not paths:
@@ -49,7 +42,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
             f"${DATA_VARIABLE}/mets"
         )
     tasks: list[Task] = []
-    unread: list[str] = []
+    unread = 0
     for path in paths:
         rows = read_csv(path, ("labels",))
         columns = rows[0].values
@@ -65,19 +58,12 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
             try:
                 tasks += _cases(path, row)
             except DataError:
-                unread.append(str(row.line))
+                unread += 1
     if not tasks:
-        why = f"; the labels of {len(unread)} lines could not be read" if unread else ""
+        why = f"; the labels of {unread} lines could not be read" if unread else ""
         raise DataError(f"{named(paths)}: no post has exactly one entity of type {', '.join(TYPES)}{why}")
-    return answering(
-        "mets",
-        tasks,
-        score,
-        Retrieval(k=3, share=1.0),
-        seed=seed,
-        share=set_to["train_share"],
-        source=named(paths) + (f"; {len(unread)} lines whose labels cannot be read left out" if unread else ""),
-    )
+    source = named(paths) + (f"; {unread} lines whose labels cannot be read left out" if unread else "")
+    return answer_benchmark("mets", tasks, score, Retrieval(k=3), seed=seed, share=set_to["train_share"], source=source)
 
 
 def score(text: str, data: Mapping[str, Any]) -> Scored:

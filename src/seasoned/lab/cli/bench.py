@@ -52,14 +52,14 @@ def check(
 
     Exit code 1 if anything is, or if there is no task.
     """
-    from seasoned.lab.benchmarks.checks import own_check
+    from seasoned.lab.benchmarks import find_check
 
     options = benchmark_options(setting or [])
     if data:
         options["data"] = data
     if upstream_colors:
         options["upstream_colors"] = True
-    checks = own_check(name)
+    checks = find_check(name)
     if checks is None:
         _check_answers(name, options, seed, as_json)
         return

@@ -1,4 +1,4 @@
-"""The environment of Search, Lookup and Finish, and how it reads what models send."""
+"""The environment of Search, Lookup and Finish."""
 
 import time
 from typing import Any
@@ -11,14 +11,12 @@ from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, InfrastructureError
 from seasoned.lab.benchmarks.search.docstore import Docstore, make_page
 from seasoned.lab.benchmarks.search.env import (
-    ACTIONS,
     MAX_OBSERVATION,
     NO_ACTION,
     NO_PAGE,
     RIGHT,
     WRONG,
     SearchEnvironment,
-    read_action,
 )
 from seasoned.types import Task
 
@@ -157,95 +155,3 @@ def test_no_action_raises(actions: list[str]) -> None:
         if terminated or truncated:
             assert "success" in info
             break
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Search[Big Lantern]", ("Search", "Big Lantern")),
-        ("search [ Big  Lantern ]", ("Search", "Big Lantern")),
-        ("SEARCH[x]", ("Search", "x")),
-        ("**Search[x]**", ("Search", "x")),
-        ("**Search**[x]", ("Search", "x")),
-        ("`Search[x]`", ("Search", "x")),
-        ('"Search[x]"', ("Search", "x")),
-        ('Search["x"]', ("Search", "x")),
-        ("Search['x y']", ("Search", "x y")),
-        ("Search[“x”]", ("Search", "x")),
-        ("Search[[x]]", ("Search", "x")),
-        ('Search["A" and "B"]', ("Search", '"A" and "B"')),
-        ('Search("x")', ("Search", "x")),
-        ("Search(Big Lantern (film))", ("Search", "Big Lantern (film)")),
-        ("Search[List of [x] in y] now", ("Search", "List of [x] in y")),
-        ("Search: Big Lantern", ("Search", "Big Lantern")),
-        ("Action 3: Search[x]", ("Search", "x")),
-        ("Action: Finish[yes]", ("Finish", "yes")),
-        ("**Action 12:** `Finish[yes]`", ("Finish", "yes")),
-        ("- Next action: Lookup[x]", ("Lookup", "x")),
-        ("1. Search[x]", ("Search", "x")),
-        ("> Lookup[x]", ("Lookup", "x")),
-        ("Search【东京】", ("Search", "东京")),
-        ("Thought: I need x.\nAction: Search[x]\nObservation: It is.\nAction: Finish[y]", ("Search", "x")),
-        ("Search[x]\nLookup[y]", ("Search", "x")),
-        ("Search[x] and then Lookup[y]", ("Search", "x")),
-        ("Search[x\nLookup[y]", ("Search", "x")),
-        ("Search[x then Lookup[y]", ("Search", "x then")),
-        ("Search[x", ("Search", "x")),
-        ("Search[x [y]", ("Search", "x [y")),
-        ("Search[x [y] z", ("Search", "x [y] z")),
-        ("Search[x [y]. I hope.", ("Search", "x [y")),
-        ("Search[x [y]** then", ("Search", "x [y]** then")),
-        ("**Search[x [y]**", ("Search", "x [y")),
-        ("Search[x [y] z\nmore]", ("Search", "x [y] z more")),
-        ("Finish[two\nlines]", ("Finish", "two lines")),
-        ("I will Search[x] now.", ("Search", "x")),
-        ('I call Search("x") now.', ("Search", "x")),
-        ("After Search[x] failed I go on.\nAction 2: Search[y]", ("Search", "y")),
-        ("I use Search[x].\nObservation 1: Good.\nAction 2: Finish[y]", ("Search", "x")),
-        ("Observation: it says y.\nAction: Finish[y]", ("Finish", "y")),
-        ("Finish[]", ("Finish", "")),
-        ("Search[x]\r\nmore", ("Search", "x")),
-        ("research[x]", None),
-        ("I should search (or not).", None),
-        ("Thought: let me search for x.", None),
-        ("Finish", None),
-        ("", None),
-        ("ſearch[x] FİNISH[x]", None),
-    ],
-)
-def test_reading_what_models_send(text: str, expected: tuple[str, str] | None) -> None:
-    assert read_action(text, ACTIONS) == expected
-
-
-def test_names_are_the_callers() -> None:
-    assert read_action("Click[Buy Now]", ("search", "click")) == ("click", "Buy Now")
-    assert read_action("c++[x]", ("c++",)) == ("c++", "x")
-    assert read_action("Search[x]", ("click",)) is None
-
-
-@given(
-    st.sampled_from(ACTIONS), st.text(alphabet="abc É12,.-'&é", min_size=1), st.sampled_from(["", "Action 1: ", "> "])
-)
-def test_a_plain_action_is_read_as_it_was_meant(name: str, argument: str, lead: str) -> None:
-    plain = " ".join(argument.split())
-    if not (plain.startswith("'") and plain.endswith("'")):
-        assert read_action(f"{lead}{name}[{argument}]", ACTIONS) == (name, plain)
-
-
-@given(
-    st.text(), st.lists(st.sampled_from([*ACTIONS, "[", "]", "(", "\n", ":", "Observation", " x", "*", "Action 1:"]))
-)
-def test_reading_never_raises_and_invents_nothing(text: str, parts: list[str]) -> None:
-    for reply in (text, "".join(parts), text + "".join(parts)):
-        found = read_action(reply, ACTIONS)
-        if found:
-            name, argument = found
-            assert name in ACTIONS
-            assert argument in " ".join(reply.split())
-
-
-@pytest.mark.parametrize("piece", ["Search[", "Search[x] ", "Search(", "\nSearch: ", "Action 1: ", "*", "(", "\n", " "])
-def test_reading_takes_linear_time(piece: str) -> None:
-    began = time.perf_counter()
-    read_action(piece * 100_000, ACTIONS)
-    assert time.perf_counter() - began < 3.0

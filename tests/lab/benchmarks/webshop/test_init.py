@@ -86,10 +86,10 @@ def test_every_goal_of_the_default_can_be_won():
     [(0, "100", "100"), (9, "100", "100"), (10, "0", "100"), (49, "0", "100"), (50, "0", "0")],
 )
 def test_on_which_page_a_goals_product_is(before, first, five):
-    opened = webshop._open(SMALL, 0)
-    wanted = {task.data["instruction"]: task.data["asin"] for task in opened.tasks}
-    shop = replace(opened.shop, search=lambda words: (*["other"] * before, wanted[words])[:50])
-    said = webshop._pages(opened._replace(shop=shop))
+    shop, tasks, *_ = webshop._open(SMALL, 0)
+    wanted = {task.data["instruction"]: task.data["asin"] for task in tasks}
+    shop = replace(shop, search=lambda words: (*["other"] * before, wanted[words])[:50])
+    said = webshop._pages(shop, tasks)
     assert f"page 1 for {first} of the first 100 goals and within 5 pages for {five}; of all, for {first}.0%" in said
     assert said.endswith(f"and {five}.0%")
 

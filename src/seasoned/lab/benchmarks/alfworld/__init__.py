@@ -3,6 +3,13 @@
 The games are files of the user's: those of ALFWorld's own data, or generated ones. Always holds: training and test
 share no game and no first observation; any first part of either is balanced over the six categories; and tasks are made
 from the files alone, without starting the engine.
+
+Options: `data` (a folder with games anywhere below it; else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA), `python`
+(the interpreter of an environment that has the engine; else the one that `bench install` made), `train_split` and
+`test_split` (names of folders; a place without either is cut in two, `train_share` of each category for training),
+`max_steps` (H), `notebook` (each observation ends with the task and what is held, and no place is offered twice until
+that changes), `focus` (the notebook leaves out taking what the task does not name), `timeout` (seconds of one answer of
+the engine). The seed decides the order, and what is for training where the place has no such folders.
 """
 
 from __future__ import annotations
@@ -10,23 +17,21 @@ from __future__ import annotations
 import os
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.lab.benchmarks.act import act_benchmark
 from seasoned.lab.benchmarks.alfworld.choices import NOTHING
 from seasoned.lab.benchmarks.alfworld.env import AlfworldEnvironment
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
-from seasoned.lab.benchmarks.alfworld.worked import worked
-from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, check_options
-from seasoned.lab.benchmarks.checks import Check
+from seasoned.lab.benchmarks.alfworld.words import read_words
+from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, check_options, check_share, in_turns
 from seasoned.lab.benchmarks.install import interpreter
-from seasoned.lab.benchmarks.worked import acting
 from seasoned.lab.benchmarks.worker import Workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
@@ -44,27 +49,13 @@ OPTIONS = {
 }
 OWN_VARIABLE = "ALFWORLD_DATA"
 AT_ONCE = 2
-WORKER = Path(__file__).parent / "worker.py"
+ENGINE = Path(__file__).parent / "engine.py"
 LEFT_OUT = ("movable", "Sliced")
 """Kinds of games that ALFWorld itself leaves out, as their folders are named."""
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads ALFWorld.
-
-    Args:
-        options: `data` (a folder with games anywhere below it; else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA),
-            `python` (the interpreter of an environment that has the engine; else the one that `bench install` made),
-            `train_split` and `test_split` (names of folders; a place without either is cut in two, `train_share` of
-            each category for training), `max_steps` (H), `notebook` (each observation ends with the task and what is
-            held, and no place is offered twice until that changes), `focus` (the notebook leaves out taking what the
-            task does not name), `timeout` (seconds of one answer of the engine).
-        seed: Decides the order, and what is for training where the place has no such folders.
-
-    Raises:
-        ConfigError: An option is unknown or wrong, or the engine is not installed.
-        DataError: There are no games that can be played.
-    """
+    """Loads ALFWorld; see `load_benchmark`."""
     set_to = check_options("alfworld", options, OPTIONS)
     if set_to["max_steps"] < 1 or set_to["timeout"] <= 0:
         raise ConfigError("benchmark.max_steps and benchmark.timeout should be above 0")
@@ -80,9 +71,9 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         del reveal
         return AlfworldEnvironment(engine, set_to["max_steps"], set_to["notebook"], set_to["focus"])
 
-    return acting(
+    return act_benchmark(
         "alfworld",
-        worked(set_to["notebook"], set_to["focus"]),
+        read_words(set_to["notebook"], set_to["focus"]),
         pools=pools,
         max_turns=set_to["max_steps"],
         make_env=make_env,
@@ -92,21 +83,15 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Plays the walkthrough of every game through the environment, two at a time, whatever the seed.
-
-    Raises:
-        ConfigError: An option is unknown or wrong, or the engine is not installed.
-        DataError: There are no games.
-    """
+    """Plays the walkthrough of every game through the environment, whatever the seed."""
     del seed
     set_to = check_options("alfworld", options, OPTIONS)
     engine = workers(set_to["python"] or str(interpreter("alfworld")), set_to["timeout"])
     root = find_root(set_to["data"])
     files = [path for path in game_files(root) if not _left_out(path, root)]
     with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(partial(_problem, engine), files))
+        problems = tuple(problem for problem in pool.map(partial(_problem, engine), files) if problem)
     engine.close()
-    problems = tuple(problem for problem in found if problem)
     return Check(len(files) - len(problems), len(files), problems, source=str(root))
 
 
@@ -136,9 +121,9 @@ def _left_out(path: Path, root: Path) -> bool:
 
 def workers(python: str, timeout: float) -> Workers:
     """The engine's processes, none of them started yet."""
-    command = (str(Path(python).expanduser()), str(WORKER))
+    command = (str(Path(python).expanduser()), str(ENGINE))
     # Imported, the package makes the folder that this names; the user's home is not the place for it.
-    return Workers(command, name="ALFWorld's engine", timeout=timeout, environ={OWN_VARIABLE: str(WORKER.parent)})
+    return Workers(command, name="ALFWorld's engine", timeout=timeout, environ={OWN_VARIABLE: str(ENGINE.parent)})
 
 
 def find_root(given: str) -> Path:
@@ -167,11 +152,7 @@ def find_root(given: str) -> Path:
 
 
 def game_files(root: Path) -> list[Path]:
-    """The game files below a folder, in a fixed order.
-
-    Raises:
-        DataError: There are none.
-    """
+    """The game files below a folder, in a fixed order; DataError where there are none."""
     files = sorted(root.rglob(FILE))
     if not files:
         raise DataError(f"{root} should have files called {FILE} somewhere below it, but has none")
@@ -179,11 +160,7 @@ def game_files(root: Path) -> list[Path]:
 
 
 def _tasks(root: Path, groups: Sequence[str]) -> tuple[list[Task], str]:
-    """The tasks of a folder, and what they come from: the folder, and how many games were left out, and why.
-
-    Raises:
-        DataError: No game can be read.
-    """
+    """The tasks of a folder, and what they come from: the folder, and how many games were left out, and why."""
     tasks: dict[str, Task] = {}
     left_out, broken = 0, []
     for path in game_files(root):
@@ -238,8 +215,7 @@ def _pools(tasks: Sequence[Task], options: Mapping[str, Any], seed: int) -> tupl
 
 def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task], list[Task]]:
     """Two parts of every category, as near to the share as the categories together allow."""
-    if not 0.0 < share < 1.0:
-        raise ConfigError(f"benchmark.train_share should be above 0 and below 1, but is {share}")
+    check_share(share)
     train: list[Task] = []
     test: list[Task] = []
     due = 0.0
@@ -253,7 +229,7 @@ def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task],
     return train, test
 
 
-def _dealt(tasks: Iterable[Task], seed: int) -> tuple[Task, ...]:
+def _dealt(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
     """A seeded order in which the categories take turns."""
     by_category: dict[str, list[Task]] = defaultdict(list)
     for task in sorted(tasks, key=lambda task: task.id):
@@ -261,5 +237,4 @@ def _dealt(tasks: Iterable[Task], seed: int) -> tuple[Task, ...]:
     rng = random.Random(f"alfworld-{seed}")
     for group in by_category.values():
         rng.shuffle(group)
-    rounds = zip_longest(*(by_category[category] for category in CATEGORIES if by_category[category]))
-    return tuple(task for turn in rounds for task in turn if task is not None)
+    return tuple(in_turns(by_category[category] for category in CATEGORIES))

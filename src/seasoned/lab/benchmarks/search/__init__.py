@@ -1,4 +1,4 @@
-"""What HotpotQA and FEVER share: pages to search (on disk, or Wikipedia), their environment, rows, worked attempts.
+"""What HotpotQA and FEVER share: files, pages to search (on disk, or Wikipedia), and the environment.
 
-Always holds: it knows of no benchmark but by the name it is given; what is right, the benchmark's own judge says.
+Always holds: no name of either stands here; what is right, the benchmark's own judge says.
 """

@@ -1,81 +1,227 @@
-"""HotpotQA and FEVER as benchmarks: what both do, from their files to the pools and the prompts.
+"""HotpotQA and FEVER as benchmarks: from their files to the pools, the docstore and the worked attempts.
 
-Always holds: what sets the two apart stands in a `Kind`, and no name of either stands here.
+Both have the options `data` (JSON lines, or a folder of such files; else $SEASONED_DATA/NAME; else Seasoned's own),
+`docstore` ("offline" or "wikipedia"), `api` (the MediaWiki to ask), `max_steps` and `train_share`. A file may hold
+cases, pages and recorded misses: a row with the benchmark's `case_field` is a case, one with `title` a page, one with
+`query` a miss. Always holds: a row that is wrong is named with its file and line, and nothing is fetched to check it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from seasoned.lab.benchmarks.base import Benchmark, find_data, named, split
-from seasoned.lab.benchmarks.checks import Check
-from seasoned.lab.benchmarks.search.data import MakeCase, check_material, environments, read_material
-from seasoned.lab.benchmarks.search.env import Judge
-from seasoned.lab.benchmarks.search.worked import worked
-from seasoned.lab.benchmarks.worked import acting
-from seasoned.types import Task
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks.act import Words, act_benchmark, play_words
+from seasoned.lab.benchmarks.base import DATA, PROMPTS, Benchmark, Check, check_options, find_data, named, split
+from seasoned.lab.benchmarks.rows import read_jsonl, read_lines
+from seasoned.lab.benchmarks.search.docstore import Docstore, Miss, Page, Search, make_page
+from seasoned.lab.benchmarks.search.env import STEPS, Judge, SearchEnvironment
+from seasoned.lab.benchmarks.search.wikipedia import API, live
+from seasoned.types import Outcome, Task
 
-Select = Callable[[list[Task]], list[Task]]
+OPTIONS = {"data": "", "docstore": "offline", "api": API, "max_steps": STEPS, "train_share": 0.5}
+OWN_PAGES = DATA / "search_pages.jsonl"
+WORKED_PAGES = PROMPTS / "search_pages.jsonl"
+"""What the worked attempts are played over: their pages and answers are in no benchmark."""
+
+
+class Case(NamedTuple):
+    """A task, the pages that came with it, the titles of the pages its answer rests on, and its file and line."""
+
+    task: Task
+    pages: tuple[Page, ...] = ()
+    titles: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True)
 class Kind:
     """What sets a benchmark apart.
 
-    A row with the field `case_field` is a case, which `make_case` reads; `own` are the files that come with Seasoned;
-    `judge` says what an answer is worth.
+    `own` are the files that come with Seasoned. `make_case` reads a row that has the field `case_field`; it raises a
+    DataError that names neither file nor line. `judge` says what an answer is worth. `select` takes some of the tasks,
+    given all in the order of the files, and the options.
     """
 
     name: str
     case_field: str
     own: tuple[Path, ...]
-    make_case: MakeCase
+    make_case: Callable[[Mapping[str, Any]], Case]
     judge: Judge
+    options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
+    select: Callable[[list[Task], Mapping[str, Any]], list[Task]] = lambda tasks, set_to: tasks
 
-    def files(self, data: str) -> tuple[Path, ...]:
-        """The user's files, if there are any; see `find_data`."""
-        return find_data(self.name, data, (".jsonl",))
+    def files(self, data: str) -> tuple[tuple[Path, ...], str]:
+        """The user's files, else the own ones, and what they are called."""
+        paths = find_data(self.name, data, (".jsonl",))
+        return paths or self.own, named(paths) or f"own {self.case_field}s"
 
 
-def make_benchmark(kind: Kind, set_to: Mapping[str, Any], seed: int, select: Select = list) -> Benchmark:
-    """Makes the benchmark of the tasks that `select` takes.
+@dataclass
+class Material:
+    """What the files hold; `unread` counts the cases that could not be read."""
 
-    Args:
-        kind: Which benchmark.
-        set_to: Its options, all of them.
-        seed: Decides the pools.
-        select: Is given all tasks, in the order of the files.
+    cases: list[Case] = field(default_factory=list)
+    unread: int = 0
+    pages: list[Page] = field(default_factory=list)
+    misses: dict[str, str] = field(default_factory=dict)
 
-    Raises:
-        ConfigError: An option is wrong.
-        DataError: A file is missing or broken, or there are no pages.
-    """
-    paths = kind.files(set_to["data"])
-    material = read_material(paths or kind.own, kind.case_field, kind.make_case)
-    tasks = select([case.task for case in material.cases])
-    return acting(
+    def docstore(self) -> Docstore:
+        """All pages, those of the cases included: what can be searched does not depend on the case."""
+        return Docstore([*(page for case in self.cases for page in case.pages), *self.pages], self.misses)
+
+
+def load_kind(kind: Kind, options: Mapping[str, Any], seed: int) -> Benchmark:
+    """Loads a benchmark; see `load_benchmark`. The seed decides the pools."""
+    set_to = check_options(kind.name, options, kind.options)
+    paths, source = kind.files(set_to["data"])
+    material = read_material(paths, kind)
+    tasks = kind.select([case.task for case in material.cases], set_to)
+    pools = split(tasks, name=kind.name, seed=seed, share=set_to["train_share"])
+    if set_to["max_steps"] < 1:
+        raise ConfigError(f"benchmark.max_steps should be 1 or more, but is {set_to['max_steps']}")
+    return act_benchmark(
         kind.name,
-        worked(kind.name, kind.judge),
-        pools=split(tasks, name=kind.name, seed=seed, share=set_to["train_share"]),
+        read_words(kind.name, kind.judge),
+        pools=pools,
         max_turns=set_to["max_steps"],
-        make_env=environments(set_to, material, kind.judge),
-        source=f"{_source(kind, paths)}; docstore: {set_to['docstore']}",
+        make_env=partial(SearchEnvironment, open_docstore(set_to, material), kind.judge, max_steps=set_to["max_steps"]),
+        source=f"{source}; docstore: {set_to['docstore']}",
     )
 
 
-def check_kind(kind: Kind, data: str) -> Check:
-    """Checks the files that the option `data` names, row by row.
+def read_material(paths: Sequence[Path], kind: Kind, faults: list[str] | None = None) -> Material:
+    """Reads the files. `faults` takes what is wrong with each row.
 
     Raises:
-        DataError: A file is missing or cannot be read.
+        DataError: A file is missing or no JSON lines, or a row is wrong and `faults` is None.
     """
-    paths = kind.files(data)
-    found = check_material(paths or kind.own, kind.case_field, kind.make_case, kind.judge)
-    return replace(found, source=_source(kind, paths))
+    material = Material()
+    for path in paths:
+        for line, values in read_jsonl(path, ()):
+            source = f"{path}, line {line}"
+            try:
+                _read_row(material, values, kind, source)
+            except DataError as error:
+                if faults is None:
+                    raise DataError(f"{source}: {error}") from error
+                faults.append(f"{source}: {error}")
+                material.unread += kind.case_field in values
+    return material
 
 
-def _source(kind: Kind, paths: Sequence[Path]) -> str:
-    return named(paths) or f"own {kind.case_field}s"
+def _read_row(material: Material, values: Mapping[str, Any], kind: Kind, source: str) -> None:
+    if kind.case_field in values:
+        material.cases.append(kind.make_case(values)._replace(source=source))
+    elif "title" in values:
+        material.pages.append(page_of(values["title"], values.get("text")))
+    elif "query" in values:
+        material.misses[text_of(values, "query")] = text_of(values, "observation")
+    else:
+        raise DataError(
+            f"expected a case with {kind.case_field}, a page with title and text, or a miss with query and "
+            f"observation, but found {', '.join(values) or 'no fields'}"
+        )
+
+
+def page_of(title: object, text: object) -> Page:
+    """A page from a row's title and its text or list of sentences; DataError where they are none."""
+    if isinstance(text, list) and not all(isinstance(piece, str) for piece in text):
+        text = None
+    if not isinstance(title, str) or not isinstance(text, str | list):
+        raise DataError(f"a page should have a title and a text or list of sentences, but has {title!r}, {text!r:.60}")
+    try:
+        return make_page(title, text)
+    except ValueError as error:
+        raise DataError(f"{error}; the title is {title!r:.60}") from error
+
+
+def text_of(values: Mapping[str, Any], name: str) -> str:
+    """A field that must be a text with something in it, in one line; DataError where it is not."""
+    value = values.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"{name} should be a text that is not empty, but is {value!r:.60}")
+    return " ".join(value.split())
+
+
+def open_docstore(set_to: Mapping[str, Any], material: Material) -> Search:
+    """The docstore that the options ask for.
+
+    Raises:
+        ConfigError: The option `docstore` is neither offline nor wikipedia, or `api` is no address.
+        DataError: It is offline, and there is no page.
+    """
+    if set_to["docstore"] == "wikipedia":
+        return live(set_to["api"])
+    if set_to["docstore"] != "offline":
+        raise ConfigError(f"benchmark.docstore should be offline or wikipedia, but is {set_to['docstore']!r}")
+    docstore = material.docstore()
+    if not docstore.pages:
+        raise DataError(
+            "the data has no pages to search: give a folder that also holds lines of title and text, "
+            "or set benchmark.docstore to wikipedia"
+        )
+    return docstore.search
+
+
+@cache
+def read_words(benchmark: str, judge: Judge) -> Words:
+    """The words of the prompts, the worked attempts played over `WORKED_PAGES`."""
+    rows = read_jsonl(WORKED_PAGES, ("title", "text"))
+    docstore = Docstore(make_page(row.values["title"], row.values["text"]) for row in rows)
+    env = SearchEnvironment(docstore.search, judge, reveal=True)
+
+    def begin(attempt: Mapping[str, Any]) -> tuple[SearchEnvironment, Task]:
+        return env, Task(id="worked", text=attempt["task"], data={"answer": attempt["answer"]})
+
+    def ended(info: Mapping[str, Any]) -> Outcome:
+        return Outcome(success=info["success"], reward=info["reward"], reason="answered", answer=info["answer"])
+
+    return play_words(benchmark, begin, ended)
+
+
+def check_kind(kind: Kind, options: Mapping[str, Any]) -> Check:
+    """Checks every row: it can be read, a page is found by its title, and a case can be played to a success.
+
+    A case is played by searching for each of its titles and finishing with its answer. A file that is no JSON lines
+    counts as a whole. `good` and `total` count cases; `problems` has those of pages and misses too.
+
+    Raises:
+        ConfigError: An option is unknown or wrong.
+        DataError: A file is missing or cannot be read at all.
+    """
+    paths, name = kind.files(check_options(kind.name, options, kind.options)["data"])
+    problems: list[str] = []
+    lines = sum(len(read_lines(path)) for path in paths)
+    try:
+        material = read_material(paths, kind, problems)
+    except DataError as error:
+        return Check(0, lines, (str(error),), name)
+    docstore = material.docstore()
+    lost = [page.title for page in material.pages if isinstance(docstore.search(page.title), Miss)]
+    problems += [f"the page {title!r} is not found by its title" for title in lost]
+    faults = [
+        f"{case.source}: {fault}" for case in material.cases if (fault := _unplayable(case, docstore, kind.judge))
+    ]
+    total = len(material.cases)
+    return Check(total - len(faults), total + material.unread, (*problems, *faults), name)
+
+
+def _unplayable(case: Case, docstore: Docstore, judge: Judge) -> str:
+    """Why a case cannot be played to a success; "" where it can."""
+    env = SearchEnvironment(docstore.search, judge, reveal=False, max_steps=len(case.titles) + 1)
+    env.reset(case.task)
+    beside = {page.title for page in case.pages}
+    for title in case.titles:
+        if beside and title not in beside:
+            return f"the supporting title {title!r} is not in the context"
+        observation, *_ = env.step(f"Search[{title}]")
+        if observation.startswith("Could not find"):
+            return f"a search for the supporting title {title!r} finds no page"
+    answer = case.task.data["answer"]
+    *_, info = env.step(f"Finish[{answer}]")
+    return "" if info.get("success") else f"Finish[{answer}] does not solve it"

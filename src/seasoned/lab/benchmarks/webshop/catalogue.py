@@ -1,23 +1,25 @@
-"""Products of a WebShop catalogue: its files, and its rows made clean.
+"""Products of a WebShop catalogue: its files, its rows made clean, and the search that finds them.
 
 The public format is a list of rows (asin, name, pricing, small_description, customization_options, ...) and, by ASIN,
 their attributes. Always holds: every product has an ASIN, a title and a price; texts are one line of valid Unicode
-without HTML; a row that is no product is left out and counted, and never raises.
+without HTML; a row that is no product is left out and counted, and never raises; the same words find the same products
+in the same order.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import logging
 import math
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seasoned.errors import DataError
+from seasoned.errors import DataError, MissingExtraError
 from seasoned.files import read_file
 from seasoned.text import prompt_line
 
@@ -32,13 +34,23 @@ ASIN_LENGTH = 10
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
-KINDS = {
-    "products": "items_shuffle",
-    "attributes": "items_ins",
-    "human": "items_human",
-    "reviews": "reviews",
-}
+FILES = {"products": "items_shuffle", "attributes": "items_ins", "human": "items_human", "reviews": "reviews"}
 """What the names of WebShop's files begin with."""
+
+TOP = 50
+"""Products that a search finds at most."""
+
+K1, B = 0.9, 0.4
+"""BM25's constants in Pyserini, which WebShop uses."""
+
+MAX_QUERY = 1000
+"""Characters of a search that are read."""
+
+# A number keeps its fraction, as in Lucene's tokenizer: "3.5 inch" must not be found by "5".
+_TOKEN = r"(?u)\w+(?:[.,]\d+)*"
+
+Search = Callable[[str], tuple[str, ...]]
+"""The ASINs that some words find, best first."""
 
 # What a browser does not show: it lasts to its end, or to that of the text.
 _HIDDEN = re.compile(
@@ -82,36 +94,26 @@ class Product:
 
 
 def find_files(paths: Sequence[Path]) -> dict[str, Path]:
-    """Which file is which, by the names that WebShop gives them; of several of a kind, the smallest.
-
-    Args:
-        paths: The files of the folder.
-
-    Returns:
-        Paths under the keys of `KINDS`; `products` and `attributes` are always there.
+    """The files under the keys of `FILES`, by the names that WebShop gives them; of several of a kind, the smallest.
 
     Raises:
-        DataError: One of those two is missing.
+        DataError: There are no `products` or `attributes`.
     """
     found: dict[str, Path] = {}
     for path in sorted(paths, key=lambda p: p.stat().st_size, reverse=True):
-        found |= {kind: path for kind, start in KINDS.items() if path.name.startswith(start)}
+        found |= {kind: path for kind, start in FILES.items() if path.name.startswith(start)}
     for kind in ("products", "attributes"):
         if kind not in found:
             there = ", ".join(p.name for p in paths[:5])
             raise DataError(
-                f"the benchmark webshop needs a folder with WebShop's files {KINDS['products']}_1000.json and "
-                f"{KINDS['attributes']}_v2_1000.json, but none begins with {KINDS[kind]}; there is {there}"
+                f"the benchmark webshop needs a folder with WebShop's files {FILES['products']}_1000.json and "
+                f"{FILES['attributes']}_v2_1000.json, but none begins with {FILES[kind]}; there is {there}"
             )
     return found
 
 
 def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
-    """The one JSON value of a file.
-
-    Raises:
-        DataError: The file cannot be read, is too large, or holds no JSON of this kind.
-    """
+    """The one JSON value of a file; DataError where it cannot be read, is too large, or holds no JSON of this kind."""
     wanted = "a JSON array" if kind is list else "a JSON object"
     try:
         value = json.loads(read_file(path, advice="use the small set").decode("utf-8-sig"))
@@ -136,14 +138,30 @@ def read_products(
         reviews: Objects with `asin`, `average_rating` and a list `reviews`; untrusted.
         draw: Draws the price of a product with a price range, as in WebShop; None: the mean, as in ExpeL.
     """
-    said = {str(r.get("asin")): r for r in reviews if isinstance(r, Mapping)}
+    opinions = {str(r.get("asin")): r for r in reviews if isinstance(r, Mapping)}
     products: dict[str, Product] = {}
     for row in rows:
         asin = text_of(row.get("asin")) if isinstance(row, Mapping) else ""
         title = text_of(row.get("name")) if asin else ""
         if not title or asin == "nan" or len(asin) > ASIN_LENGTH or asin in products:
             continue
-        products[asin] = _product(asin, title, row, attributes.get(asin), said.get(asin, {}), draw)
+        price, tag = read_price(row.get("pricing"), draw)
+        known, opinion = attributes.get(asin), opinions.get(asin, {})
+        products[asin] = Product(
+            asin=asin,
+            title=title,
+            price=price,
+            tag=tag,
+            description=text_of(row.get("full_description")),
+            features=texts_of(row.get("small_description")),
+            options=dict(_options(row.get("customization_options"))),
+            attributes=texts_of(known.get("attributes")) if isinstance(known, Mapping) else (),
+            section=text_of(row.get("category")),
+            query=text_of(row.get("query")).lower(),
+            path=tuple(part.strip() for part in text_of(row.get("product_category")).split("›")),
+            reviews=tuple(_reviews(opinion.get("reviews"))),
+            rating=text_of(opinion.get("average_rating")) or "N.A.",
+        )
     return products, len(rows) - len(products)
 
 
@@ -174,32 +192,6 @@ def read_price(value: Any, draw: random.Random | None = None) -> tuple[float, st
     if draw is not None and len(amounts) > 1:
         return draw.uniform(*amounts), tag
     return sum(amounts) / len(amounts), tag
-
-
-def _product(
-    asin: str,
-    title: str,
-    row: Mapping[str, Any],
-    known: Any,
-    said: Mapping[str, Any],
-    draw: random.Random | None,
-) -> Product:
-    price, tag = read_price(row.get("pricing"), draw)
-    return Product(
-        asin=asin,
-        title=title,
-        price=price,
-        tag=tag,
-        description=text_of(row.get("full_description")),
-        features=texts_of(row.get("small_description")),
-        options=dict(_options(row.get("customization_options"))),
-        attributes=texts_of(known.get("attributes")) if isinstance(known, Mapping) else (),
-        section=text_of(row.get("category")),
-        query=text_of(row.get("query")).lower(),
-        path=tuple(part.strip() for part in text_of(row.get("product_category")).split("›")),
-        reviews=tuple(_reviews(said.get("reviews"))),
-        rating=text_of(said.get("average_rating")) or "N.A.",
-    )
 
 
 def _without_tags(text: str) -> str:
@@ -236,3 +228,46 @@ def _reviews(value: Any) -> Iterator[str]:
         if isinstance(review, Mapping):
             stars, text = review.get("stars"), text_of(review.get("review"))
             yield f"{text_of(str(stars))}: {text}" if stars is not None else text
+
+
+def make_search(products: Mapping[str, Product]) -> Search:
+    """BM25 over the products as WebShop's Lucene index ranks them, without English stop words, by stems (Porter).
+
+    A product that shares no word with the search is not found.
+
+    Raises:
+        MissingExtraError: bm25s or PyStemmer is not installed.
+    """
+    try:
+        import bm25s
+        import numpy as np
+        from Stemmer import Stemmer
+    except ImportError as e:
+        raise MissingExtraError("webshop", "PyStemmer" if e.name == "Stemmer" else "bm25s") from e
+
+    # The library sets its logger to DEBUG, which would fill the log of a run.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    asins = tuple(products)
+
+    def tokens(texts: list[str]) -> list[list[str]]:
+        stemmer = Stemmer("porter")  # may not be shared by threads
+        stems: list[list[str]] = bm25s.tokenize(
+            texts, stopwords="en", stemmer=stemmer, token_pattern=_TOKEN, show_progress=False, return_ids=False
+        )
+        return stems
+
+    documents = tokens([product.document for product in products.values()])
+    index = bm25s.BM25(k1=K1, b=B, method="lucene")
+    if any(documents):
+        index.index(documents, show_progress=False)
+    vocabulary = {token for document in documents for token in document}
+
+    def search(words: str) -> tuple[str, ...]:
+        known = [token for token in tokens([words[:MAX_QUERY]])[0] if token in vocabulary]
+        if not known:
+            return ()
+        scores = index.get_scores(known)
+        best = np.argsort(-scores, kind="stable")[:TOP]
+        return tuple(asins[i] for i in best if scores[i] > 0)
+
+    return search

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.errors import ConfigError, DataError
+from seasoned.errors import DataError
+from seasoned.lab.benchmarks.base import check_share, distinct, in_turns, middle_of
 from seasoned.lab.benchmarks.webshop.catalogue import Product, text_of, texts_of
 from seasoned.lab.benchmarks.webshop.pages import shown, start_page
 from seasoned.types import Task
@@ -47,10 +48,8 @@ def synthetic_goals(
 ) -> list[Goal]:
     """One goal for each product that has an instruction and each combination of its options.
 
-    Args:
-        products: The catalogue.
-        attributes: By ASIN, objects with `instruction` and `instruction_attributes`; untrusted.
-        draw: Draws the price limits, as in WebShop; None: see `price_limit`.
+    `attributes` are, by ASIN, objects with `instruction` and `instruction_attributes`; untrusted. `draw` is that of
+    `price_limit`.
     """
     goals: list[Goal] = []
     for asin, product in products.items():
@@ -75,11 +74,8 @@ def human_goals(
 ) -> list[Goal]:
     """The goals that people wrote, for the products of the catalogue.
 
-    Args:
-        products: The catalogue.
-        instructions: By ASIN, lists of objects with `instruction`, `instruction_attributes` and `instruction_options`;
-            untrusted. One without attributes is left out, as in WebShop.
-        draw: As for `synthetic_goals`.
+    `instructions` are, by ASIN, lists of objects with `instruction`, `instruction_attributes` and
+    `instruction_options`; untrusted. One without attributes is left out, as in WebShop.
     """
     goals: list[Goal] = []
     for asin, product in products.items():
@@ -128,11 +124,7 @@ def as_task(number: int, goal: Goal, section: str) -> Task:
 
 
 def goal_of(task: Task) -> Goal:
-    """The goal of a task.
-
-    Raises:
-        DataError: The task is none of WebShop.
-    """
+    """The goal of a task; DataError where it is none of WebShop."""
     data = task.data
     try:
         options = tuple((str(name), str(value)) for name, value in data["options"])
@@ -151,14 +143,10 @@ def pools(tasks: Sequence[Task], seed: int, share: float) -> tuple[tuple[Task, .
         ConfigError: `share` is not between 0 and 1.
         DataError: There are fewer than two products with goals.
     """
-    if not 0.0 < share < 1.0:
-        raise ConfigError(f"benchmark.train_share should be above 0 and below 1, but is {share}")
+    check_share(share)
     by_product: defaultdict[str, list[Task]] = defaultdict(list)
-    seen: set[str] = set()
-    for task in tasks:
-        if task.text.casefold() not in seen:
-            seen.add(task.text.casefold())
-            by_product[task.data["asin"]].append(task)
+    for task in distinct(tasks, lambda task: task.text):
+        by_product[task.data["asin"]].append(task)
     if len(by_product) < 2:
         raise DataError(f"the benchmark webshop needs at least 2 products with a goal, but has {len(by_product)}")
     rng = random.Random(f"webshop-{seed}")
@@ -166,12 +154,8 @@ def pools(tasks: Sequence[Task], seed: int, share: float) -> tuple[tuple[Task, .
     rng.shuffle(groups)
     for group in groups:
         rng.shuffle(group)
-    middle = min(max(round(len(groups) * share), 1), len(groups) - 1)
-    return tuple(_in_turns(groups[:middle])), tuple(_in_turns(groups[middle:]))
-
-
-def _in_turns(groups: Sequence[Sequence[Task]]) -> Iterator[Task]:
-    return (task for turn in itertools.zip_longest(*groups) for task in turn if task is not None)
+    middle = middle_of(groups, share)
+    return tuple(in_turns(groups[:middle])), tuple(in_turns(groups[middle:]))
 
 
 def _pairs(options: Any) -> Iterable[tuple[str, str]]:

@@ -41,21 +41,15 @@ def start_page(instruction: str) -> Page:
 
 
 def results_page(products: Sequence[Product], page: int, note: str = "") -> Page:
-    """One page of a search's results.
-
-    Args:
-        products: All results, best first.
-        page: Which page, from 1.
-        note: A line about the search, if there is something to say.
-    """
-    shown = products[(page - 1) * PER_PAGE : page * PER_PAGE]
+    """A page, counted from 1, of a search's results, best first, with a line about the search if there is one."""
+    listed = products[(page - 1) * PER_PAGE : page * PER_PAGE]
     turns = [PREVIOUS] if page > 1 else []
     turns += [NEXT] if len(products) > page * PER_PAGE else []
     lines = [f"[{BACK}]", *([note] if note else []), f"Page {page} (Total results: {len(products)})"]
     lines += [f"[{turn}]" for turn in turns]
-    for product in shown:
+    for product in listed:
         lines += [f"[{product.asin}]", product.title, product.tag]
-    return Page("\n".join(lines), (BACK, *turns, *(product.asin for product in shown)))
+    return Page("\n".join(lines), (BACK, *turns, *(product.asin for product in listed)))
 
 
 def item_page(product: Product, chosen: Mapping[str, str]) -> Page:
@@ -87,3 +81,15 @@ def text_page(product: Product, part: str) -> Page:
         kept.append(prompt_line(text, room))
         room -= len(kept[-1])
     return Page("\n".join([f"[{BACK}]", f"[{PREVIOUS}]", *(kept or [NOTHING_THERE])]), (BACK, PREVIOUS))
+
+
+def leading_on(clicks: Sequence[str], product: Product | None, chosen: Mapping[str, str]) -> list[str]:
+    """The clicks of a page that lead on to a purchase: what the option `focus` offers.
+
+    A small model that may click anything turns pages, or opens one product after the other and goes back each time.
+    Among results these are the products; on a product's page, the values of its first open option, or buying it.
+    """
+    if product is None:
+        return [click for click in clicks if click not in (BACK, NEXT, PREVIOUS)] or list(clicks)
+    values = next((values for name, values in product.options.items() if name not in chosen), ())
+    return list(dict.fromkeys(map(shown, values))) or [BUY]

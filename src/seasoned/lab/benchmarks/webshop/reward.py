@@ -46,14 +46,10 @@ class Reward(NamedTuple):
 def reward(
     bought: Product, chosen: Iterable[str], goal: Goal, gold: Product, *, upstream_colors: bool = False
 ) -> Reward:
-    """What it earns to buy a product for a goal.
+    """What it earns to buy a product, with the option values chosen, for a goal that was made from the product `gold`.
 
-    Args:
-        bought: The product.
-        chosen: The option values that were chosen.
-        goal: What was to be bought.
-        gold: The product that the goal was made from.
-        upstream_colors: Compare options as WebShop does, which some goals cannot be won by: see `_options_matched`.
+    With `upstream_colors`, options are compared as WebShop does, which some goals cannot be won by: see
+    `_options_missed`.
     """
     kind = type_reward(bought, gold)
     lacks = [wanted for wanted in goal.attributes if not _has_attribute(bought, wanted)]
@@ -89,21 +85,13 @@ def type_reward(bought: Product, gold: Product) -> float:
 
 @lru_cache(maxsize=8192)
 def nouns(title: str) -> tuple[str, ...]:
-    """The nouns of a title in lower case, doubled ones too, by TextBlob's lexicon; WebShop uses a large spaCy model.
-
-    Raises:
-        MissingExtraError: TextBlob is not installed.
-    """
+    """The nouns of a title in lower case, doubled ones too, by TextBlob's lexicon; WebShop uses a large spaCy model."""
     return tuple(word.lower() for word, kind in _tagger()(title) if kind.startswith("NN"))
 
 
 @cache
 def _tagger() -> Callable[[str], list[tuple[str, str]]]:
-    """TextBlob's tagger, with its lexicon loaded.
-
-    Raises:
-        MissingExtraError: TextBlob is not installed.
-    """
+    """TextBlob's tagger, with its lexicon loaded; MissingExtraError where it is not installed."""
     with warnings.catch_warnings():
         # TextBlob leaves it to the garbage collector to close its files.
         warnings.simplefilter("ignore", ResourceWarning)
@@ -118,11 +106,7 @@ def _tagger() -> Callable[[str], list[tuple[str, str]]]:
 
 @lru_cache(maxsize=65536)
 def alike(one: str, other: str) -> bool:
-    """Whether two texts are equal, or alike by their token-set ratio.
-
-    Raises:
-        MissingExtraError: rapidfuzz is not installed.
-    """
+    """Whether two texts are equal, or alike by their token-set ratio; MissingExtraError without rapidfuzz."""
     try:
         from rapidfuzz import fuzz, utils
     except ImportError as e:

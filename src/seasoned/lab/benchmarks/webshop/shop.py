@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from seasoned.errors import ContractError, DataError
-from seasoned.lab.benchmarks.search.env import read_action
-from seasoned.lab.benchmarks.webshop.catalogue import Product
-from seasoned.lab.benchmarks.webshop.focus import leading_on
-from seasoned.lab.benchmarks.webshop.goals import Goal, goal_of
+from seasoned.lab.benchmarks.act import Words, play_words
+from seasoned.lab.benchmarks.action import read_action
+from seasoned.lab.benchmarks.webshop.catalogue import MAX_QUERY, Product, Search, make_search, read_products
+from seasoned.lab.benchmarks.webshop.goals import Goal, as_task, goal_of
 from seasoned.lab.benchmarks.webshop.pages import (
     BACK,
     BUY,
@@ -26,14 +27,14 @@ from seasoned.lab.benchmarks.webshop.pages import (
     REVIEWS,
     Page,
     item_page,
+    leading_on,
     results_page,
     shown,
     start_page,
     text_page,
 )
 from seasoned.lab.benchmarks.webshop.reward import reward
-from seasoned.lab.benchmarks.webshop.search import MAX_QUERY, Search
-from seasoned.types import Task
+from seasoned.types import Outcome, Task
 
 STEPS = 15
 """Steps an attempt may take: H of WebShop (ExpeL, table 4)."""
@@ -70,7 +71,7 @@ class _Visit:
 
     goal: Goal
     steps: int = 0
-    found: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None
     note: str = ""
     page: int = 1
     product: Product | None = None
@@ -88,23 +89,17 @@ class ShopEnvironment:
 
         Args:
             shop: What is sold; environments may share it, also across threads.
-            reveal: Whether the last observation tells the score; it never says what was to be bought.
-            max_turns: Steps an attempt may take; it is cut off, and earns 0, after so many without a purchase.
+            reveal: Whether the last observation tells the score.
+            max_turns: Steps without a purchase after which an attempt is cut off, and earns 0.
             focus: Whether only the clicks that lead on to a purchase are offered; all others are taken, too.
             told: Whether the score comes with what of the instruction was not met; not without `reveal`.
         """
-        self._shop = shop
-        self._reveal = reveal
-        self._max_turns = max_turns
-        self._focus = focus
-        self._told = told
+        self._shop, self._reveal, self._max_turns = shop, reveal, max_turns
+        self._focus, self._told = focus, told
         self._visit: _Visit | None = None
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins an attempt.
-
-        Returns:
-            The instruction and the search box, and the info of `step`. `seed` changes nothing.
+        """Begins an attempt: the instruction and the search box, and the info of `step`. `seed` changes nothing.
 
         Raises:
             DataError: The task is none of WebShop, or of another catalogue.
@@ -158,10 +153,10 @@ class ShopEnvironment:
 
     def _show(self, visit: _Visit) -> Page:
         """The page that the shopper sees."""
-        if visit.found is None:
+        if visit.results is None:
             return start_page(visit.goal.text)
         if visit.product is None:
-            return results_page([self._shop.products[asin] for asin in visit.found], visit.page, visit.note)
+            return results_page([self._shop.products[asin] for asin in visit.results], visit.page, visit.note)
         return text_page(visit.product, visit.part) if visit.part else item_page(visit.product, visit.chosen)
 
     def _offered(self, visit: _Visit) -> dict[str, Any]:
@@ -172,9 +167,9 @@ class ShopEnvironment:
 
     def _searched(self, visit: _Visit, words: str) -> str | None:
         """ "" where the search was made: its page is the observation."""
-        if visit.found is not None or not words:
+        if visit.results is not None or not words:
             return None
-        visit.found, visit.page, visit.note = self._shop.search(words), 1, CUT if len(words) > MAX_QUERY else ""
+        visit.results, visit.page, visit.note = self._shop.search(words), 1, CUT if len(words) > MAX_QUERY else ""
         return ""
 
     def _bought(self, visit: _Visit, product: Product) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -196,7 +191,7 @@ def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
     if not clicked:
         return None
     if clicked == BACK:
-        visit.found, visit.product, visit.part = None, None, ""
+        visit.results, visit.product, visit.part = None, None, ""
     elif product is None:
         visit.page += {NEXT: 1, PREVIOUS: -1}.get(clicked, 0)
         if clicked not in (NEXT, PREVIOUS):
@@ -222,8 +217,8 @@ def _choose(chosen: dict[str, str], product: Product, clicked: str) -> None:
 
 def _whole(action: str) -> str:
     """What stands between the first and the last bracket of an action, where it is all of it; else ""."""
-    found = _ALL.fullmatch(action.strip())
-    return " ".join(found[1].split()) if found and not _ANOTHER.search(found[1]) else ""
+    whole = _ALL.fullmatch(action.strip())
+    return " ".join(whole[1].split()) if whole and not _ANOTHER.search(whole[1]) else ""
 
 
 def _match(wanted: str, clicks: tuple[str, ...]) -> str:
@@ -231,9 +226,9 @@ def _match(wanted: str, clicks: tuple[str, ...]) -> str:
     if wanted in clicks:
         return wanted
     for plain in (_spaced, _bare, _unbracketed):
-        found = [click for click in clicks if plain(click) == plain(wanted)]
-        if len(found) == 1 and plain(wanted):
-            return found[0]
+        same = [click for click in clicks if plain(click) == plain(wanted)]
+        if len(same) == 1 and plain(wanted):
+            return same[0]
     return ""
 
 
@@ -247,3 +242,26 @@ def _bare(text: str) -> str:
 
 def _unbracketed(text: str) -> str:
     return _spaced(_BRACKETS.sub("", text))
+
+
+@cache
+def read_words(told: bool = False) -> Words:
+    """The words of the prompts. Each worked attempt has a shop of its own, whose products are in no other.
+
+    With `told`, a failed attempt is told what was not as asked for.
+
+    Raises:
+        MissingExtraError: A library of the extra `webshop` is not installed.
+    """
+
+    def begin(attempt: Mapping[str, Any]) -> tuple[ShopEnvironment, Task]:
+        products, _ = read_products(attempt["product"], {})
+        options = tuple((name, value) for name, value in attempt["options"])
+        goal = Goal(attempt["asin"], attempt["instruction"], tuple(attempt["attributes"]), options, attempt["limit"])
+        return ShopEnvironment(Shop(products, make_search(products)), reveal=True, told=told), as_task(0, goal, "")
+
+    def ended(info: Mapping[str, Any]) -> Outcome:
+        won = info["success"]
+        return Outcome(success=won, reward=info["reward"], reason="won" if won else "halted")
+
+    return play_words("webshop", begin, ended)

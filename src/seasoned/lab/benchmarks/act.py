@@ -1,7 +1,7 @@
-"""The words of the prompts for an agent that acts: instruction, worked attempts, failed ones with a reflection.
+"""Benchmarks whose agent acts in several steps: the words of their prompts, with worked attempts played beforehand.
 
-A TOML file holds thoughts and actions; the observations are what the benchmark's own environment says to them. Always
-holds: a worked attempt reads exactly as a real one.
+`prompts/<name>.toml` holds thoughts and actions; the observations are what the benchmark's own environment says to
+them. Always holds: a worked attempt reads exactly as a real one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Ended = Callable[[Mapping[str, Any]], Outcome]
 """The outcome that the last step's info tells of."""
 
 
-class Worked(NamedTuple):
-    """What the file holds, played."""
+class Words(NamedTuple):
+    """What the file holds, its attempts played: those that won, and the failed ones with their reflections."""
 
     instruction: str
     about: str
@@ -34,29 +34,37 @@ class Worked(NamedTuple):
     retried: Trajectory | None = None
 
 
-def play_worked(benchmark: str, begin: Begin, ended: Ended) -> Worked:
+def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
     """Reads `prompts/<benchmark>.toml` and plays its attempts; those with a `reflection` are the failed ones.
 
-    Such a one may say under `again` how its task was won afterwards; the first that does is what `retried` holds.
+    One of these may say under `again` how its task was won afterwards: the first that does is what `retried` holds.
     """
     raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
-    played = [
-        (_played(benchmark, f"{benchmark}-worked-{place}", attempt, begin, ended), attempt)
-        for place, attempt in enumerate(raw["attempt"], 1)
-    ]
-    return Worked(
+    won: list[Trajectory] = []
+    failed: list[tuple[Trajectory, str]] = []
+    retried: Trajectory | None = None
+    for place, attempt in enumerate(raw["attempt"], 1):
+        played = _played(benchmark, f"{benchmark}-worked-{place}", attempt, attempt["steps"], begin, ended)
+        if "reflection" not in attempt:
+            won.append(played)
+            continue
+        failed.append((played, " ".join(attempt["reflection"].split())))
+        if "again" in attempt and retried is None:
+            again = _played(benchmark, f"{played.task_id}-again", attempt, attempt["again"], begin, ended)
+            retried = again.model_copy(update={"task_id": played.task_id, "meta": {"trial": 1}})
+    return Words(
         instruction=" ".join(raw["instruction"].split()),
         about=" ".join(raw["about"].split()),
-        trajectories=tuple(trajectory for trajectory, attempt in played if "reflection" not in attempt),
-        reflections=tuple((t, " ".join(a["reflection"].split())) for t, a in played if "reflection" in a),
+        trajectories=tuple(won),
+        reflections=tuple(failed),
         heuristic=tuple(raw["heuristic"]),
-        retried=next((_again(t, a, benchmark, begin, ended) for t, a in played if "again" in a), None),
+        retried=retried,
     )
 
 
-def acting(
+def act_benchmark(
     name: str,
-    words: Worked,
+    words: Words,
     *,
     pools: tuple[tuple[Task, ...], tuple[Task, ...]],
     max_turns: int,
@@ -68,7 +76,6 @@ def acting(
     train, test = pools
     return Benchmark(
         name=name,
-        instruction=words.instruction,
         train=train,
         test=test,
         examples=(),
@@ -79,26 +86,18 @@ def acting(
         make_env=make_env,
         source=source,
         manner="act",
-        trajectories=words.trajectories,
-        reflections=words.reflections,
-        about=words.about,
-        heuristic=words.heuristic,
-        retried=words.retried,
         goal=goal,
+        **words._asdict(),
     )
 
 
-def _again(failed: Trajectory, attempt: Mapping[str, Any], benchmark: str, begin: Begin, ended: Ended) -> Trajectory:
-    """The success at the task of a failed attempt."""
-    won = _played(benchmark, f"{failed.task_id}-again", {**attempt, "steps": attempt["again"]}, begin, ended)
-    return won.model_copy(update={"task_id": failed.task_id, "meta": {"trial": 1}})
-
-
-def _played(benchmark: str, name: str, attempt: Mapping[str, Any], begin: Begin, ended: Ended) -> Trajectory:
+def _played(
+    benchmark: str, name: str, attempt: Mapping[str, Any], actions: list[list[str]], begin: Begin, ended: Ended
+) -> Trajectory:
     env, task = begin(attempt)
     text, info = env.reset(task)
     steps: list[Step] = []
-    for thought, action in attempt["steps"]:
+    for thought, action in actions:
         observation, reward, _, _, info = env.step(action)
         steps.append(Step(thought=thought, action=action, observation=observation, reward=reward))
     return Trajectory(

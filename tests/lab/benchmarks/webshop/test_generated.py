@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.webshop.catalogue import read_products
+from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import synthetic_goals
-from seasoned.lab.benchmarks.webshop.made import make_catalogue
 
 
 def test_the_same_seed_makes_the_same_rows():

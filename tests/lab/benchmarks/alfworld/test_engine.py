@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.lab.benchmarks.alfworld import worker
-from seasoned.lab.benchmarks.alfworld.worker import answer, evaluate, serve
+from seasoned.lab.benchmarks.alfworld import engine
+from seasoned.lab.benchmarks.alfworld.engine import answer, evaluate, serve
 
-SCRIPT = Path(worker.__file__)
+SCRIPT = Path(engine.__file__)
 O = SimpleNamespace(name="mug 1", indefinite="a", id="Mug", _secret="x")  # noqa: E741
 NO_NAME = SimpleNamespace(name="", id="Shelf")
 
@@ -100,8 +100,8 @@ def test_what_is_no_request():
 
 def test_it_serves_until_the_end(monkeypatch):
     said = []
-    monkeypatch.setattr(worker, "Games", Engine)
-    monkeypatch.setattr(worker, "version", lambda package: f"{package}-1")
+    monkeypatch.setattr(engine, "Games", Engine)
+    monkeypatch.setattr(engine, "version", lambda package: f"{package}-1")
     serve(['{"id": 1, "do": "step", "command": "win"}', "x"], said.append)
     assert said[0] == {"id": 0, "versions": {"alfworld": "alfworld-1", "textworld": "textworld-1"}}
     assert said[1]["won"] is True

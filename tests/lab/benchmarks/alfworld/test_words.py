@@ -7,9 +7,9 @@ from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choi
 from seasoned.lab.benchmarks.alfworld.env import command_of
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES
 from seasoned.lab.benchmarks.alfworld.notebook import noted
-from seasoned.lab.benchmarks.alfworld.worked import worked
+from seasoned.lab.benchmarks.alfworld.words import read_words
 
-WORDS = worked(False)
+WORDS = read_words(False)
 
 
 def test_two_of_each_category():
@@ -75,5 +75,5 @@ def test_the_words():
 
 
 def test_with_a_notebook_they_are_noted():
-    assert worked(True) == WORDS._replace(trajectories=tuple(map(noted, WORDS.trajectories)))
-    assert worked(True).trajectories != WORDS.trajectories
+    assert read_words(True) == WORDS._replace(trajectories=tuple(map(noted, WORDS.trajectories)))
+    assert read_words(True).trajectories != WORDS.trajectories

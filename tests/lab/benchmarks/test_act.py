@@ -2,9 +2,9 @@
 
 import pytest
 
-from seasoned.lab.benchmarks import worked as module
+from seasoned.lab.benchmarks import act as module
+from seasoned.lab.benchmarks.act import Words, act_benchmark, play_words
 from seasoned.lab.benchmarks.base import Retrieval
-from seasoned.lab.benchmarks.worked import Worked, acting, play_worked
 from seasoned.types import Outcome, Task
 
 FILE = """
@@ -44,7 +44,7 @@ class Box:
 def words(tmp_path, monkeypatch):
     (tmp_path / "boxes.toml").write_text(FILE, encoding="utf-8")
     monkeypatch.setattr(module, "PROMPTS", tmp_path)
-    return play_worked(
+    return play_words(
         "boxes",
         lambda attempt: (Box(), Task(id="any", text=attempt["task"])),
         lambda info: Outcome(success=info["right"], reason="opened"),
@@ -78,9 +78,9 @@ def test_a_failed_task_may_be_won_afterwards(words):
 
 def test_an_acting_benchmark_has_its_words_and_pools(words):
     won = words.retried
-    words = Worked("Open boxes.", "Boxes.", (), (), ("a box is shut", "open it"), won)
+    words = Words("Open boxes.", "Boxes.", (), (), ("a box is shut", "open it"), won)
     train, test = (Task(id="a", text="a"),), (Task(id="b", text="b"),)
-    made = acting("boxes", words, pools=(train, test), max_turns=5, make_env=lambda reveal: Box(), source="here")
+    made = act_benchmark("boxes", words, pools=(train, test), max_turns=5, make_env=lambda reveal: Box(), source="here")
     assert (made.manner, made.train, made.test, made.max_turns, made.source) == ("act", train, test, 5, "here")
     assert (made.heuristic, made.retried) == (("a box is shut", "open it"), won)
     assert (made.instruction, made.about, made.examples, made.retrieval) == ("Open boxes.", "Boxes.", (), Retrieval())

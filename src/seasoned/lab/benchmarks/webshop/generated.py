@@ -25,14 +25,9 @@ _GOODS = DATA / "webshop_goods.toml"
 
 
 def make_catalogue(count: int, seed: int) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Makes products and what is asked for of them.
+    """Rows of products, and by ASIN their attributes and instructions, both in WebShop's public format.
 
-    Args:
-        count: How many products; the kinds of goods take turns.
-        seed: Decides everything about them.
-
-    Returns:
-        Rows of products, and by ASIN their attributes and instructions, both in WebShop's public format.
+    The kinds of goods take turns.
 
     Raises:
         ConfigError: `count` is below 2 or above `MOST`.
