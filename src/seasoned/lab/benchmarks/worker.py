@@ -29,6 +29,11 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMR
 """Variables a worker gets. The rest of the user's environment, keys among it, is none of its business."""
 
 
+def passed_on() -> dict[str, str]:
+    """The user's variables that a worker gets."""
+    return {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+
+
 class Worker:
     """One process. `uses` counts the times it was taken from its pool."""
 
@@ -45,14 +50,13 @@ class Worker:
         self._asked = 0
         self._said: deque[str] = deque(maxlen=5)
         self._replies: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        passed = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
         try:
             self._process = subprocess.Popen(
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**passed, **environ, "PYTHONHASHSEED": "0"},
+                env={**passed_on(), **environ, "PYTHONHASHSEED": "0"},
                 text=True,
                 encoding="utf-8",
                 errors="replace",

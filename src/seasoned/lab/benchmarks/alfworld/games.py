@@ -22,7 +22,17 @@ from seasoned.errors import ConfigError, DataError, InfrastructureError
 from seasoned.lab.benchmarks.alfworld import workers
 from seasoned.lab.benchmarks.alfworld.game import FILE
 from seasoned.lab.benchmarks.alfworld.pddl import game_file, names, problem
-from seasoned.lab.benchmarks.alfworld.rooms import LAMP, SINGLE, Household, Place, Room, Thing, read_household, scatter
+from seasoned.lab.benchmarks.alfworld.rooms import (
+    FACTS,
+    LAMP,
+    SINGLE,
+    Household,
+    Place,
+    Room,
+    Thing,
+    read_household,
+    scatter,
+)
 from seasoned.lab.benchmarks.install import interpreter
 from seasoned.lab.benchmarks.worker import Workers
 
@@ -30,19 +40,11 @@ MOST_GAMES = 2000
 _TRIES = 40
 _SECONDS = 120.0
 _MOST_AT_ONCE = 4
-_NO_TARGET = frozenset({"TVStand", "Toaster", "LaundryHamper", "SinkBasin", "HandTowelHolder", "TowelHolder"})
-_RARE_TARGET = frozenset({"GarbageCan", "StoveBurner", "CoffeeMachine", "BathtubBasin"})
-"""Receptacles nothing, or less often something, has to be put into in ALFWorld's own games."""
 
 
 @dataclass(frozen=True)
 class TaskType:
-    """One of the six types: the rooms it is played in and how often, and what has to be done to the thing.
-
-    `able` is what the thing must be able to bear, `verb` and `tool` how it is done (`heat .. with microwave 1`), `take`
-    how many have to be moved, and `copies` how often there are 1, 2, 3 or 4 of the thing. The numbers are near to those
-    of ALFWorld's own games.
-    """
+    """One of the six types, as `data/alfworld_rooms.toml` tells of it."""
 
     name: str
     rooms: Mapping[str, int]
@@ -50,20 +52,15 @@ class TaskType:
     verb: str = ""
     tool: str = ""
     take: int = 1
-    copies: tuple[int, int, int, int] = (36, 28, 20, 16)
+    copies: Sequence[int] = (36, 28, 20, 16)
+
+    @property
+    def lit(self) -> bool:
+        """Whether a thing is looked at in the light of a lamp, and put nowhere."""
+        return self.tool == LAMP
 
 
-_LOOK = TaskType("look_at_obj_in_light", {"living room": 15, "bedroom": 85}, verb="use", tool=LAMP)
-_ANYWHERE = {"kitchen": 15, "living room": 40, "bedroom": 15, "bathroom": 30}
-_WASHED = {"kitchen": 75, "bathroom": 25}
-TASK_TYPES = (
-    TaskType("pick_and_place_simple", _ANYWHERE),
-    _LOOK,
-    TaskType("pick_clean_then_place_in_recep", _WASHED, "Cleanable", "clean", "SinkBasin"),
-    TaskType("pick_heat_then_place_in_recep", {"kitchen": 1}, "Heatable", "heat", "Microwave"),
-    TaskType("pick_cool_then_place_in_recep", {"kitchen": 1}, "Coolable", "cool", "Fridge"),
-    TaskType("pick_two_obj_and_place", _ANYWHERE, take=2, copies=(0, 45, 30, 25)),
-)
+TASK_TYPES = tuple(TaskType(**task) for task in FACTS["task"])
 """The types; ALFWorld's folders begin with their names."""
 
 
@@ -188,14 +185,7 @@ def _play(path: Path, walkthrough: Sequence[str], engine: Workers) -> str:
 
 
 def draw(household: Household, kind: TaskType, trial: str, rng: random.Random) -> Draft | None:
-    """One game of a type, unproven; None where chance chose a room or a thing that gives none.
-
-    Args:
-        household: What there is.
-        kind: One of `TASK_TYPES`.
-        trial: What the game is called.
-        rng: Where the chances come from.
-    """
+    """One game of a type, unproven, called `trial`; None where chance chose a room or a thing that gives none."""
     room = _room(household, kind, rng)
     choice = _thing_and_target(household, room, kind, rng)
     if choice is None:
@@ -216,7 +206,7 @@ def draw(household: Household, kind: TaskType, trial: str, rng: random.Random) -
 
 def _room(household: Household, kind: TaskType, rng: random.Random) -> Room:
     rooms = [room for _, room in sorted(household.rooms.items()) if room.kind in kind.rooms]
-    fit = [room for room in rooms if kind is not _LOOK or LAMP in room.fixtures]
+    fit = [room for room in rooms if not kind.lit or LAMP in room.fixtures]
     of_kind = Counter(room.kind for room in fit)
     return rng.choices(fit, [kind.rooms[room.kind] / of_kind[room.kind] for room in fit])[0]
 
@@ -224,13 +214,13 @@ def _room(household: Household, kind: TaskType, rng: random.Random) -> Room:
 def _thing_and_target(household: Household, room: Room, kind: TaskType, rng: random.Random) -> tuple[str, str] | None:
     """A type of thing, and the type of receptacle it has to come into or the lamp; the thing can lie elsewhere, too."""
     able = [thing for thing in room.things if not kind.able or thing in household.able[kind.able]]
-    if kind is _LOOK:
+    if kind.lit:
         return (rng.choice(able), LAMP) if able else None
     usable = {place.type for place in room.places if not place.stuck}
-    targets = sorted(usable - _NO_TARGET - {kind.tool} - (SINGLE if kind.take > 1 else frozenset()))
+    targets = sorted(usable - {*FACTS["no_target"], kind.tool} - (SINGLE if kind.take > 1 else frozenset()))
     if not targets:
         return None
-    target = rng.choices(targets, [0.4 if target in _RARE_TARGET else 1.0 for target in targets])[0]
+    target = rng.choices(targets, [0.4 if target in FACTS["rare_target"] else 1.0 for target in targets])[0]
     elsewhere = frozenset[str]().union(*(household.holds[k] for k in usable - SINGLE - {target}))
     fits = [thing for thing in able if thing in household.holds[target] & elsewhere]
     return (rng.choice(fits), target) if fits else None
@@ -257,7 +247,7 @@ def _walkthrough(
         return name
 
     tool = next((place for place in room.places if place.type == kind.tool), None)
-    lamp = next((thing for thing in things if kind is _LOOK and thing.type == LAMP), None)
+    lamp = next((thing for thing in things if kind.lit and thing.type == LAMP), None)
     end = lamp.place if lamp else rng.choice([p for p in room.places if p.type == target and not p.stuck])
     for thing in chosen:
         name = called[thing.id]

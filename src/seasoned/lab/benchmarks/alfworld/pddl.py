@@ -20,10 +20,7 @@ _START = "loc|0|-99|0|30"
 _OBJECT_TYPES = ("ButterKnife", "Knife")
 _RECEPTACLE_TYPES = ("SinkBasin", "Microwave", "Fridge")
 
-_ABLE = {
-    **{"Cleanable": "cleanable", "Heatable": "heatable", "Coolable": "coolable", "Sliceable": "sliceable"},
-    **{"Toggleable": "toggleable"},
-}
+_ABILITIES = ("Cleanable", "Heatable", "Coolable", "Sliceable", "Toggleable")
 
 
 def mangle(id_: str) -> str:
@@ -41,12 +38,8 @@ def names(ids: Iterable[str]) -> dict[str, str]:
 def problem(name: str, room: Room, things: Sequence[Thing], goal: str, household: Household) -> str:
     """The PDDL problem: every id and type declared, what lies where, what can be done with it, and the goal.
 
-    Args:
-        name: What the problem is called; letters, digits and underscores.
-        room: The room.
-        things: What lies in it.
-        goal: The goal as the package writes it, filled in; its last bracket closes the problem.
-        household: What fits where, and what can be heated, cooled and so on.
+    `name` has letters, digits and underscores. `goal` is as the package writes it, filled in; its last bracket closes
+    the problem.
     """
     object_types = sorted({*_OBJECT_TYPES, *(thing.type for thing in things)})
     receptacle_types = sorted({*_RECEPTACLE_TYPES, *(place.type for place in room.places)})
@@ -93,5 +86,5 @@ def _facts(thing: Thing, household: Household) -> list[str]:
         facts.append(f"pickupable {id_}")
     if thing.type in household.vessels:
         facts.append(f"isReceptacleObject {id_}")
-    facts.extend(f"{word} {id_}" for able, word in _ABLE.items() if thing.type in household.able.get(able, ()))
+    facts.extend(f"{able.lower()} {id_}" for able in _ABILITIES if thing.type in household.able.get(able, ()))
     return facts

@@ -9,9 +9,9 @@ that has to be put somewhere does not lie there already.
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
+import tomllib
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.worker import PASSED_ON
+from seasoned.lab.benchmarks.base import DATA
+from seasoned.lab.benchmarks.worker import passed_on
 
 KINDS = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}
 """What the hundreds of a room's number say."""
@@ -57,22 +58,12 @@ print(json.dumps({
 }))
 """
 
-# How likely a thing that fits is to lie on one of these, relative to the others; set so that as much lies on tables and
-# as much behind doors as in ALFWorld's own games, where what one has to find is behind doors less often than the rest.
-_ATTRACTION = {
-    **{"CounterTop": 4.0, "DiningTable": 6.5, "Desk": 4.0, "CoffeeTable": 4.0, "Dresser": 4.0, "SideTable": 2.0},
-    **{"Bed": 6.0, "Sofa": 3.5, "TVStand": 8.0, "ArmChair": 1.0, "Ottoman": 1.0, "Shelf": 1.0, "Cart": 4.0},
-    **{"Cabinet": 0.55, "Drawer": 0.7, "Safe": 1.2, "Fridge": 5.0, "Microwave": 1.6, "SinkBasin": 1.4},
-    **{"StoveBurner": 4.5, "CoffeeMachine": 4.0, "GarbageCan": 1.2, "Toilet": 2.4, "BathtubBasin": 2.0},
-    **{"HandTowelHolder": 20.0, "TowelHolder": 1.0, "ToiletPaperHanger": 1.5, "LaundryHamper": 0.2, "Toaster": 0.1},
-}
-SINGLE = frozenset({"StoveBurner", "CoffeeMachine", "Toaster", "HandTowelHolder", "TowelHolder", "ToiletPaperHanger"})
+FACTS = tomllib.loads((DATA / "alfworld_rooms.toml").read_text(encoding="utf-8"))
+"""What the package does not say, set so that generated games are like ALFWorld's own."""
+
+SINGLE = frozenset(FACTS["single"])
 """Receptacles with room for one thing."""
 
-_SURFACES = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable", "TVStand", "CounterTop")
-_STANDING = (LAMP, "HousePlant", "Television")
-_EXTRA = {"StoveBurner": (4, 4), "HandTowelHolder": (1, 2), "TowelHolder": (1, 2)}
-_BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
 _COPIES = ((1, 2, 3), (41, 32, 27))
 _HIDDEN = 0.6
 _MOST_STUCK = 5
@@ -147,15 +138,10 @@ def read_household(python: str) -> Household:
         DataError: The package is not made as expected.
     """
     install = "seasoned bench install alfworld makes an environment that has it"
+    command, env = [str(Path(python).expanduser()), "-I", "-c", _ASK], passed_on()
     try:
         done = subprocess.run(
-            [str(Path(python).expanduser()), "-I", "-c", _ASK],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_SECONDS,
-            env={key: os.environ[key] for key in PASSED_ON if key in os.environ},
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=_SECONDS, env=env
         )
     except (OSError, subprocess.TimeoutExpired) as e:
         raise ConfigError(f"{python} should be a Python with alfworld, but cannot be run ({e}); {install}") from e
@@ -190,9 +176,8 @@ def parse_household(raw: Mapping[str, Any]) -> Household:
         int(number): _furnish(int(number), found, laid_out, holds, movable, opening)
         for number, (found, laid_out) in raw["rooms"].items()
     }
-    if {room.kind for room in rooms.values()} != set(KINDS.values()) or not any(
-        LAMP in r.fixtures for r in rooms.values()
-    ):
+    kinds, lamps = {room.kind for room in rooms.values()}, [LAMP in room.fixtures for room in rooms.values()]
+    if kinds != set(KINDS.values()) or not any(lamps):
         raise ValueError("rooms are missing")
     goals = {name: (pddl.replace("#", "-"), tuple(sentences)) for name, (pddl, sentences) in raw["goals"].items()}
     able = {name: frozenset(things) for name, things in raw["able"].items()}
@@ -202,18 +187,10 @@ def parse_household(raw: Mapping[str, Any]) -> Household:
 def scatter(
     room: Room, household: Household, rng: random.Random, wanted: str, copies: int, but_not: Container[str]
 ) -> list[Thing]:
-    """Puts things into a room: every type that belongs there, one to three of each, where they fit.
+    """The things of a room in a fixed order: every type that belongs there, one to three of each, where they fit.
 
-    Args:
-        room: The room.
-        household: What fits where.
-        rng: Where the chances come from.
-        wanted: The type of thing the game is about.
-        copies: How many there are to be of it.
-        but_not: The types of receptacle it does not lie in.
-
-    Returns:
-        The things, in a fixed order. Fewer than asked for where the room has no place for them.
+    Of the type `wanted`, which the game is about, there are so many `copies`, none in a type of receptacle in
+    `but_not`; fewer where the room has no place for them.
     """
     lying: list[Thing] = []
     load: Counter[str] = Counter()
@@ -223,13 +200,13 @@ def scatter(
         for _ in range(count):
             free = [place for place in fits if not (place.type in SINGLE and load[place.id])]
             if free:
-                pull = [_ATTRACTION.get(p.type, 0.5) * (behind_doors if p.opens else 1.0) for p in free]
+                pull = [FACTS["attraction"].get(p.type, 0.5) * (behind_doors if p.opens else 1.0) for p in free]
                 place = rng.choices(free, pull)[0]
                 load[place.id] += 1
                 lying.append(Thing(_fresh_id(kind, rng, taken), kind, place))
 
-    surfaces = [place for place in room.places if place.type in _SURFACES]
-    for kind in _STANDING:
+    surfaces = [place for place in room.places if place.type in FACTS["surfaces"]]
+    for kind in FACTS["standing"]:
         if kind in room.fixtures:
             put(kind, surfaces, 2 if kind == LAMP and rng.random() < _SECOND_LAMP else 1)
     for kind in room.things:
@@ -238,7 +215,7 @@ def scatter(
             put(kind, [place for place in fits if place.type not in but_not], copies, _HIDDEN)
         else:
             put(kind, fits, rng.choices(*_COPIES)[0])
-    near = [kind for kind in room.fixtures if kind not in _STANDING and rng.random() < _NEAR]
+    near = [kind for kind in room.fixtures if kind not in FACTS["standing"] and rng.random() < _NEAR]
     return [*lying, *(Thing(_fresh_id(kind, rng, taken), kind, rng.choice(room.places), beside=True) for kind in near)]
 
 
@@ -263,9 +240,10 @@ def _furnish(
         if type_ in ("Cabinet", "Drawer") and KINDS[number // 100] in ("kitchen", "bedroom"):
             extra, stuck = rng.randint(0, min(known[type_] // 2, _MOST_STUCK)), True
         else:
-            extra, stuck = 0 if known[type_] else rng.randint(*_EXTRA.get(type_, (1, 1))), False
+            extra, stuck = 0 if known[type_] else rng.randint(*FACTS["extra"].get(type_, (1, 1))), False
         for _ in range(extra):
-            id_ = _fresh_id(_BASINS.get(type_, type_), rng, taken) + (f"|{type_}" if type_ in _BASINS else "")
+            whole = FACTS["basins"].get(type_, type_)
+            id_ = _fresh_id(whole, rng, taken) + ("" if whole == type_ else f"|{type_}")
             spot = _spot(rng.randint(-12, 12), rng.randint(-12, 12), 90 * rng.randrange(4), 30, spots)
             places.append(Place(id_, type_, spot, type_ in opening and not stuck, stuck))
     things = tuple(sorted(set(found) & movable))
