@@ -8,44 +8,22 @@ story has one answer; names fit the kinship words; a story never names two peopl
 from __future__ import annotations
 
 import random
+import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-# fmt: off
-WOMEN = (
-    "Agnes", "Beatrix", "Carmen", "Daphne", "Edith", "Fiona", "Gloria", "Helena", "Ingrid", "Judith", "Karla",
-    "Leona", "Marion", "Nadia", "Olga", "Paula", "Rosalind", "Sylvia", "Tamara", "Ursula", "Vera", "Wanda",
-    "Yvonne", "Zelda",
-)
-MEN = (
-    "Albert", "Boris", "Conrad", "Dennis", "Edgar", "Felix", "Gustav", "Harold", "Ivan", "Julius", "Kurt",
-    "Leonard", "Martin", "Norbert", "Oscar", "Patrick", "Quentin", "Ralph", "Stefan", "Theodor", "Ulrich", "Victor",
-    "Walter", "Xavier",
-)
-# fmt: on
+from seasoned.lab.benchmarks.base import DATA
+
+_WORDS = tomllib.loads((DATA / "clutrr_stories.toml").read_text(encoding="utf-8"))
+WOMEN, MEN, SENTENCES = (tuple(_WORDS[name]) for name in ("women", "men", "sentences"))
 STATED = (
     *("husband", "wife", "son", "daughter", "father", "mother", "brother", "sister"),
     *("grandfather", "grandmother", "grandson", "granddaughter"),
 )
 """Relations that a story may state; the answer may also be an uncle, a niece, a mother-in-law and so on."""
-
-SENTENCES = (
-    "[{a}] planted tulips with {his} {kin} [{b}].",
-    "[{a}] wrote a long letter to {his} {kin}, [{b}].",
-    "[{a}]'s {kin} [{b}] mended the garden gate.",
-    "[{b}], the {kin} of [{a}], sang at the harvest fair.",
-    "On Friday [{a}] met {his} {kin} [{b}] at the station.",
-    "[{a}] lent a raincoat to {his} {kin} [{b}].",
-    "[{a}] asked {his} {kin} [{b}] to feed the rabbits.",
-    "[{a}] took the night train with {his} {kin}, [{b}].",
-    "[{a}] was glad that {his} {kin} [{b}] had won at chess.",
-    "At noon [{a}] cooked lentils for {his} {kin} [{b}].",
-    "[{b}] is the {kin} of [{a}] and collects old maps.",
-    "[{a}] forgot the birthday of {his} {kin} [{b}].",
-)
 
 
 class Story(NamedTuple):
@@ -140,17 +118,14 @@ def chains(hops: int) -> dict[tuple[str, ...], Answer]:
     for on, kin in paths:
         ends[kin].add(words[on[0], on[-1]])
         sexes[kin].add(on[0].male)
-    single = {kin: next(iter(found)) for kin, found in sorted(ends.items()) if len(found) == 1}
+    single = {kin: end for kin, (end, *others) in sorted(ends.items()) if not others}
     return {kin: Answer(end, tuple(sorted(sexes[kin]))) for kin, end in single.items() if end}
 
 
 def stories(count: int, hops: Sequence[int], rng: random.Random) -> list[Story]:
-    """Makes stories; answers are drawn evenly, then a chain that has that answer.
+    """Makes so many stories of chains that are 2 or 3 long, in turn; a few may have the same text.
 
-    Args:
-        count: How many; a few may have the same text, which the caller drops.
-        hops: The lengths of chains to use, each 2 or 3, in turn.
-        rng: Draws everything.
+    Answers are drawn evenly, then a chain that has that answer.
     """
     by_answer: dict[int, dict[str, list[tuple[str, ...]]]] = {h: defaultdict(list) for h in hops}
     for h in hops:
@@ -169,12 +144,12 @@ def _story(kin: tuple[str, ...], rng: random.Random) -> Story:
     males = [rng.choice(answer.first_male), *(word in _MALE for word in kin)]
     men, women = rng.sample(MEN, len(males)), rng.sample(WOMEN, len(males))
     names = [men[i] if male else women[i] for i, male in enumerate(males)]
-    told = [
+    sentences = [
         sentence.format(a=names[i], b=names[i + 1], kin=word, his="his" if males[i] else "her")
         for i, (word, sentence) in enumerate(zip(kin, rng.sample(SENTENCES, len(kin)), strict=True))
     ]
-    rng.shuffle(told)
-    return Story(" ".join(told), names[0], names[-1], answer.kin, len(kin))
+    rng.shuffle(sentences)
+    return Story(" ".join(sentences), names[0], names[-1], answer.kin, len(kin))
 
 
 _MALE = frozenset(("husband", "son", "father", "brother", "grandfather", "grandson"))
