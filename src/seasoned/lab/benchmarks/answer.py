@@ -43,8 +43,8 @@ Score = Callable[[str, Mapping[str, Any]], Scored]
 class AnswerEnvironment:
     """One case at a time: the question, then commands until the answer, then in training a few turns for notes.
 
-    One action may hold several commands. The first ANSWER in it counts, an empty one too, and what follows is not read:
-    it was written without the feedback.
+    Of the commands in one action the first ANSWER counts, an empty one too. What follows it is not read: it was written
+    without the feedback.
     """
 
     def __init__(self, score: Score, reveal: bool, max_turns: int, note_turns: int = NOTE_TURNS) -> None:
@@ -56,10 +56,8 @@ class AnswerEnvironment:
             max_turns: Actions without an answer after which the case is cut off, and wrong.
             note_turns: Actions allowed after the answer when `reveal`; END ends them early.
         """
-        self._score = score
-        self._reveal = reveal
-        self._max_turns = max_turns
-        self._note_turns = note_turns
+        self._score, self._reveal = score, reveal
+        self._max_turns, self._note_turns = max_turns, note_turns
         self._task: Task | None = None
         self._turns = 0
         self._answered = False
@@ -115,14 +113,12 @@ class AnswerEnvironment:
         return observation, 1.0 if scored.success else 0.0, terminated, False, info
 
     def _noted(self, commands: Sequence[Command]) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        ends = any(c.name == "END" for c in commands)
-        useful = [c for c in commands if c.name not in ("ANSWER", "END")]
-        if ends and not useful:
-            observation = OK
-        elif not useful and any(c.name == "ANSWER" for c in commands):
-            observation = ANSWERED
-        else:
+        names = {c.name for c in commands}
+        ends = "END" in names
+        if useful := [c for c in commands if c.name not in ("ANSWER", "END")]:
             observation = _observe(useful)
+        else:
+            observation = OK if ends else ANSWERED if "ANSWER" in names else COMMANDS
         terminated = ends or self._turns >= self._note_turns
         if terminated:
             self._task = None

@@ -45,10 +45,9 @@ _NO_NETWORK = re.compile(
 
 
 def folder(name: str) -> Path:
-    """Where the environment of a benchmark lies, or will lie. Other versions are another environment.
+    """Where the environment of a benchmark lies, or will lie; ConfigError where it needs none.
 
-    Raises:
-        ConfigError: the benchmark has no environment of its own.
+    Other versions are another environment.
     """
     if name not in NEEDS:
         raise ConfigError(f"the benchmark {name!r} needs no installation; those that do are {', '.join(NEEDS)}")
@@ -56,11 +55,7 @@ def folder(name: str) -> Path:
 
 
 def interpreter(name: str) -> Path:
-    """The Python of a benchmark's environment.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
+    """The Python of a benchmark's environment; ConfigError where it is not installed."""
     python = _python(folder(name))
     if not python.exists():
         raise ConfigError(
@@ -73,12 +68,8 @@ def interpreter(name: str) -> Path:
 def install(name: str, *, progress: Progress, python: str = sys.executable) -> Path:
     """Makes the environment of a benchmark unless it is there, and returns its Python.
 
-    It is made beside its place and put there whole, so that it can be stopped at any moment and begun again.
-
-    Args:
-        name: a key of `NEEDS`.
-        progress: is told what is being done.
-        python: the Python to make it from, for when there are no packages for the present one yet.
+    It is made beside its place and put there whole, so that it can be stopped at any moment and begun again. `python`
+    is what to make it from, for when there are no packages for the present Python yet.
 
     Raises:
         ConfigError: the benchmark has no environment of its own, or there is no such Python.
@@ -99,7 +90,8 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
     try:
         progress(f"making an environment for {name} in {final}")
         _run([python, "-m", "venv", "--without-pip", str(partial)], name, progress)
-        _run([*_pip(), "--python", str(_python(partial)), "install", *_QUIET, *NEEDS[name].packages], name, progress)
+        pip = [*_pip(), "--python", str(_python(partial)), "install", "--disable-pip-version-check", "--no-input"]
+        _run([*pip, "--progress-bar", "off", *NEEDS[name].packages], name, progress)
         _try(name, partial)
         with suppress(OSError):  # another process was faster
             partial.rename(final)
@@ -109,9 +101,6 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
         raise InfrastructureError(f"{final} could not be given its name: delete it and install again")
     progress(f"{name} is installed in {final}")
     return _python(final)
-
-
-_QUIET = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
 
 
 def _python(environment: Path) -> Path:
@@ -156,15 +145,9 @@ def _run(command: Sequence[str], name: str, progress: Progress) -> None:
 
 
 def _try(name: str, environment: Path) -> None:
-    code = "import " + ", ".join(NEEDS[name].modules)
-    done = subprocess.run(
-        [str(_python(environment)), "-c", code],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=environment,
-        env={**os.environ, "ALFWORLD_DATA": str(environment)},
-    )
+    command = [str(_python(environment)), "-c", "import " + ", ".join(NEEDS[name].modules)]
+    env = {**os.environ, "ALFWORLD_DATA": str(environment)}
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=environment, env=env)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise InfrastructureError(

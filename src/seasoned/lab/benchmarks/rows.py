@@ -32,10 +32,9 @@ class Row(NamedTuple):
 
 
 def read_lines(path: Path | str) -> list[tuple[int, str]]:
-    """The lines of a text file that are not blank, with their numbers from 1. A byte order mark is dropped.
+    """The lines of a text file that are not blank, with their numbers from 1; DataError where there are none.
 
-    Raises:
-        DataError: The file is missing, a folder, not readable, too large, a pickle, not UTF-8, or has no line.
+    `read_text` says which other files are refused.
     """
     lines = [(n, line) for n, line in enumerate(read_text(Path(path)).split("\n"), 1) if line.strip()]
     if not lines:
@@ -44,11 +43,7 @@ def read_lines(path: Path | str) -> list[tuple[int, str]]:
 
 
 def read_jsonl(path: Path | str, required: Sequence[str]) -> list[Row]:
-    """The rows of a file with one JSON object per line.
-
-    Args:
-        path: The file.
-        required: Names that every object must have.
+    """The rows of a file with one JSON object per line, each with the `required` names.
 
     Raises:
         DataError: As for `read_lines`; or lines are no JSON objects or lack a name (the first of them are named).
@@ -58,7 +53,7 @@ def read_jsonl(path: Path | str, required: Sequence[str]) -> list[Row]:
     for number, line in read_lines(path):
         values, fault = _object(line)
         if not fault and (missing := [name for name in required if name not in values]):
-            fault = f"{_list(missing)} missing, found {_list(list(values)) or 'no names'}"
+            fault = f"{', '.join(missing)} missing, found {', '.join(values) or 'no names'}"
         if fault:
             faults.append(f"line {number}: {fault}")
         else:
@@ -87,11 +82,7 @@ def _object(line: str) -> tuple[dict[str, Any], str]:
 def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
     """The rows of a CSV file whose first line names the columns, apart by commas, or by tabs where it has no comma.
 
-    Every value is a text.
-
-    Args:
-        path: The file.
-        required: Columns that it must have.
+    Every value is a text; there must be the columns `required`.
 
     Raises:
         DataError: As for `read_lines`; a column is missing (named, with what was found); a line is broken or too long.
@@ -109,7 +100,10 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
             if not any(f.strip() for f in fields):
                 continue
             if not header:
-                header = _header(path, fields, required)
+                header = [f.strip() for f in fields]
+                if missing := ", ".join(name for name in required if name not in header):
+                    wanted = f"{path} should have the columns {', '.join(required)}"
+                    raise DataError(f"{wanted}; {missing} missing, found {', '.join(header)}")
                 continue
             if len(fields) != len(header):
                 raise DataError(f"{path}, line {line}: {len(fields)} fields, but the header has {len(header)}")
@@ -123,14 +117,6 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
     return rows
 
 
-def _header(path: Path | str, fields: Sequence[str], required: Sequence[str]) -> list[str]:
-    header = [f.strip() for f in fields]
-    if missing := [name for name in required if name not in header]:
-        found = _list(header)
-        raise DataError(f"{path} should have the columns {_list(required)}; {_list(missing)} missing, found {found}")
-    return header
-
-
 def read_literal(text: str) -> Any:
     """The value of a Python or JSON literal, such as `('a', 'b')` or `[{"a": null}]`. Nothing is run.
 
@@ -140,27 +126,19 @@ def read_literal(text: str) -> Any:
     if len(text) > MAX_FIELD:
         raise DataError(f"a literal of {len(text)} characters is longer than {MAX_FIELD}")
     try:
-        value = _literal(text.strip())
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value = ast.literal_eval(text.strip())
         _check_texts(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as e:
         raise DataError(f"{text[:60]!r} is not a list, tuple, object or text that could be read") from e
     return value
 
 
-def _literal(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.literal_eval(text)
-
-
 def _check_texts(value: Any) -> None:
     """Raises UnicodeEncodeError where a text in `value` has half of a surrogate pair: no store could keep it."""
     flat = json.dumps(value, ensure_ascii=False, skipkeys=True, default=lambda v: list(v) if isinstance(v, set) else "")
     flat.encode("utf-8")
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names)

@@ -19,6 +19,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
@@ -69,8 +70,8 @@ class Worker:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._readers = [
-            threading.Thread(target=_replies_of, args=(self._process.stdout, self._replies, self._said), daemon=True),
-            threading.Thread(target=_words_of, args=(self._process.stderr, self._said), daemon=True),
+            threading.Thread(target=_read, args=(self._process.stdout, self._said, self._replies), daemon=True),
+            threading.Thread(target=_read, args=(self._process.stderr, self._said), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
@@ -135,10 +136,7 @@ class Worker:
 
 
 class Workers:
-    """The workers of one benchmark: as many as are in use at once, and those that wait to be used again.
-
-    A worker that was used `recycle` times is replaced, since engines leak.
-    """
+    """The workers of one benchmark: as many as are in use at once, and those that wait to be used again."""
 
     def __init__(
         self,
@@ -155,12 +153,11 @@ class Workers:
             command: the program and its arguments.
             name: what it is, for errors.
             timeout: seconds that any one answer may take.
-            recycle: uses after which a worker is stopped.
+            recycle: uses after which a worker is replaced, since engines leak.
             environ: variables it gets beside `PASSED_ON`.
         """
-        self._command, self._name = tuple(command), name
-        self._timeout, self._recycle = timeout, recycle
-        self._environ = dict(environ or {})
+        self._worker = partial(Worker, tuple(command), name, timeout, dict(environ or {}))
+        self._recycle = recycle
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
 
@@ -174,7 +171,7 @@ class Workers:
             with self._lock:
                 worker = self._idle.pop() if self._idle else None
             if worker is None:
-                worker = Worker(self._command, self._name, self._timeout, self._environ)
+                worker = self._worker()
             if worker.alive:
                 worker.uses += 1
                 return worker
@@ -204,25 +201,20 @@ class Workers:
             worker.close()
 
 
-def _replies_of(stream: IO[str], replies: queue.SimpleQueue[dict[str, Any] | None], said: deque[str]) -> None:
-    """Puts every reply into the queue, and None at the end."""
+def _read(stream: IO[str], said: deque[str], replies: queue.SimpleQueue[dict[str, Any] | None] | None = None) -> None:
+    """Reads a stream to its end: its replies go into the queue, then None; other lines are what the worker said."""
     with contextlib.suppress(OSError, ValueError), stream:
         while line := stream.readline(MAX_LINE):
             try:
-                reply = json.loads(line)
+                reply = json.loads(line) if replies else None
             except (ValueError, RecursionError):
-                said.append(line.strip()[:200])
-                continue
-            if isinstance(reply, dict):
+                reply = None
+            if replies and isinstance(reply, dict):
                 replies.put(reply)
-    replies.put(None)
-
-
-def _words_of(stream: IO[str], said: deque[str]) -> None:
-    """Keeps the last lines of standard error."""
-    with contextlib.suppress(OSError, ValueError), stream:
-        while line := stream.readline(MAX_LINE):
-            said.append(line.strip()[:200])
+            else:
+                said.append(line.strip()[:200])
+    if replies:
+        replies.put(None)
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.lab.benchmarks.search.docstore import Miss, Page
-from seasoned.lab.benchmarks.search.wikipedia import LONGEST_WAIT, MAX_BYTES, USER_AGENT, Wikipedia, live
+from seasoned.lab.benchmarks.search.wikipedia import MAX_WAIT, MAX_BYTES, USER_AGENT, Wikipedia, live
 
 TEXT = "Ink is a fluid. It is dark.\n\n\n== History ==\nIt is old. Dr. Oak made it.\n"
 MISSING = {"batchcomplete": True, "query": {"pages": [{"title": "x", "missing": True}]}}
@@ -103,7 +103,7 @@ def test_odd_queries(server: Server) -> None:
     assert search(server, "fr:Encre", elsewhere, {"batchcomplete": True, "query": {"search": []}}) == Miss()
 
 
-@pytest.mark.parametrize(("fault", "waits"), [(503, [1.5, 3.0]), (500, [1.5, 3.0]), (429, [LONGEST_WAIT] * 2)])
+@pytest.mark.parametrize(("fault", "waits"), [(503, [1.5, 3.0]), (500, [1.5, 3.0]), (429, [MAX_WAIT] * 2)])
 def test_a_passing_fault_is_tried_again_after_a_pause(server: Server, fault: int, waits: list[float]) -> None:
     assert isinstance(search(server, "ink", fault, fault, page(), pause=1.5), Page)
     assert len(server.asked) == 3

@@ -22,12 +22,35 @@ _WORDS = re.compile(r"[^\W_]+")
 # A stop, what closes after it, a space, and the first letter after that: the words around decide what it is.
 _STOP = re.compile(r"[.!?]{1,8}[\"'”’)\]]{0,4} (?=[\"'“‘(\[]{0,4}(\w))")
 _BEFORE_STOP = re.compile(r"([^\W\d_]{1,7})\.$")
-# fmt: off
-_SHORT = frozenset((
-    "approx", "ca", "capt", "col", "dr", "fig", "ft", "gen", "gov", "hon", "jr", "lt", "mr", "mrs", "ms", "mt", "prof",
-    "rep", "rev", "sen", "sgt", "sr", "st", "vol", "vs",
-))
-# fmt: on
+_SHORT = frozenset(
+    [
+        "approx",
+        "ca",
+        "capt",
+        "col",
+        "dr",
+        "fig",
+        "ft",
+        "gen",
+        "gov",
+        "hon",
+        "jr",
+        "lt",
+        "mr",
+        "mrs",
+        "ms",
+        "mt",
+        "prof",
+        "rep",
+        "rev",
+        "sen",
+        "sgt",
+        "sr",
+        "st",
+        "vol",
+        "vs",
+    ]
+)
 _DOUBLED = re.compile(r"(?<!\.)\.\.(?!\.)")
 
 
@@ -59,12 +82,7 @@ class Docstore:
     """
 
     def __init__(self, pages: Iterable[Page], misses: Mapping[str, str] | None = None) -> None:
-        """Takes the pages; of two with one title the first is kept.
-
-        Args:
-            pages: The pages.
-            misses: Recorded misses: the observation by the query, given where no page has that title.
-        """
+        """Takes the pages, of two with one title the first; and recorded misses, the observation by the query."""
         self.pages: dict[str, Page] = {}
         self._by_key: dict[str, Page] = {}
         for page in pages:
@@ -113,11 +131,7 @@ def title_key(title: str) -> str:
 
 
 def make_page(title: str, text: str | Iterable[str]) -> Page:
-    """A page from its text, or from its sentences; HTML entities are resolved, white space becomes one space.
-
-    Raises:
-        ValueError: The title or the text is empty.
-    """
+    """A page from its text or its sentences, without HTML entities; ValueError where it or its title is empty."""
     pieces = sentences(text) if isinstance(text, str) else [flat(piece) for piece in text]
     page = Page(flat(title), tuple(piece for piece in pieces if piece))
     if not page.title or not page.sentences:

@@ -49,13 +49,11 @@ class SearchEnvironment:
         Args:
             search: Finds pages.
             judge: Judges an answer.
-            reveal: Whether the last observation says if the answer was right; it never says which one is.
-            max_steps: Steps a case may take; it is cut off, and failed, after so many without an answer.
+            reveal: Whether the last observation says if the answer was right.
+            max_steps: Steps without an answer after which a case is cut off, and failed.
         """
-        self._search = search
-        self._judge = judge
-        self._reveal = reveal
-        self._max_steps = max_steps
+        self._search, self._judge = search, judge
+        self._reveal, self._max_steps = reveal, max_steps
         self._task: Task | None = None
         self._steps = 0
         self._page: Page | None = None
@@ -120,12 +118,13 @@ class SearchEnvironment:
         return self._looked_up(argument)
 
     def _searched(self, title: str) -> str:
-        found = self._search(title)
-        self._page = None if isinstance(found, Miss) else found
+        page = self._search(title)
         self._words = ""
-        if isinstance(found, Miss):
-            return found.said or f"Could not find [{_short(title)}]. Similar: {list(found.similar)}."
-        return " ".join(found.sentences[:SHOWN_SENTENCES])
+        if isinstance(page, Miss):
+            self._page = None
+            return page.said or f"Could not find [{_short(title)}]. Similar: {list(page.similar)}."
+        self._page = page
+        return " ".join(page.sentences[:SHOWN_SENTENCES])
 
     def _looked_up(self, words: str) -> tuple[str, bool]:
         if self._page is None:

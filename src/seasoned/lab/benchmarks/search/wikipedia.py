@@ -25,25 +25,22 @@ from seasoned.lab.benchmarks.search.docstore import SIMILAR, Miss, Page, Search,
 API = "https://en.wikipedia.org/w/api.php"
 USER_AGENT = f"seasoned/{__version__} (https://github.com/seasoned-ai/seasoned)"
 MAX_BYTES = 8 * 1024 * 1024
-LONGEST_WAIT = 60.0
-"""Seconds; a server that asks for more is not waited for longer."""
+MAX_WAIT = 60.0
+"""Seconds that a server is waited for, even if it asks for more."""
 
 _KEPT_PAGES = 2000
-_LONGEST_TITLE = 255  # bytes, as MediaWiki has it
-_LONGEST_SEARCH = 300  # characters, as MediaWiki has it
+_TITLE_BYTES = 255  # as MediaWiki has it
+_SEARCH_CHARACTERS = 300  # as MediaWiki has it
 _NO_TITLE = re.compile(r"[#<>\[\]{}|\x00-\x1f\x7f]")
 _HEADING = re.compile(r"^=+[^\n]*=+[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Wikipedia:
-    """A MediaWiki with the TextExtracts extension, as Wikipedia is.
+    """A MediaWiki with the TextExtracts extension, as Wikipedia is; `api` is the address of its `api.php`.
 
-    Args:
-        api: The address of its `api.php`.
-        timeout: Seconds without a sign of the server before a try counts as failed.
-        tries: How often a request is tried in all.
-        pause: Seconds before the second try; twice as long before each further one.
+    A try fails after `timeout` seconds without a sign of the server. Before the second of `tries` it waits `pause`
+    seconds, twice as long before each further one.
     """
 
     api: str = API
@@ -66,7 +63,7 @@ class Wikipedia:
         name = " ".join(query.encode("utf-8", "ignore").decode("utf-8").split())
         if not name:
             return Miss()
-        if len(name.encode("utf-8")) <= _LONGEST_TITLE and not _NO_TITLE.search(name):
+        if len(name.encode("utf-8")) <= _TITLE_BYTES and not _NO_TITLE.search(name):
             page = self._page(name)
             if page is not None:
                 return page
@@ -84,7 +81,7 @@ class Wikipedia:
         return None
 
     def _similar(self, words: str) -> tuple[str, ...]:
-        wanted = {"list": "search", "srprop": "", "srlimit": SIMILAR, "srsearch": words[:_LONGEST_SEARCH]}
+        wanted = {"list": "search", "srprop": "", "srlimit": SIMILAR, "srsearch": words[:_SEARCH_CHARACTERS]}
         titles = (found.get("title") for found in self._listed("search", wanted))
         return tuple(title for title in titles if isinstance(title, str))[:SIMILAR]
 
@@ -119,7 +116,7 @@ class Wikipedia:
             except (OSError, HTTPException, ValueError) as error:
                 if left == 0:
                     raise self._unreachable(str(getattr(error, "reason", error) or type(error).__name__)) from error
-            time.sleep(min(wait, LONGEST_WAIT))
+            time.sleep(min(wait, MAX_WAIT))
             wait *= 2
         if len(body) > MAX_BYTES:
             raise self._unreachable(f"a reply of more than {MAX_BYTES} bytes")
@@ -135,9 +132,5 @@ class Wikipedia:
 
 
 def live(api: str) -> Search:
-    """A search of the Wikipedia at this address that remembers the last pages it found.
-
-    Raises:
-        ConfigError: `api` is no http address.
-    """
+    """A search of the Wikipedia at this address that remembers the last pages; ConfigError where it is no address."""
     return lru_cache(_KEPT_PAGES)(Wikipedia(api).search)
