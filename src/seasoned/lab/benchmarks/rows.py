@@ -1,4 +1,4 @@
-"""Safe reading of data files that somebody else wrote: JSON lines, CSV, plain lines, and Python literals in a field.
+"""Safe reading of data files that somebody else wrote: JSON, JSON lines, CSV, lines, and Python literals in a field.
 
 Always holds: nothing in a file is ever run or unpickled; a file that cannot be read is a `DataError` that names the
 file, the line and what was expected; every text returned is valid Unicode.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seasoned.errors import DataError
-from seasoned.files import read_text
+from seasoned.files import MAX_FILE_BYTES, read_file, read_text
 
 MAX_FIELD = 100_000
 """Characters of one field (CSV) or one line (JSON lines) above which a file is refused."""
@@ -77,6 +77,18 @@ def _object(line: str) -> tuple[dict[str, Any], str]:
     if not isinstance(value, dict):
         return {}, "not an object (a JSON array should be written with one object per line)"
     return value, ""
+
+
+def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]], most: int = MAX_FILE_BYTES) -> Any:
+    """The one JSON value of a file; DataError where it cannot be read, is larger, or holds no JSON of this kind."""
+    wanted = "a JSON array" if kind is list else "a JSON object"
+    try:
+        value = json.loads(read_file(path, most, advice="use a smaller set").decode("utf-8-sig"))
+    except (ValueError, RecursionError) as e:
+        raise DataError(f"{path} should hold {wanted}, but is not valid JSON in UTF-8 ({e})") from e
+    if not isinstance(value, kind):
+        raise DataError(f"{path} should hold {wanted}, but holds a {type(value).__name__}")
+    return value
 
 
 def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:

@@ -41,7 +41,7 @@ class AlfworldEnvironment:
         Args:
             workers: where the engine runs.
             max_steps: commands after which the episode is cut off, and thoughts as well.
-            notebook: whether a notebook is kept for the agent; see `notebook`.
+            notebook: whether a notebook is kept for the agent.
             focus: whether the notebook leaves out taking what the task does not name.
         """
         self._workers, self._max_steps = workers, max_steps
@@ -54,10 +54,7 @@ class AlfworldEnvironment:
         self._known = Known()
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a game.
-
-        Returns:
-            The room and the task, and an info as that of `step`. `seed` changes nothing.
+        """Begins a game: the room and the task, and an info as that of `step`. `seed` changes nothing.
 
         Raises:
             DataError: the task names no game that can be played.

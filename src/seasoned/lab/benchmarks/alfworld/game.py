@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seasoned.errors import DataError
-from seasoned.files import read_file
+from seasoned.lab.benchmarks.rows import read_json
 
 FILE = "game.tw-pddl"
 KINDS = {
@@ -57,20 +57,16 @@ class Game:
 
 def category_of(path: Path) -> str:
     """The category of a game, from the nearest folder above it that names one; "" where none does."""
-    for part in reversed(path.parts[:-1]):
-        for kind, category in KINDS.items():
-            if part.startswith(kind):
-                return category
-    return ""
+    named = (category for part in path.parts[-2::-1] for kind, category in KINDS.items() if part.startswith(kind))
+    return next(named, "")
 
 
 def read_game(path: Path) -> Game:
-    """Reads a game file.
-
-    Raises:
-        DataError: it cannot be read, is no game, or is a game of a kind or a version that cannot be played here.
-    """
-    raw = _object(path)
+    """Reads a game file; DataError where it is no game, or one that cannot be played here."""
+    try:
+        raw = read_json(path, dict, MAX_BYTES)
+    except DataError as error:
+        raise DataError(f"{path} is no game: {error}") from error
     domain, problem, grammar = (_text(raw, key, path) for key in ("pddl_domain", "pddl_problem", "grammar"))
     category = category_of(path)
     if not category:
@@ -87,15 +83,14 @@ def read_game(path: Path) -> Game:
     places = room(problem)
     if not places:
         raise DataError(f"the room of {path} has no places: the file is broken")
-    walkthrough = raw.get("walkthrough")
-    steps = walkthrough if isinstance(walkthrough, list) else []
+    steps = raw.get("walkthrough")
     sentence = " ".join(goal[1].split())
     return Game(
         category=category,
         goal=sentence,
         text=f"{ROOM}{_listed(places)}.\nYour task is to: {sentence}",
         moves=f"{moves['verb']} {{thing}} {moves['link']} {{place}}",
-        walkthrough=tuple(step for step in steps if isinstance(step, str)),
+        walkthrough=tuple(step for step in steps if isinstance(step, str)) if isinstance(steps, list) else (),
         solvable=raw.get("solvable") is not False,
         digest=hashlib.sha256("\0".join((grammar, domain, problem)).encode("utf-8", "replace")).hexdigest(),
     )
@@ -142,13 +137,3 @@ def _text(raw: Mapping[str, object], key: str, path: Path) -> str:
     if not isinstance(value, str):
         raise DataError(f"{path} should have the text {key!r}, but has none: it is broken, or no game of ALFWorld")
     return value
-
-
-def _object(path: Path) -> dict[str, object]:
-    try:
-        raw = json.loads(read_file(path, MAX_BYTES, advice="it is no game").decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no game: it should be one JSON object, but is broken ({error})") from error
-    if not isinstance(raw, dict):
-        raise DataError(f"{path} is no game: it should be one JSON object, but is a {type(raw).__name__}")
-    return raw

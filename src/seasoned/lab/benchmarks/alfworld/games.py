@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -76,19 +77,11 @@ class Draft:
 def generate(
     games: int, seed: int, out: Path, *, python: str | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[Path]:
-    """Writes `games` new games, proven, as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl` under `out`.
+    """Writes new games as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl` under `out`, in the order drawn.
 
-    Called again with the same arguments, it takes up where it was cut off.
-
-    Args:
-        games: How many; the first n are the same whatever the number.
-        seed: Decides everything.
-        out: The folder; made if it is not there.
-        python: A Python with alfworld 0.4.2; None is the environment that `seasoned bench install alfworld` made.
-        progress: Called with the games done and the games asked for, after each.
-
-    Returns:
-        The files, in the order drawn.
+    Called again with the same arguments, it takes up where it was cut off. The first n games are the same however many
+    there are. `python` has alfworld 0.4.2; None is the environment that `seasoned bench install alfworld` made.
+    `progress` is called with the games done and the games asked for.
 
     Raises:
         ConfigError: A number is out of range, there is no environment, or `out` has other games in it.
@@ -102,11 +95,13 @@ def generate(
     household = read_household(own_python)
     taken: set[str] = set()
     candidates = [_drafts(household, seed, index, trial, taken) for index, trial in enumerate(trials)]
-    engine = workers(own_python, _SECONDS)
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_AT_ONCE))
     written: list[Path] = []
     try:
-        with tempfile.TemporaryDirectory(prefix="seasoned-games-") as scratch:
+        with (
+            closing(workers(own_python, _SECONDS)) as engine,
+            tempfile.TemporaryDirectory(prefix="seasoned-games-") as scratch,
+        ):
             prove = partial(_first_proven, out, Path(scratch), engine)
             try:
                 for path in pool.map(prove, trials, candidates):
@@ -115,7 +110,6 @@ def generate(
                         progress(len(written), games)
             finally:
                 pool.shutdown(cancel_futures=True)
-                engine.close()
     except OSError as e:
         raise DataError(f"a game could not be written under {out}: {e.strerror or e}") from e
     return written

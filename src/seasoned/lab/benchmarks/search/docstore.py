@@ -22,34 +22,8 @@ _WORDS = re.compile(r"[^\W_]+")
 # A stop, what closes after it, a space, and the first letter after that: the words around decide what it is.
 _STOP = re.compile(r"[.!?]{1,8}[\"'”’)\]]{0,4} (?=[\"'“‘(\[]{0,4}(\w))")
 _BEFORE_STOP = re.compile(r"([^\W\d_]{1,7})\.$")
-_SHORT = frozenset(
-    [
-        "approx",
-        "ca",
-        "capt",
-        "col",
-        "dr",
-        "fig",
-        "ft",
-        "gen",
-        "gov",
-        "hon",
-        "jr",
-        "lt",
-        "mr",
-        "mrs",
-        "ms",
-        "mt",
-        "prof",
-        "rep",
-        "rev",
-        "sen",
-        "sgt",
-        "sr",
-        "st",
-        "vol",
-        "vs",
-    ]
+_SHORT = re.compile(
+    "approx|ca|capt|col|dr|fig|ft|gen|gov|hon|jr|lt|mr|mrs|ms|mt|prof|rep|rev|sen|sgt|sr|st|vol|vs", re.IGNORECASE
 )
 _DOUBLED = re.compile(r"(?<!\.)\.\.(?!\.)")
 
@@ -147,7 +121,7 @@ def sentences(text: str) -> list[str]:
         start = 0
         for stop in _STOP.finditer(line):
             word = _BEFORE_STOP.search(line, max(start, stop.start() - 8), stop.start() + 1)
-            if stop[1].islower() or (word and (len(word[1]) == 1 or word[1].casefold() in _SHORT)):
+            if stop[1].islower() or (word and (len(word[1]) == 1 or _SHORT.fullmatch(word[1]))):
                 continue
             found.append(line[start : stop.end()].strip())
             start = stop.end()

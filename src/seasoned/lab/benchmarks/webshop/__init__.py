@@ -24,7 +24,8 @@ from typing import Any
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.act import act_benchmark
 from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, find_data
-from seasoned.lab.benchmarks.webshop.catalogue import FILES, TOP, find_files, make_search, read_json, read_products
+from seasoned.lab.benchmarks.rows import read_json
+from seasoned.lab.benchmarks.webshop.catalogue import FILES, TOP, find_files, make_search, read_products
 from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import as_task, goal_of, human_goals, numbered, pools, synthetic_goals
 from seasoned.lab.benchmarks.webshop.pages import PER_PAGE, shown

@@ -9,7 +9,6 @@ in the same order.
 from __future__ import annotations
 
 import html
-import json
 import logging
 import math
 import random
@@ -20,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError, MissingExtraError
-from seasoned.files import read_file
 from seasoned.text import prompt_line
 
 NO_PRICE = 100.0
@@ -110,18 +108,6 @@ def find_files(paths: Sequence[Path]) -> dict[str, Path]:
                 f"{FILES['attributes']}_v2_1000.json, but none begins with {FILES[kind]}; there is {there}"
             )
     return found
-
-
-def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]]) -> Any:
-    """The one JSON value of a file; DataError where it cannot be read, is too large, or holds no JSON of this kind."""
-    wanted = "a JSON array" if kind is list else "a JSON object"
-    try:
-        value = json.loads(read_file(path, advice="use the small set").decode("utf-8-sig"))
-    except (ValueError, RecursionError) as e:
-        raise DataError(f"{path} should hold {wanted}, but is not valid JSON in UTF-8 ({e})") from e
-    if not isinstance(value, kind):
-        raise DataError(f"{path} should hold {wanted}, but holds a {type(value).__name__}")
-    return value
 
 
 def read_products(
