@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import DataError
-from seasoned.lab.benchmarks.rows import MAX_FIELD, read_csv, read_jsonl, read_lines, read_literal
+from seasoned.lab.benchmarks.rows import MAX_FIELD, read_csv, read_json, read_jsonl, read_lines, read_literal
 
 PER_TEST_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 READERS: list[Callable[[Path], object]] = [
@@ -162,3 +162,22 @@ def test_what_is_no_literal_is_refused(text: str) -> None:
 def test_any_text_is_a_literal_or_a_data_error(text: str) -> None:
     with suppress(DataError):
         read_literal(text)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '"x"'])
+def test_a_file_without_an_object_is_refused(tmp_path, text):
+    path = tmp_path / "items_ins.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="should hold a JSON object"):
+        read_json(path, dict)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    path = tmp_path / "items_ins.json"
+    with pytest.raises(DataError, match="there is no file"):
+        read_json(path, dict)
+    path.write_bytes(b"\xff\xfe{}")
+    with pytest.raises(DataError, match="not valid JSON in UTF-8"):
+        read_json(path, dict)
+    path.write_text(json.dumps({"a": 1}), encoding="utf-8-sig")
+    assert read_json(path, dict) == {"a": 1}

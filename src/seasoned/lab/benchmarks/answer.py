@@ -8,6 +8,7 @@ step gives Gymnasium's five values and raises nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -40,27 +41,22 @@ Score = Callable[[str, Mapping[str, Any]], Scored]
 """Scores the text of an ANSWER against a task's `data`; must not raise, whatever the text."""
 
 
+@dataclass(eq=False)
 class AnswerEnvironment:
     """One case at a time: the question, then commands until the answer, then in training a few turns for notes.
 
     Of the commands in one action the first ANSWER counts, an empty one too. What follows it is not read: it was written
-    without the feedback.
+    without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions follow
+    unless END ends them. After `max_turns` without an answer the case is cut off, and wrong.
     """
 
-    def __init__(self, score: Score, reveal: bool, max_turns: int, note_turns: int = NOTE_TURNS) -> None:
-        """Makes an environment that waits for `reset`.
-
-        Args:
-            score: Scores an answer.
-            reveal: True while training: the feedback names the right answer, and `note_turns` more actions follow.
-            max_turns: Actions without an answer after which the case is cut off, and wrong.
-            note_turns: Actions allowed after the answer when `reveal`; END ends them early.
-        """
-        self._score, self._reveal = score, reveal
-        self._max_turns, self._note_turns = max_turns, note_turns
-        self._task: Task | None = None
-        self._turns = 0
-        self._answered = False
+    score: Score
+    reveal: bool
+    max_turns: int
+    note_turns: int = NOTE_TURNS
+    _task: Task | None = field(default=None, init=False)
+    _turns: int = field(default=0, init=False)
+    _answered: bool = field(default=False, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begins a case: the question, and {"choices": [...]} where it offers some. `seed` changes nothing."""
@@ -90,7 +86,7 @@ class AnswerEnvironment:
             return self._scored(self._task, answer)
         observation = _observe(commands)
         info: dict[str, Any] = {} if observation == OK else {"invalid": True}
-        truncated = self._turns >= self._max_turns
+        truncated = self._turns >= self.max_turns
         if truncated:
             self._task = None
         return observation, 0.0, False, truncated, info
@@ -100,10 +96,10 @@ class AnswerEnvironment:
         self._task = None
 
     def _scored(self, task: Task, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        scored = self._score(text, task.data)
-        terminated = not self._reveal or self._note_turns <= 0
+        scored = self.score(text, task.data)
+        terminated = not self.reveal or self.note_turns <= 0
         observation = ""
-        if self._reveal:
+        if self.reveal:
             words = UNKNOWN if scored.success is None else RIGHT if scored.success else WRONG
             observation = words.format(answer=task.data.get("answer", ""))
         self._answered, self._turns = True, 0
@@ -119,7 +115,7 @@ class AnswerEnvironment:
             observation = _observe(useful)
         else:
             observation = OK if ends else ANSWERED if "ANSWER" in names else COMMANDS
-        terminated = ends or self._turns >= self._note_turns
+        terminated = ends or self._turns >= self.note_turns
         if terminated:
             self._task = None
         return observation, 0.0, terminated, False, {} if observation == OK else {"invalid": True}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,32 +25,17 @@ from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_optio
 from seasoned.lab.benchmarks.rows import read_jsonl
 from seasoned.types import Example, Task
 
-EMOTIONS = ("joy", "fear", "anger", "sadness", "disgust", "shame", "guilt")
 CANDIDATES = 4
 OPTIONS = {"data": "", "symbols": "emoji", "symbols_per_emotion": 1, "train_share": 0.5}
 OWN_TEXTS = DATA / "emoji.jsonl"
 
-EMOJI = {
-    "joy": (r"\U0001f601", r"\U0001f973", r"\U0001f929"),
-    "fear": (r"\U0001f631", r"\U0001f628"),
-    "anger": (r"\U0001f621", r"\U0001f624", r"\U0001f92c"),
-    "sadness": (r"\U0001f62d", r"\U0001f494"),
-    "disgust": (r"\U0001f922", r"\U0001f92e"),
-    "shame": (r"\U0001f633", r"\U0001f648", r"\U0001fae3"),
-    "guilt": (r"\U0001f614", r"\U0001f64f"),
-}
+_SYMBOLS = tomllib.loads((DATA / "emoji_symbols.toml").read_text(encoding="utf-8"))
+EMOJI = {emotion: tuple(escapes) for emotion, escapes in _SYMBOLS["emoji"].items()}
+EXAMPLE_SYMBOLS: dict[str, str] = _SYMBOLS["examples"]
+EMOTIONS = tuple(EMOJI)
 # No vowels, so that no code is a word; no signs that are easily taken for each other (l and 1, o and 0, s and 5, ...).
 CODE_LETTERS = "cdfhjkmnprtvwx"
 CODE_DIGITS = "34679"
-# In the worked cases only: their letters are not among CODE_LETTERS, and the emoji stand for no feeling.
-EXAMPLE_SYMBOLS = {
-    "b2": r"\U0001f335",
-    "g8": r"\U0001f4ce",
-    "q5": r"\U0001f9ed",
-    "y2": r"\U0001f6b2",
-    "z8": r"\U0001f50b",
-}
-
 _CODE = re.compile(r"[A-Za-z0-9]+")
 _ESCAPE = re.compile(r"\\?[Uu]\+?0{0,4}([0-9A-Fa-f]{4,5})(?![0-9A-Fa-f])")
 

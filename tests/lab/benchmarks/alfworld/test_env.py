@@ -53,7 +53,7 @@ def test_the_contract(make):
     others = [env]
 
     def fresh():
-        others.append(AlfworldEnvironment(env._workers, 20))
+        others.append(AlfworldEnvironment(env.workers, 20))
         return others[-1]
 
     check_environment(fresh, task, actions=[*WIN[:3], "think: so far, so good", "fly", WIN[3]])
@@ -137,7 +137,7 @@ def test_workers_go_back(make):
     pid = env._worker.pid
     env.reset(task)
     assert env._worker.pid == pid
-    other = AlfworldEnvironment(env._workers, 5)
+    other = AlfworldEnvironment(env.workers, 5)
     other.reset(task)
     assert other._worker.pid != pid
     other.close()

@@ -106,7 +106,7 @@ def test_files_that_cannot_be_read(write_game, tmp_path):
     path = write_game()
     with path.open("r+b") as file:
         file.truncate(MAX_BYTES + 1)
-    with pytest.raises(DataError, match="is no game: .*more than the"):
+    with pytest.raises(DataError, match=r"is no game: .*more than the"):
         read_game(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="is no game"):

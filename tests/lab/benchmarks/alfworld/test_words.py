@@ -3,10 +3,9 @@
 import re
 from collections import Counter
 
-from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choices
+from seasoned.lab.benchmarks.alfworld.choices import NOTHING, after, begin, choices, noted
 from seasoned.lab.benchmarks.alfworld.env import command_of
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES
-from seasoned.lab.benchmarks.alfworld.notebook import noted
 from seasoned.lab.benchmarks.alfworld.words import read_words
 
 WORDS = read_words(False)

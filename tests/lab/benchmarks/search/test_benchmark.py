@@ -20,8 +20,8 @@ from seasoned.lab.benchmarks.search.benchmark import (
     check_kind,
     load_kind,
     open_docstore,
-    read_words,
     read_material,
+    read_words,
     text_of,
 )
 from seasoned.lab.benchmarks.search.docstore import Page, title_key

@@ -11,7 +11,7 @@ import pytest
 
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.lab.benchmarks.search.docstore import Miss, Page
-from seasoned.lab.benchmarks.search.wikipedia import MAX_WAIT, MAX_BYTES, USER_AGENT, Wikipedia, live
+from seasoned.lab.benchmarks.search.wikipedia import MAX_BYTES, MAX_WAIT, USER_AGENT, Wikipedia, live
 
 TEXT = "Ink is a fluid. It is dark.\n\n\n== History ==\nIt is old. Dr. Oak made it.\n"
 MISSING = {"batchcomplete": True, "query": {"pages": [{"title": "x", "missing": True}]}}

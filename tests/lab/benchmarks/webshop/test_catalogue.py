@@ -1,4 +1,3 @@
-import json
 import math
 import random
 import sys
@@ -17,7 +16,6 @@ from seasoned.lab.benchmarks.webshop.catalogue import (
     Product,
     find_files,
     make_search,
-    read_json,
     read_price,
     read_products,
     text_of,
@@ -216,25 +214,6 @@ def test_a_folder_without_attributes_is_refused(tmp_path):
     (tmp_path / "items_shuffle_1000.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match="items_ins_v2_1000"):
         find_files(tuple(tmp_path.iterdir()))
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '"x"'])
-def test_a_file_without_an_object_is_refused(tmp_path, text):
-    path = tmp_path / "items_ins.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match="should hold a JSON object"):
-        read_json(path, dict)
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    path = tmp_path / "items_ins.json"
-    with pytest.raises(DataError, match="there is no file"):
-        read_json(path, dict)
-    path.write_bytes(b"\xff\xfe{}")
-    with pytest.raises(DataError, match="not valid JSON in UTF-8"):
-        read_json(path, dict)
-    path.write_text(json.dumps({"a": 1}), encoding="utf-8-sig")
-    assert read_json(path, dict) == {"a": 1}
 
 
 def good(asin, title, **more):

@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ContractError, InfrastructureError, SeasonedError
-from seasoned.lab.benchmarks.alfworld.choices import NOTHING, Known, after, begin, choices, seen
+from seasoned.lab.benchmarks.alfworld.choices import (
+    NOTHING,
+    Known,
+    Notebook,
+    after,
+    begin,
+    choices,
+    open_notebook,
+    seen,
+)
 from seasoned.lab.benchmarks.alfworld.game import read_game
-from seasoned.lab.benchmarks.alfworld.notebook import Notebook, open_notebook
 from seasoned.lab.benchmarks.worker import Worker, Workers
 from seasoned.types import Task
 
@@ -32,26 +41,25 @@ _PUT = re.compile(
 _THOUGHT = re.compile(r"(?:think|thought)\s*[:\[]", re.IGNORECASE)
 
 
+@dataclass(eq=False)
 class AlfworldEnvironment:
-    """One game at a time. It holds a worker from `reset` to the end of the episode or `close`."""
+    """One game at a time. It holds a worker from `reset` to the end of the episode or `close`.
 
-    def __init__(self, workers: Workers, max_steps: int, notebook: bool = False, focus: bool = False) -> None:
-        """Makes an environment that waits for `reset`.
+    After `max_steps` commands the episode is cut off, and after so many thoughts as well. With `notebook`, one is kept
+    for the agent; with `focus`, it leaves out taking what the task does not name.
+    """
 
-        Args:
-            workers: where the engine runs.
-            max_steps: commands after which the episode is cut off, and thoughts as well.
-            notebook: whether a notebook is kept for the agent.
-            focus: whether the notebook leaves out taking what the task does not name.
-        """
-        self._workers, self._max_steps = workers, max_steps
-        self._keeps, self._focus, self._book = notebook, focus, Notebook()
-        self._worker: Worker | None = None
-        self._game: Path | None = None
-        self._moves = ""
-        self._done: list[str] = []
-        self._thoughts = 0
-        self._known = Known()
+    workers: Workers
+    max_steps: int
+    notebook: bool = False
+    focus: bool = False
+    _book: Notebook = field(default_factory=Notebook, init=False)
+    _worker: Worker | None = field(default=None, init=False)
+    _game: Path | None = field(default=None, init=False)
+    _moves: str = field(default="", init=False)
+    _done: list[str] = field(default_factory=list, init=False)
+    _thoughts: int = field(default=0, init=False)
+    _known: Known = field(default_factory=Known, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begins a game: the room and the task, and an info as that of `step`. `seed` changes nothing.
@@ -69,7 +77,7 @@ class AlfworldEnvironment:
         except SeasonedError:
             self.close()
             raise
-        self._known, self._book = begin(observation), open_notebook(observation, self._focus)
+        self._known, self._book = begin(observation), open_notebook(observation, self.focus)
         return observation, self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -102,23 +110,23 @@ class AlfworldEnvironment:
         """Ends the game, if one is open, and gives its worker back. May be called again."""
         worker, self._worker, self._game = self._worker, None, None
         if worker is not None:
-            self._workers.give(worker)
+            self.workers.give(worker)
 
     def _result(self, observation: str, won: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        truncated = not won and max(len(self._done), self._thoughts) >= self._max_steps
+        truncated = not won and max(len(self._done), self._thoughts) >= self.max_steps
         info = self._info()
         if observation == NOTHING:
             info["invalid"] = True
         if won or truncated:
             info["success"] = won
             self.close()
-        elif self._keeps:
+        elif self.notebook:
             observation = f"{observation}\n{self._book.line(self._known)}"
         return observation, float(won), won, truncated, info
 
     def _info(self) -> dict[str, Any]:
         commands = choices(self._known)
-        return {"choices": self._book.choices(commands) if self._keeps else commands, "seen": seen(self._known)}
+        return {"choices": self._book.choices(commands) if self.notebook else commands, "seen": seen(self._known)}
 
     def _kept(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """A reply of the engine; when it fails, that of another one that was brought to the same place."""
@@ -136,7 +144,7 @@ class AlfworldEnvironment:
         return self._worker.ask("step", command=self._done[-1]) if self._worker else self._replayed()
 
     def _replayed(self) -> dict[str, Any]:
-        self._worker = self._workers.take()
+        self._worker = self.workers.take()
         reply = self._worker.ask("load", game=str(self._game))
         for command in self._done:
             reply = self._worker.ask("step", command=command)

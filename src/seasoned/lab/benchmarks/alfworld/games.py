@@ -77,7 +77,7 @@ class Draft:
 def generate(
     games: int, seed: int, out: Path, *, python: str | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[Path]:
-    """Writes new games as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl` under `out`, in the order drawn.
+    """Writes new games as `<type>-<Thing>-None-<Target>-<room>/trial_<id>/game.tw-pddl` under `out`, in this order.
 
     Called again with the same arguments, it takes up where it was cut off. The first n games are the same however many
     there are. `python` has alfworld 0.4.2; None is the environment that `seasoned bench install alfworld` made.

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from seasoned.lab.benchmarks.act import Words
-from seasoned.lab.benchmarks.alfworld.notebook import noted
+from seasoned.lab.benchmarks.alfworld.choices import noted
 from seasoned.lab.benchmarks.base import PROMPTS
 from seasoned.types import Outcome, Step, Trajectory
 

@@ -8,6 +8,7 @@ but what the docstore raises; a case is judged at most once; no observation name
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.errors import ContractError
@@ -40,26 +41,23 @@ Judge = Callable[[str, Mapping[str, Any]], dict[str, Any] | str]
 `answer`, or a sentence that says why it is no answer (then the case goes on). Must not raise, whatever the text."""
 
 
+@dataclass(eq=False)
 class SearchEnvironment:
-    """One case at a time: the question or claim, then actions until Finish or the last step."""
+    """One case at a time: the question or claim, then actions until Finish or the last of `max_steps`.
 
-    def __init__(self, search: Search, judge: Judge, reveal: bool, max_steps: int = STEPS) -> None:
-        """Makes an environment that waits for `reset`.
+    With `reveal`, the last observation says if the answer was right.
+    """
 
-        Args:
-            search: Finds pages.
-            judge: Judges an answer.
-            reveal: Whether the last observation says if the answer was right.
-            max_steps: Steps without an answer after which a case is cut off, and failed.
-        """
-        self._search, self._judge = search, judge
-        self._reveal, self._max_steps = reveal, max_steps
-        self._task: Task | None = None
-        self._steps = 0
-        self._page: Page | None = None
-        self._words = ""
-        self._results: list[str] = []
-        self._shown = 0
+    find: Search
+    judge: Judge
+    reveal: bool
+    max_steps: int = STEPS
+    _task: Task | None = field(default=None, init=False)
+    _steps: int = field(default=0, init=False)
+    _page: Page | None = field(default=None, init=False)
+    _words: str = field(default="", init=False)
+    _results: list[str] = field(default_factory=list, init=False)
+    _shown: int = field(default=0, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begins a case. Returns its text, and nothing else; `seed` changes nothing."""
@@ -83,14 +81,14 @@ class SearchEnvironment:
         self._steps += 1
         name, argument = read_action(action, ACTIONS) or ("", "")
         if name == "Finish" and argument:
-            verdict = self._judge(argument, self._task.data)
+            verdict = self.judge(argument, self._task.data)
             if isinstance(verdict, dict):
                 return self._ended(verdict)
             observation, valid = verdict, False
         else:
             observation, valid = self._observe(name, argument)
         info: dict[str, Any] = {} if valid else {"invalid": True}
-        truncated = self._steps >= self._max_steps
+        truncated = self._steps >= self.max_steps
         if truncated:
             info |= {"success": False, "reward": 0.0, "answer": ""}
             self._task = None
@@ -103,7 +101,7 @@ class SearchEnvironment:
     def _ended(self, verdict: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._task = None
         success = verdict["success"]
-        observation = "" if success is None or not self._reveal else RIGHT if success else WRONG
+        observation = "" if success is None or not self.reveal else RIGHT if success else WRONG
         info = {**verdict, "answer": str(verdict["answer"])[:_MAX_ANSWER]}
         return observation, float(verdict["reward"]), True, False, info
 
@@ -118,7 +116,7 @@ class SearchEnvironment:
         return self._looked_up(argument)
 
     def _searched(self, title: str) -> str:
-        page = self._search(title)
+        page = self.find(title)
         self._words = ""
         if isinstance(page, Miss):
             self._page = None

@@ -79,24 +79,21 @@ class _Visit:
     part: str = ""
 
 
+@dataclass(eq=False)
 class ShopEnvironment:
-    """One goal at a time: the instruction, then actions until a purchase or the last step."""
+    """One goal at a time: the instruction, then actions until a purchase or the last of `max_turns`, which earns 0.
 
-    def __init__(
-        self, shop: Shop, reveal: bool, max_turns: int = STEPS, focus: bool = False, told: bool = False
-    ) -> None:
-        """Makes an environment that waits for `reset`.
+    Environments may share a `shop`, also across threads. With `reveal`, the last observation tells the score, and with
+    `told` what of the instruction was not met. With `focus`, only the clicks that lead on to a purchase are offered;
+    all others are taken, too.
+    """
 
-        Args:
-            shop: What is sold; environments may share it, also across threads.
-            reveal: Whether the last observation tells the score.
-            max_turns: Steps without a purchase after which an attempt is cut off, and earns 0.
-            focus: Whether only the clicks that lead on to a purchase are offered; all others are taken, too.
-            told: Whether the score comes with what of the instruction was not met; not without `reveal`.
-        """
-        self._shop, self._reveal, self._max_turns = shop, reveal, max_turns
-        self._focus, self._told = focus, told
-        self._visit: _Visit | None = None
+    shop: Shop
+    reveal: bool
+    max_turns: int = STEPS
+    focus: bool = False
+    told: bool = False
+    _visit: _Visit | None = field(default=None, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begins an attempt: the instruction and the search box, and the info of `step`. `seed` changes nothing.
@@ -105,7 +102,7 @@ class ShopEnvironment:
             DataError: The task is none of WebShop, or of another catalogue.
         """
         goal = goal_of(task)
-        if goal.asin not in self._shop.products:
+        if goal.asin not in self.shop.products:
             raise DataError(f"the task {task.id!r} asks for the product {goal.asin}, which is not in this catalogue")
         self._visit = _Visit(goal)
         return self._show(self._visit).text, self._offered(self._visit)
@@ -135,13 +132,13 @@ class ShopEnvironment:
             return self._bought(visit, visit.product)
         if name == "search" and whole.count("[") < whole.count("]"):
             argument = whole.strip("[] ")
-        observation = self._searched(visit, argument) if name == "search" else _clicked(visit, clicked, self._shop)
+        observation = self._searched(visit, argument) if name == "search" else _clicked(visit, clicked, self.shop)
         page = self._show(visit)
         info = self._offered(visit)
         if observation is None:
             observation = CLICK_HERE if page.clicks else SEARCH_FIRST
             info["invalid"] = True
-        truncated = visit.steps >= self._max_turns
+        truncated = visit.steps >= self.max_turns
         if truncated:
             self._visit = None
             info |= {"success": False, "reward": 0.0}
@@ -156,12 +153,12 @@ class ShopEnvironment:
         if visit.results is None:
             return start_page(visit.goal.text)
         if visit.product is None:
-            return results_page([self._shop.products[asin] for asin in visit.results], visit.page, visit.note)
+            return results_page([self.shop.products[asin] for asin in visit.results], visit.page, visit.note)
         return text_page(visit.product, visit.part) if visit.part else item_page(visit.product, visit.chosen)
 
     def _offered(self, visit: _Visit) -> dict[str, Any]:
         clicks: Sequence[str] = self._show(visit).clicks
-        if self._focus and clicks and not visit.part:
+        if self.focus and clicks and not visit.part:
             clicks = leading_on(clicks, visit.product, visit.chosen)
         return {"choices": [f"click[{click}]" for click in clicks], "free": "" if clicks else "search"}
 
@@ -169,16 +166,16 @@ class ShopEnvironment:
         """ "" where the search was made: its page is the observation."""
         if visit.results is not None or not words:
             return None
-        visit.results, visit.page, visit.note = self._shop.search(words), 1, CUT if len(words) > MAX_QUERY else ""
+        visit.results, visit.page, visit.note = self.shop.search(words), 1, CUT if len(words) > MAX_QUERY else ""
         return ""
 
     def _bought(self, visit: _Visit, product: Product) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._visit = None
-        gold = self._shop.products[visit.goal.asin]
+        gold = self.shop.products[visit.goal.asin]
         chosen = visit.chosen.values()
-        earned = reward(product, chosen, visit.goal, gold, upstream_colors=self._shop.upstream_colors)
-        observation = SCORE.format(score=earned.total) if self._reveal else BOUGHT
-        if self._reveal and self._told and earned.missing:
+        earned = reward(product, chosen, visit.goal, gold, upstream_colors=self.shop.upstream_colors)
+        observation = SCORE.format(score=earned.total) if self.reveal else BOUGHT
+        if self.reveal and self.told and earned.missing:
             observation += MISSING.format(missing="; ".join(map(shown, earned.missing)))
         info = {"success": earned.total == 1.0, "reward": earned.total, "answer": product.asin}
         info |= {"choices": [], "free": ""}
