@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.base import DATA, Benchmark, Check, fresh_id
+from seasoned.lab.benchmarks.base import DATA, fresh_id
 from seasoned.lab.benchmarks.search.benchmark import OPTIONS as SEARCH_OPTIONS
-from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, check_kind, load_kind, text_of
+from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, text_of
 from seasoned.types import Task
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
@@ -30,17 +30,6 @@ _SPELLINGS = {
     **dict.fromkeys(("refutes", "refute", "refuted"), "REFUTES"),
     **dict.fromkeys(("not enough info", "not enough information", "notenoughinfo", "nei"), "NOT ENOUGH INFO"),
 }
-
-
-def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads FEVER; see `load_benchmark`."""
-    return load_kind(KIND, options, seed)
-
-
-def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Checks all of the data that these options name, whatever the seed."""
-    del seed
-    return check_kind(KIND, options)
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
@@ -85,3 +74,4 @@ def _case(values: Mapping[str, Any]) -> Case:
 
 
 KIND = Kind("fever", "claim", (DATA / "fever.jsonl", OWN_PAGES), _case, judge, OPTIONS, _selected)
+load, check = KIND.load, KIND.check

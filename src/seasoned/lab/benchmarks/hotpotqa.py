@@ -16,26 +16,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from seasoned.errors import DataError
-from seasoned.lab.benchmarks.base import DATA, Benchmark, Check, fresh_id
+from seasoned.lab.benchmarks.base import DATA, fresh_id
 from seasoned.lab.benchmarks.search.benchmark import OPTIONS as OPTIONS
-from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, check_kind, load_kind, page_of, text_of
+from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, page_of, text_of
 from seasoned.lab.benchmarks.search.docstore import flat
 from seasoned.types import Task
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _CLOSED = frozenset(("yes", "no", "noanswer"))
-
-
-def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads HotpotQA; see `load_benchmark`."""
-    return load_kind(KIND, options, seed)
-
-
-def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Checks all of the data that these options name, whatever the seed."""
-    del seed
-    return check_kind(KIND, options)
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,3 +74,4 @@ def _case(values: Mapping[str, Any]) -> Case:
 
 
 KIND = Kind("hotpotqa", "question", (DATA / "hotpotqa.jsonl", OWN_PAGES), _case, judge)
+load, check = KIND.load, KIND.check

@@ -17,8 +17,6 @@ from seasoned.lab.benchmarks.search.benchmark import (
     WORKED_PAGES,
     Case,
     Kind,
-    check_kind,
-    load_kind,
     open_docstore,
     read_material,
     read_words,
@@ -43,26 +41,26 @@ def kind(tmp_path):
 
 def test_own_files_and_the_tasks_that_are_selected(kind, monkeypatch):
     monkeypatch.delenv("SEASONED_DATA", raising=False)
-    made = load_kind(kind, {}, 0)
+    made = kind.load({}, seed=0)
     assert {task.text for task in (*made.train, *made.test)} == {"a", "b", "c"}
     assert made.source == "own riddles; docstore: offline"
-    fewer = load_kind(replace(kind, select=lambda tasks, set_to: tasks[:2]), {}, 0)
+    fewer = replace(kind, select=lambda tasks, set_to: tasks[:2]).load({}, seed=0)
     assert {task.text for task in (*fewer.train, *fewer.test)} == {"a", "b"}
     env = made.make_env(True)
     env.reset(made.train[0])
     assert env.step("Search[ink]")[0] == "Ink is black."
-    found = check_kind(kind, {})
+    found = kind.check({})
     assert (found.good, found.source) == (3, "own riddles")
 
 
 def test_files_of_the_user_come_first(kind, tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps({"riddle": "d", "answer": "ink"}), encoding="utf-8")
-    found = check_kind(kind, {"data": str(path)})
+    found = kind.check({"data": str(path)})
     assert (found.good, found.total, found.source) == (0, 1, str(path))
     assert "'Ink' finds no page" in found.problems[0]
     with pytest.raises(DataError):
-        load_kind(kind, {"data": str(path)}, 0)
+        kind.load({"data": str(path)}, seed=0)
 
 
 PAGE = {"title": "Ink", "text": "Ink is dark. It flows."}
@@ -80,7 +78,7 @@ ROWS = Kind("hotpotqa", "q", (), make_case, judge)
 
 def checked(path: Path, *rows: Any, kind: Kind = ROWS) -> Check:
     write(path, *rows)
-    return check_kind(kind, {"data": str(path / "rows.jsonl")})
+    return kind.check({"data": str(path / "rows.jsonl")})
 
 
 def write(folder: Path, *rows: Any) -> list[Path]:
@@ -149,7 +147,7 @@ def test_the_docstore_is_chosen_by_the_options(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="offline or wikipedia, but is 'web'"):
         open_docstore({**OPTIONS, "docstore": "web"}, material)
     with pytest.raises(ConfigError, match="max_steps should be 1 or more, but is 0"):
-        load_kind(replace(ROWS, own=tuple(write(tmp_path, PAGE, CASE, {**CASE, "q": "Is it?"}))), {"max_steps": 0}, 0)
+        replace(ROWS, own=tuple(write(tmp_path, PAGE, CASE, {**CASE, "q": "Is it?"}))).load({"max_steps": 0}, seed=0)
 
 
 def test_own_pages_are_all_used_and_no_title_is_there_twice() -> None:

@@ -107,13 +107,11 @@ def answer(games: Games, line: str) -> dict[str, Any]:
     try:
         request = json.loads(line)
         number = request["id"]
-        if request["do"] == "load":
-            kind = "game"
-            return {"id": number, **games.load(request["game"])}
-        if request["do"] == "step":
-            kind = "game"
-            return {"id": number, **games.step(request["command"])}
-        raise ValueError(f"unknown request {request['do']!r}")
+        if request["do"] not in ("load", "step"):
+            raise ValueError(f"unknown request {request['do']!r}")
+        kind = "game"
+        reply = games.load(request["game"]) if request["do"] == "load" else games.step(request["command"])
+        return {"id": number, **reply}
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the planner's reader of PDDL leaves with SystemExit

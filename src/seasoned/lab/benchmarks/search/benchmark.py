@@ -60,6 +60,52 @@ class Kind:
         paths = find_data(self.name, data, (".jsonl",))
         return paths or self.own, named(paths) or f"own {self.case_field}s"
 
+    def load(self, options: Mapping[str, Any], *, seed: int) -> Benchmark:
+        """Loads a benchmark; see `load_benchmark`. The seed decides the pools."""
+        set_to = check_options(self.name, options, self.options)
+        paths, source = self.files(set_to["data"])
+        material = read_material(paths, self)
+        tasks = self.select([case.task for case in material.cases], set_to)
+        pools = split(tasks, name=self.name, seed=seed, share=set_to["train_share"])
+        if set_to["max_steps"] < 1:
+            raise ConfigError(f"benchmark.max_steps should be 1 or more, but is {set_to['max_steps']}")
+        search = open_docstore(set_to, material)
+        return act_benchmark(
+            self.name,
+            read_words(self.name, self.judge),
+            pools=pools,
+            max_turns=set_to["max_steps"],
+            make_env=partial(SearchEnvironment, search, self.judge, max_steps=set_to["max_steps"]),
+            source=f"{source}; docstore: {set_to['docstore']}",
+        )
+
+    def check(self, options: Mapping[str, Any], *, seed: int = 0) -> Check:
+        """Checks every row: it can be read, a page is found by its title, and a case can be played to a success.
+
+        A case is played by searching for each of its titles and finishing with its answer. A file that is no JSON lines
+        counts as a whole. `good` and `total` count cases; `problems` has those of pages and misses too.
+
+        Raises:
+            ConfigError: An option is unknown or wrong.
+            DataError: A file is missing or cannot be read at all.
+        """
+        del seed
+        paths, name = self.files(check_options(self.name, options, self.options)["data"])
+        problems: list[str] = []
+        lines = sum(len(read_lines(path)) for path in paths)
+        try:
+            material = read_material(paths, self, problems)
+        except DataError as error:
+            return Check(0, lines, (str(error),), name)
+        docstore = material.docstore()
+        lost = [page.title for page in material.pages if isinstance(docstore.search(page.title), Miss)]
+        problems += [f"the page {title!r} is not found by its title" for title in lost]
+        faults = [
+            f"{case.source}: {fault}" for case in material.cases if (fault := _unplayable(case, docstore, self.judge))
+        ]
+        total = len(material.cases)
+        return Check(total - len(faults), total + material.unread, (*problems, *faults), name)
+
 
 @dataclass
 class Material:
@@ -73,25 +119,6 @@ class Material:
     def docstore(self) -> Docstore:
         """All pages, those of the cases included: what can be searched does not depend on the case."""
         return Docstore([*(page for case in self.cases for page in case.pages), *self.pages], self.misses)
-
-
-def load_kind(kind: Kind, options: Mapping[str, Any], seed: int) -> Benchmark:
-    """Loads a benchmark; see `load_benchmark`. The seed decides the pools."""
-    set_to = check_options(kind.name, options, kind.options)
-    paths, source = kind.files(set_to["data"])
-    material = read_material(paths, kind)
-    tasks = kind.select([case.task for case in material.cases], set_to)
-    pools = split(tasks, name=kind.name, seed=seed, share=set_to["train_share"])
-    if set_to["max_steps"] < 1:
-        raise ConfigError(f"benchmark.max_steps should be 1 or more, but is {set_to['max_steps']}")
-    return act_benchmark(
-        kind.name,
-        read_words(kind.name, kind.judge),
-        pools=pools,
-        max_turns=set_to["max_steps"],
-        make_env=partial(SearchEnvironment, open_docstore(set_to, material), kind.judge, max_steps=set_to["max_steps"]),
-        source=f"{source}; docstore: {set_to['docstore']}",
-    )
 
 
 def read_material(paths: Sequence[Path], kind: Kind, faults: list[str] | None = None) -> Material:
@@ -182,33 +209,6 @@ def read_words(benchmark: str, judge: Judge) -> Words:
         return Outcome(success=info["success"], reward=info["reward"], reason="answered", answer=info["answer"])
 
     return play_words(benchmark, begin, ended)
-
-
-def check_kind(kind: Kind, options: Mapping[str, Any]) -> Check:
-    """Checks every row: it can be read, a page is found by its title, and a case can be played to a success.
-
-    A case is played by searching for each of its titles and finishing with its answer. A file that is no JSON lines
-    counts as a whole. `good` and `total` count cases; `problems` has those of pages and misses too.
-
-    Raises:
-        ConfigError: An option is unknown or wrong.
-        DataError: A file is missing or cannot be read at all.
-    """
-    paths, name = kind.files(check_options(kind.name, options, kind.options)["data"])
-    problems: list[str] = []
-    lines = sum(len(read_lines(path)) for path in paths)
-    try:
-        material = read_material(paths, kind, problems)
-    except DataError as error:
-        return Check(0, lines, (str(error),), name)
-    docstore = material.docstore()
-    lost = [page.title for page in material.pages if isinstance(docstore.search(page.title), Miss)]
-    problems += [f"the page {title!r} is not found by its title" for title in lost]
-    faults = [
-        f"{case.source}: {fault}" for case in material.cases if (fault := _unplayable(case, docstore, kind.judge))
-    ]
-    total = len(material.cases)
-    return Check(total - len(faults), total + material.unread, (*problems, *faults), name)
 
 
 def _unplayable(case: Case, docstore: Docstore, judge: Judge) -> str:

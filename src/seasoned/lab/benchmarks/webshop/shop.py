@@ -15,24 +15,9 @@ from typing import Any
 from seasoned.errors import ContractError, DataError
 from seasoned.lab.benchmarks.act import Words, play_words
 from seasoned.lab.benchmarks.action import read_action
+from seasoned.lab.benchmarks.webshop import pages
 from seasoned.lab.benchmarks.webshop.catalogue import MAX_QUERY, Product, Search, make_search, read_products
 from seasoned.lab.benchmarks.webshop.goals import Goal, as_task, goal_of
-from seasoned.lab.benchmarks.webshop.pages import (
-    BACK,
-    BUY,
-    DESCRIPTION,
-    FEATURES,
-    NEXT,
-    PREVIOUS,
-    REVIEWS,
-    Page,
-    item_page,
-    leading_on,
-    results_page,
-    shown,
-    start_page,
-    text_page,
-)
 from seasoned.lab.benchmarks.webshop.reward import reward
 from seasoned.types import Outcome, Task
 
@@ -128,7 +113,7 @@ class ShopEnvironment:
         visit.steps += 1
         whole, clicks = _whole(action), self._show(visit).clicks
         clicked = (_match(whole, clicks) or _match(argument, clicks)) if name == "click" else ""
-        if clicked == BUY and visit.product is not None:
+        if clicked == pages.BUY and visit.product is not None:
             return self._bought(visit, visit.product)
         if name == "search" and whole.count("[") < whole.count("]"):
             argument = whole.strip("[] ")
@@ -148,18 +133,20 @@ class ShopEnvironment:
         """Ends the attempt, if one is open. May be called again."""
         self._visit = None
 
-    def _show(self, visit: _Visit) -> Page:
+    def _show(self, visit: _Visit) -> pages.Page:
         """The page that the shopper sees."""
         if visit.results is None:
-            return start_page(visit.goal.text)
+            return pages.start_page(visit.goal.text)
         if visit.product is None:
-            return results_page([self.shop.products[asin] for asin in visit.results], visit.page, visit.note)
-        return text_page(visit.product, visit.part) if visit.part else item_page(visit.product, visit.chosen)
+            return pages.results_page([self.shop.products[asin] for asin in visit.results], visit.page, visit.note)
+        return (
+            pages.text_page(visit.product, visit.part) if visit.part else pages.item_page(visit.product, visit.chosen)
+        )
 
     def _offered(self, visit: _Visit) -> dict[str, Any]:
         clicks: Sequence[str] = self._show(visit).clicks
         if self.focus and clicks and not visit.part:
-            clicks = leading_on(clicks, visit.product, visit.chosen)
+            clicks = pages.leading_on(clicks, visit.product, visit.chosen)
         return {"choices": [f"click[{click}]" for click in clicks], "free": "" if clicks else "search"}
 
     def _searched(self, visit: _Visit, words: str) -> str | None:
@@ -176,7 +163,7 @@ class ShopEnvironment:
         earned = reward(product, chosen, visit.goal, gold, upstream_colors=self.shop.upstream_colors)
         observation = SCORE.format(score=earned.total) if self.reveal else BOUGHT
         if self.reveal and self.told and earned.missing:
-            observation += MISSING.format(missing="; ".join(map(shown, earned.missing)))
+            observation += MISSING.format(missing="; ".join(map(pages.shown, earned.missing)))
         info = {"success": earned.total == 1.0, "reward": earned.total, "answer": product.asin}
         info |= {"choices": [], "free": ""}
         return observation, earned.total, True, False, info
@@ -187,17 +174,17 @@ def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
     product = visit.product
     if not clicked:
         return None
-    if clicked == BACK:
+    if clicked == pages.BACK:
         visit.results, visit.product, visit.part = None, None, ""
     elif product is None:
-        visit.page += {NEXT: 1, PREVIOUS: -1}.get(clicked, 0)
-        if clicked not in (NEXT, PREVIOUS):
+        visit.page += {pages.NEXT: 1, pages.PREVIOUS: -1}.get(clicked, 0)
+        if clicked not in (pages.NEXT, pages.PREVIOUS):
             visit.product, visit.chosen = shop.products[clicked], {}
-    elif clicked == PREVIOUS and visit.part:
+    elif clicked == pages.PREVIOUS and visit.part:
         visit.part = ""
-    elif clicked == PREVIOUS:
+    elif clicked == pages.PREVIOUS:
         visit.product = None
-    elif clicked in (DESCRIPTION, FEATURES, REVIEWS):
+    elif clicked in (pages.DESCRIPTION, pages.FEATURES, pages.REVIEWS):
         visit.part = clicked
     else:
         _choose(visit.chosen, product, clicked)
@@ -207,7 +194,7 @@ def _clicked(visit: _Visit, clicked: str, shop: Shop) -> str | None:
 
 def _choose(chosen: dict[str, str], product: Product, clicked: str) -> None:
     """Chooses a value; of two options that offer the same one, that without a choice so far, else that with another."""
-    offers = {n: value for n, values in product.options.items() for value in values if shown(value) == clicked}
+    offers = {n: value for n, values in product.options.items() for value in values if pages.shown(value) == clicked}
     name = min(offers, key=lambda n: (chosen.get(n) == offers[n], n in chosen))
     chosen[name] = offers[name]
 
@@ -222,7 +209,7 @@ def _match(wanted: str, clicks: tuple[str, ...]) -> str:
     """The click that is meant: the same text, else the only one that differs in case, spaces, marks and brackets."""
     if wanted in clicks:
         return wanted
-    for plain in (_spaced, _bare, _unbracketed):
+    for plain in (_spaced, lambda text: _spaced(text).strip("*`\"'[] "), lambda text: _spaced(_BRACKETS.sub("", text))):
         same = [click for click in clicks if plain(click) == plain(wanted)]
         if len(same) == 1 and plain(wanted):
             return same[0]
@@ -231,14 +218,6 @@ def _match(wanted: str, clicks: tuple[str, ...]) -> str:
 
 def _spaced(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _bare(text: str) -> str:
-    return _spaced(text).strip("*`\"'[] ")
-
-
-def _unbracketed(text: str) -> str:
-    return _spaced(_BRACKETS.sub("", text))
 
 
 @cache
