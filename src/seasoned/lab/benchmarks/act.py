@@ -6,11 +6,10 @@ them. Always holds: a worked attempt reads exactly as a real one.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Retrieval
+from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Retrieval, read_toml
 from seasoned.protocols import Environment
 from seasoned.types import Outcome, Step, Task, Trajectory
 
@@ -39,7 +38,7 @@ def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
 
     One of these may say under `again` how its task was won afterwards: the first that does is what `retried` holds.
     """
-    raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
+    raw = read_toml(PROMPTS / f"{benchmark}.toml")
     won: list[Trajectory] = []
     failed: list[tuple[Trajectory, str]] = []
     retried: Trajectory | None = None

@@ -245,10 +245,15 @@ def in_turns(groups: Iterable[Iterable[T]]) -> Iterator[T]:
     return (item for turn in zip_longest(*groups) for item in turn if item is not None)
 
 
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file that comes with Seasoned."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 @cache
 def prompts(benchmark: str) -> Prompts:
     """The words of the prompts, from `prompts/<benchmark>.toml`."""
-    raw = tomllib.loads((PROMPTS / f"{benchmark}.toml").read_text(encoding="utf-8"))
+    raw = read_toml(PROMPTS / f"{benchmark}.toml")
     examples = tuple(Example.model_validate(example) for example in raw["example"])
     lines = {key: " ".join(raw[key].split()) for key in ("instruction", "think_hint", "note_hint")}
     heuristic = tuple(raw["heuristic"]) if "heuristic" in raw else None

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import random
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,16 @@ from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, find_data, fresh_id, named
+from seasoned.lab.benchmarks.base import (
+    DATA,
+    Benchmark,
+    Retrieval,
+    check_options,
+    find_data,
+    fresh_id,
+    named,
+    read_toml,
+)
 from seasoned.lab.benchmarks.rows import Row, read_csv, read_literal
 from seasoned.types import Task
 
@@ -65,11 +73,9 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 def score(text: str, data: Mapping[str, Any]) -> Scored:
     """The last kinship word of the answer must be the right one."""
     text = text.replace("\u2011", "-").replace("\u2010", "-")  # hyphens that only look otherwise
-    found = [kinship(m.group()) for m in _KINSHIP.finditer(text)]
-    answer, gold = found[-1] if found else text.strip(), data.get("answer")
-    if gold is None:
-        return Scored(answer, None)
-    return Scored(answer, bool(found) and answer == kinship(str(gold)))
+    words = [kinship(m.group()) for m in _KINSHIP.finditer(text)]
+    answer, gold = words[-1] if words else text.strip(), data.get("answer")
+    return Scored(answer, None if gold is None else bool(words) and answer == kinship(str(gold)))
 
 
 def kinship(word: str) -> str:
@@ -113,7 +119,7 @@ def _case(story: str, first: str, second: str, kin: str, given: object, category
     return Task(id=fresh_id("clutrr", given, text), text=text, category=category, data={"answer": kin})
 
 
-_WORDS = tomllib.loads((DATA / "clutrr_stories.toml").read_text(encoding="utf-8"))
+_WORDS = read_toml(DATA / "clutrr_stories.toml")
 WOMEN, MEN, SENTENCES = (tuple(_WORDS[name]) for name in ("women", "men", "sentences"))
 STATED = (
     *("husband", "wife", "son", "daughter", "father", "mother", "brother", "sister"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,17 @@ from typing import Any
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
-from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, distinct, find_data, fresh_id, named
+from seasoned.lab.benchmarks.base import (
+    DATA,
+    Benchmark,
+    Retrieval,
+    check_options,
+    distinct,
+    find_data,
+    fresh_id,
+    named,
+    read_toml,
+)
 from seasoned.lab.benchmarks.rows import read_jsonl
 from seasoned.types import Example, Task
 
@@ -29,13 +38,14 @@ CANDIDATES = 4
 OPTIONS = {"data": "", "symbols": "emoji", "symbols_per_emotion": 1, "train_share": 0.5}
 OWN_TEXTS = DATA / "emoji.jsonl"
 
-_SYMBOLS = tomllib.loads((DATA / "emoji_symbols.toml").read_text(encoding="utf-8"))
+_SYMBOLS = read_toml(DATA / "emoji_symbols.toml")
 EMOJI = {emotion: tuple(escapes) for emotion, escapes in _SYMBOLS["emoji"].items()}
 EXAMPLE_SYMBOLS: dict[str, str] = _SYMBOLS["examples"]
 EMOTIONS = tuple(EMOJI)
 # No vowels, so that no code is a word; no signs that are easily taken for each other (l and 1, o and 0, s and 5, ...).
 CODE_LETTERS = "cdfhjkmnprtvwx"
 CODE_DIGITS = "34679"
+FIRST_EMOJI = 0x1F300
 _CODE = re.compile(r"[A-Za-z0-9]+")
 _ESCAPE = re.compile(r"\\?[Uu]\+?0{0,4}([0-9A-Fa-f]{4,5})(?![0-9A-Fa-f])")
 
@@ -65,7 +75,7 @@ def score(text: str, data: Mapping[str, Any]) -> Scored:
     An emoji may be written as itself, as \\U0001f631 or as U+1F631; a code in any case.
     """
     choices, gold = data.get("choices", []), data.get("answer")
-    plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if _is_emoji(int(m[1], 16)) else m[0], text)
+    plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if int(m[1], 16) >= FIRST_EMOJI else m[0], text)
     codes = [(m.start(), m.group().casefold()) for m in _CODE.finditer(plain)]
     last: dict[str, int] = {code: place for place, code in codes}
     best, answer = -1, ""
@@ -74,13 +84,7 @@ def score(text: str, data: Mapping[str, Any]) -> Scored:
         place = plain.rfind(chr(int(sign[1], 16))) if sign else last.get(choice.casefold(), -1)
         if place > best:
             best, answer = place, choice
-    if gold is None:
-        return Scored(answer or text.strip(), None)
-    return Scored(answer or text.strip(), answer == gold)
-
-
-def _is_emoji(code: int) -> bool:
-    return code >= 0x1F300
+    return Scored(answer or text.strip(), None if gold is None else answer == gold)
 
 
 def _symbols(kind: str, per_emotion: int, seed: int) -> dict[str, tuple[str, ...]]:

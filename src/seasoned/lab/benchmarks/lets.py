@@ -52,9 +52,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
 def score(text: str, data: Mapping[str, Any]) -> Scored:
     """The letters of the answer must be equal to the right ones, case aside. Words around them are read past."""
     answer, gold = _letters_of(text), data.get("answer")
-    if gold is None:
-        return Scored(answer, None)
-    return Scored(answer, bool(answer) and answer.casefold() == str(gold).casefold())
+    return Scored(answer, None if gold is None else bool(answer) and answer.casefold() == str(gold).casefold())
 
 
 def ordinal(n: int) -> str:

@@ -47,13 +47,13 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         rows = read_csv(path, ("labels",))
         columns = rows[0].values
         if not set(_TEXTS) & set(columns):
-            wanted, found = " or ".join(_TEXTS), ", ".join(columns)
             fetch = (
                 "; the authors' files hold ids and labels only: fetch the posts by their tweet_id, and add that column"
-                if "tweet_id" in columns
-                else ""
             )
-            raise DataError(f"{path} should have a column {wanted}, the text of each post; found {found}{fetch}")
+            raise DataError(
+                f"{path} should have a column {' or '.join(_TEXTS)}, the text of each post; found "
+                f"{', '.join(columns)}{fetch if 'tweet_id' in columns else ''}"
+            )
         for row in rows:
             try:
                 tasks += _cases(path, row)

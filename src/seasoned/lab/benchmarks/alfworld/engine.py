@@ -122,11 +122,11 @@ def serve(lines: Iterable[str], write: Callable[[dict[str, Any]], None]) -> None
     """Answers requests until there are none."""
     try:
         games = Games()
-        found = {package: version(package) for package in PACKAGES}
+        versions = {package: version(package) for package in PACKAGES}
     except Exception as error:
         write({"id": 0, "error": f"{type(error).__name__}: {str(error)[:300]}", "kind": "install"})
         return
-    write({"id": 0, "versions": found})
+    write({"id": 0, "versions": versions})
     for line in lines:
         write(answer(games, line))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import tomllib
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.lab.benchmarks.base import DATA
+from seasoned.lab.benchmarks.base import DATA, read_toml
 from seasoned.lab.benchmarks.worker import passed_on
 
 KINDS = {0: "kitchen", 2: "living room", 3: "bedroom", 4: "bathroom"}
@@ -58,7 +57,7 @@ print(json.dumps({
 }))
 """
 
-FACTS = tomllib.loads((DATA / "alfworld_rooms.toml").read_text(encoding="utf-8"))
+FACTS = read_toml(DATA / "alfworld_rooms.toml")
 """What the package does not say, set so that generated games are like ALFWorld's own."""
 
 SINGLE = frozenset(FACTS["single"])

@@ -6,14 +6,13 @@ holds: each step can be done after those before it, and shows what the engine wo
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from seasoned.lab.benchmarks.act import Words
 from seasoned.lab.benchmarks.alfworld.choices import noted
-from seasoned.lab.benchmarks.base import PROMPTS
+from seasoned.lab.benchmarks.base import PROMPTS, read_toml
 from seasoned.types import Outcome, Step, Trajectory
 
 _WRITTEN = "2025-01-01T00:00:00.000+00:00"
@@ -22,7 +21,7 @@ _WRITTEN = "2025-01-01T00:00:00.000+00:00"
 @cache
 def read_words(notebook: bool, focus: bool = False) -> Words:
     """The words of the prompts; with `notebook`, the worked attempts show what an agent with a notebook sees."""
-    raw = tomllib.loads((PROMPTS / "alfworld.toml").read_text(encoding="utf-8"))
+    raw = read_toml(PROMPTS / "alfworld.toml")
     won = [_trajectory(one, f"{n}-{one['category']}") for n, one in enumerate(raw["trajectory"], 1)]
     failed = [(_trajectory(one, f"reflection-{n}"), one) for n, one in enumerate(raw["reflection"], 1)]
     tried, again = next((trajectory, one) for trajectory, one in failed if "again" in one)

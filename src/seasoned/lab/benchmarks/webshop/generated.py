@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import random
 import string
-import tomllib
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from seasoned.errors import ConfigError
-from seasoned.lab.benchmarks.base import DATA
+from seasoned.lab.benchmarks.base import DATA, read_toml
 
 MOST = 20_000
 OPTION_NAMES = ("color", "size", "style", "scent", "flavor")
 ASKED = 0.7
 """The part of the products that a goal is made from; the others only stand in the way."""
 
-_GOODS = DATA / "webshop_goods.toml"
+_GOODS = read_toml(DATA / "webshop_goods.toml")
 
 
 def make_catalogue(count: int, seed: int) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
@@ -34,36 +32,29 @@ def make_catalogue(count: int, seed: int) -> tuple[list[dict[str, Any]], dict[st
     """
     if not 2 <= count <= MOST:
         raise ConfigError(f"benchmark.products should be from 2 to {MOST}, but is {count}")
-    goods, rng = _goods(), random.Random(f"webshop-goods-{seed}")
-    kinds = list(goods["kind"])
+    rng = random.Random(f"webshop-goods-{seed}")
+    kinds = list(_GOODS["kind"])
     rng.shuffle(kinds)
     rows: list[dict[str, Any]] = []
     wanted: dict[str, dict[str, Any]] = {}
     for i in range(count):
         kind = kinds[i % len(kinds)]
-        group = goods["group"][kind["group"]]
         asin = _asin(rng, wanted)
-        has = rng.sample(sorted(group["attributes"]), rng.randint(3, 5))
-        rows.append(_row(asin, goods, kind, group, has, rng))
+        has = rng.sample(sorted(_GOODS["group"][kind["group"]]["attributes"]), rng.randint(3, 5))
+        rows.append(_row(asin, kind, has, rng))
         wanted[asin] = {"attributes": has}
         # The first few always have a goal, so that the smallest catalogue has two.
         if i < 2 or rng.random() < ASKED:
             asked = rng.sample(has, rng.randint(2, 3))
-            instruction = f"{rng.choice(goods['openers'])} {kind['query']}: {', '.join(asked)}"
+            instruction = f"{rng.choice(_GOODS['openers'])} {kind['query']}: {', '.join(asked)}"
             wanted[asin] |= {"instruction": instruction, "instruction_attributes": asked}
     return rows, wanted
 
 
-def _row(
-    asin: str,
-    goods: Mapping[str, Any],
-    kind: Mapping[str, Any],
-    group: Mapping[str, Any],
-    has: list[str],
-    rng: random.Random,
-) -> dict[str, Any]:
+def _row(asin: str, kind: Mapping[str, Any], has: list[str], rng: random.Random) -> dict[str, Any]:
     """One product. Its first attribute stands in the title, the others are told by the features alone."""
-    brand, word, use = rng.choice(goods["brands"]), rng.choice(kind["words"]), rng.choice(goods["uses"])
+    group = _GOODS["group"][kind["group"]]
+    brand, word, use = rng.choice(_GOODS["brands"]), rng.choice(kind["words"]), rng.choice(_GOODS["uses"])
     features = [group["attributes"][attribute] for attribute in has]
     rng.shuffle(features)
     about = f"The {word} {kind['noun']} by {brand} for {use}."
@@ -103,8 +94,3 @@ def _asin(rng: random.Random, taken: Mapping[str, Any]) -> str:
         asin = "S" + "".join(rng.choices(string.ascii_uppercase + string.digits, k=9))
         if asin not in taken:
             return asin
-
-
-@cache
-def _goods() -> dict[str, Any]:
-    return tomllib.loads(_GOODS.read_text(encoding="utf-8"))
