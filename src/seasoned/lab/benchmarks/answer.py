@@ -122,32 +122,19 @@ class AnswerEnvironment:
 
 
 def answer_benchmark(
-    name: str,
-    tasks: Sequence[Task],
-    score: Score,
-    retrieval: Retrieval,
-    *,
-    seed: int,
-    share: float,
-    source: str,
+    name: str, tasks: Sequence[Task], score: Score, retrieval: Retrieval, *, seed: int, share: float, source: str
 ) -> Benchmark:
     """A benchmark whose tasks take one answer, with the words of `prompts/<name>.toml`; see `split` for the pools."""
     train, test = split(tasks, name=name, seed=seed, share=share)
-    words = prompts(name)
     return Benchmark(
         name=name,
-        instruction=words.instruction,
         train=train,
         test=test,
-        examples=words.examples,
         retrieval=retrieval,
         max_turns=MAX_TURNS,
-        think_hint=words.think_hint,
-        note_hint=words.note_hint,
         make_env=partial(AnswerEnvironment, score, max_turns=MAX_TURNS),
         source=source,
-        heuristic=words.heuristic,
-        rule_begins=words.rule_begins,
+        **vars(prompts(name)),
     )
 
 

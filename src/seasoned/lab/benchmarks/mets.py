@@ -47,13 +47,13 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         rows = read_csv(path, ("labels",))
         columns = rows[0].values
         if not set(_TEXTS) & set(columns):
-            fetch = (
-                "; the authors' files hold ids and labels only: fetch the posts by their tweet_id, and add that column"
+            fault = (
+                f"{path} should have a column {' or '.join(_TEXTS)}, the text of each post; found {', '.join(columns)}"
             )
-            raise DataError(
-                f"{path} should have a column {' or '.join(_TEXTS)}, the text of each post; found "
-                f"{', '.join(columns)}{fetch if 'tweet_id' in columns else ''}"
-            )
+            if "tweet_id" in columns:
+                fault += "; the authors' files hold ids and labels only: "
+                fault += "fetch the posts by their tweet_id, and add that column"
+            raise DataError(fault)
         for row in rows:
             try:
                 tasks += _cases(path, row)

@@ -111,10 +111,7 @@ def find_files(paths: Sequence[Path]) -> dict[str, Path]:
 
 
 def read_products(
-    rows: Sequence[Any],
-    attributes: Mapping[str, Any],
-    reviews: Sequence[Any] = (),
-    draw: random.Random | None = None,
+    rows: Sequence[Any], attributes: Mapping[str, Any], reviews: Sequence[Any] = (), draw: random.Random | None = None
 ) -> tuple[dict[str, Product], int]:
     """The products by ASIN, in the order of the rows, and how many rows were left out.
 
