@@ -115,11 +115,7 @@ def _cases(path: Path, row: Row) -> list[Task]:
 
 
 def _entities(labels: str) -> list[tuple[str, str]]:
-    """The (entity, type) pairs of the four types in a `labels` field, in whatever form they are written.
-
-    Raises:
-        DataError: The field is no literal.
-    """
+    """The (entity, type) pairs of the four types in a `labels` field of any form; DataError where it is no literal."""
     if not labels.strip():
         return []
     value = read_literal(labels)

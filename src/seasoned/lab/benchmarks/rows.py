@@ -32,10 +32,7 @@ class Row(NamedTuple):
 
 
 def read_lines(path: Path | str) -> list[tuple[int, str]]:
-    """The lines of a text file that are not blank, with their numbers from 1; DataError where there are none.
-
-    `read_text` says which other files are refused.
-    """
+    """The lines of a text that are not blank, with their numbers from 1; DataError as in `read_text`, or without any."""
     lines = [(n, line) for n, line in enumerate(read_text(Path(path)).split("\n"), 1) if line.strip()]
     if not lines:
         raise DataError(f"{path} holds no rows")
@@ -130,11 +127,7 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
 
 
 def read_literal(text: str) -> Any:
-    """The value of a Python or JSON literal, such as `('a', 'b')` or `[{"a": null}]`. Nothing is run.
-
-    Raises:
-        DataError: It is neither, or longer than `MAX_FIELD`.
-    """
+    """The value of a Python or JSON literal, such as `('a', 'b')` or `[{"a": null}]`; DataError where it is neither."""
     if len(text) > MAX_FIELD:
         raise DataError(f"a literal of {len(text)} characters is longer than {MAX_FIELD}")
     try:

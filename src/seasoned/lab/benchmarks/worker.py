@@ -162,11 +162,7 @@ class Workers:
         self._lock = threading.Lock()
 
     def take(self) -> Worker:
-        """A worker for one's own use, to be given back; a new one where none waits.
-
-        Raises:
-            ConfigError, InfrastructureError: a new one could not be started.
-        """
+        """A worker for one's own use, to be given back; a new one where none waits, with the errors of `Worker`."""
         while True:
             with self._lock:
                 worker = self._idle.pop() if self._idle else None

@@ -127,11 +127,7 @@ def workers(python: str, timeout: float) -> Workers:
 
 
 def find_root(given: str) -> Path:
-    """The folder of the games: the one given, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA.
-
-    Raises:
-        DataError: There is none, or it does not exist.
-    """
+    """The folder of the games: the one given, else $SEASONED_DATA/alfworld, else $ALFWORLD_DATA; else a DataError."""
     where = f"{DATA_VARIABLE}/alfworld"
     shared = Path(os.environ[DATA_VARIABLE]).expanduser() / "alfworld" if os.environ.get(DATA_VARIABLE) else None
     own = os.environ.get(OWN_VARIABLE, "")

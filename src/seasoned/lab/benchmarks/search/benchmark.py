@@ -122,11 +122,7 @@ class Material:
 
 
 def read_material(paths: Sequence[Path], kind: Kind, faults: list[str] | None = None) -> Material:
-    """Reads the files. `faults` takes what is wrong with each row.
-
-    Raises:
-        DataError: A file is missing or no JSON lines, or a row is wrong and `faults` is None.
-    """
+    """Reads the files; DataError where one is no JSON lines. What is wrong with a row goes to `faults`, or is raised."""
     material = Material()
     for path in paths:
         for line, values in read_jsonl(path, ()):

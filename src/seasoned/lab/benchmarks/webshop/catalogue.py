@@ -92,11 +92,7 @@ class Product:
 
 
 def find_files(paths: Sequence[Path]) -> dict[str, Path]:
-    """The files under the keys of `FILES`, by the names that WebShop gives them; of several of a kind, the smallest.
-
-    Raises:
-        DataError: There are no `products` or `attributes`.
-    """
+    """The files under the keys of `FILES`, of several of a kind the smallest; DataError without the first two."""
     found: dict[str, Path] = {}
     for path in sorted(paths, key=lambda p: p.stat().st_size, reverse=True):
         found |= {kind: path for kind, start in FILES.items() if path.name.startswith(start)}

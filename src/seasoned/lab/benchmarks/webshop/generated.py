@@ -25,10 +25,7 @@ _GOODS = read_toml(DATA / "webshop_goods.toml")
 def make_catalogue(count: int, seed: int) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Rows of products, and by ASIN their attributes and instructions, both in WebShop's public format.
 
-    The kinds of goods take turns.
-
-    Raises:
-        ConfigError: `count` is below 2 or above `MOST`.
+    The kinds of goods take turns. ConfigError where `count` is below 2 or above `MOST`.
     """
     if not 2 <= count <= MOST:
         raise ConfigError(f"benchmark.products should be from 2 to {MOST}, but is {count}")

@@ -225,9 +225,6 @@ def read_words(told: bool = False) -> Words:
     """The words of the prompts. Each worked attempt has a shop of its own, whose products are in no other.
 
     With `told`, a failed attempt is told what was not as asked for.
-
-    Raises:
-        MissingExtraError: A library of the extra `webshop` is not installed.
     """
 
     def begin(attempt: Mapping[str, Any]) -> tuple[ShopEnvironment, Task]:
