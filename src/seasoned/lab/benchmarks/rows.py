@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 def read_lines(path: Path | str) -> list[tuple[int, str]]:
-    """The lines of a text that are not blank, with their numbers from 1; DataError as in `read_text`, or without any."""
+    """The lines of a text that are not blank, with their numbers from 1. DataError as `read_text`, or without any."""
     lines = [(n, line) for n, line in enumerate(read_text(Path(path)).split("\n"), 1) if line.strip()]
     if not lines:
         raise DataError(f"{path} holds no rows")

@@ -122,7 +122,7 @@ class Material:
 
 
 def read_material(paths: Sequence[Path], kind: Kind, faults: list[str] | None = None) -> Material:
-    """Reads the files; DataError where one is no JSON lines. What is wrong with a row goes to `faults`, or is raised."""
+    """Reads the files; DataError where one is no JSON lines. A fault of a row goes to `faults`, or is raised."""
     material = Material()
     for path in paths:
         for line, values in read_jsonl(path, ()):
