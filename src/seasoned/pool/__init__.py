@@ -45,6 +45,10 @@ class ExperiencePool:
     """All trajectories and lessons of one scope. Safe in threads.
 
     `problems` are sentences on what methods that learned through this pool could not use, in order; see `passed_over`.
+
+    Whatever searches by meaning raises ConfigError when the pool has no embedder, ContractError when the embedder gives
+    something else than it promised, and StoreError inside `Store.transaction`, where no model may be called. Whatever
+    writes raises StoreError when the pool is read-only.
     """
 
     def __init__(
@@ -93,7 +97,7 @@ class ExperiencePool:
         """Store a trajectory; one that is there already is left as it is.
 
         Raises:
-            StoreError: when the pool is read-only, or the id is taken by another trajectory.
+            StoreError: when the id is taken by another trajectory.
         """
         self.writable()
         self.store.add_trajectories(self.experience, [trajectory], self.run_id)
@@ -114,37 +118,27 @@ class ExperiencePool:
         )
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
-        """Add new lessons, all or none.
-
-        Args:
-            lessons: one or several, with ids that the store does not have.
-            why: one line for their history.
-            who: who adds them.
+        """Add new lessons, all or none; `why` is one line for their history.
 
         Returns:
             The lessons as stored.
 
         Raises:
-            StoreError: when the pool is read-only, or an id is taken.
+            StoreError: when an id is taken.
         """
         self.writable()
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         return self.store.add_lessons(self.scope, several, who=who, why=why)
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
-        """Store a changed lesson as its next version.
-
-        Args:
-            lesson: the new state, with the version it was read at.
-            why: one line for its history.
-            who: who changes it.
+        """Store a changed lesson, which has the version it was read at, as its next version.
 
         Returns:
             The lesson as stored, to be used for a further change.
 
         Raises:
             ConflictError: when somebody else changed it meanwhile.
-            StoreError: when the pool is read-only, the lesson is not in it, or it is pinned and `who` is no person.
+            StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
         """
         self.writable()
         with self.store.transaction():
@@ -155,7 +149,7 @@ class ExperiencePool:
         """Set a lesson's status to "deleted"; its history stays, unless `purge` deletes all of it for good.
 
         Raises:
-            StoreError: when the pool is read-only, the lesson is not in it, or it is pinned and `who` is no person.
+            StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
         """
         self.writable()
         with self.store.transaction():
@@ -169,14 +163,7 @@ class ExperiencePool:
         key: str | None = None,
         query: str | None = None,
     ) -> list[Lesson]:
-        """Lessons in order of insertion, from memory unless there is a query.
-
-        Args:
-            kind: only this kind.
-            status: only this status; None gives deleted ones too.
-            key: only those with exactly this key.
-            query: only those whose key or text contains this, whatever the case.
-        """
+        """Lessons in order of insertion, from memory unless there is a query; filtered as by `Store.lessons`."""
         if query:
             return self.store.lessons(self.scope, kind=kind, status=status, key=key, query=query)
         state = self._current_lessons()
@@ -221,19 +208,7 @@ class ExperiencePool:
         """The active lessons nearest in meaning to a text, exactly, best first; of equals, the older first.
 
         What is compared is the lesson's key and text. Vectors that the store lacks are made here, in batches, once.
-
-        Args:
-            text: what to look for.
-            k: at most so many.
-            kind: only this kind.
-
-        Returns:
-            Lessons with their scores: inner products of unit vectors, in [-1, 1].
-
-        Raises:
-            ConfigError: when the pool has no embedder.
-            ContractError: when the embedder gives something else than it promised.
-            StoreError: inside `Store.transaction`, where no model may be called.
+        Scores are inner products of unit vectors, in [-1, 1].
         """
         index = self._index("lesson")
         if k <= 0 or not self._current_lessons().choose(kind, "active"):
@@ -255,16 +230,7 @@ class ExperiencePool:
     def nearest_trajectories(self, text: str, k: int, success: bool | None = None) -> list[tuple[Trajectory, float]]:
         """The trajectories whose tasks are nearest in meaning to a text, found as `nearest_lessons` finds lessons.
 
-        Args:
-            text: what to look for, as a rule the text of a task.
-            k: at most so many.
-            success: only successes (True) or failures (False); None for all, unknown ones too.
-
-        Returns:
-            Trajectories with their scores: inner products of unit vectors, in [-1, 1].
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
+        `success` True or False looks at successes or failures alone, None at all, unknown ones too.
         """
         index = self._index("trajectory")
         if k <= 0 or not self._current_tasks().items:
@@ -288,33 +254,21 @@ class ExperiencePool:
         return [(trajectory, scores[trajectory.id]) for trajectory in self.store.get_trajectories(list(scores))]
 
     def text_rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
-        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored.
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
+        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored."""
         index = self._index("text")
         digests = [digest(text) for text in texts]
         items = dict(zip(digests, texts, strict=True)).items()
         return index.compare(lambda: (digests, items), index.rows)
 
     def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
-        """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first.
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
+        """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first."""
         index = self._index("text")
         query = index.query(text)
         with self._lock:
             return index.places(query, rows, k)
 
     def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
-        """How near each of these texts is in meaning to a text: inner products of unit vectors, in [-1, 1].
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`; not where there are no texts.
-        """
+        """How near each of these texts is in meaning to a text: inner products of unit vectors, in [-1, 1]."""
         items = {digest(each): each for each in texts}
         if not items:
             return {}
@@ -327,21 +281,13 @@ class ExperiencePool:
         return index.compare(lambda: (digests, items.items()), find)
 
     def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
-        """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim).
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
+        """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim)."""
         index = self._index("lesson")
         ids, items = [lesson.id for lesson in lessons], [(lesson.id, _words(lesson)) for lesson in lessons]
         return index.compare(lambda: (ids, items), index.matrix)
 
     def keep_verdict(self, trajectory_id: str, success: bool) -> None:
-        """Keep, for a run alone, what a model took an attempt to be that was not told how it ended; the first stays.
-
-        Raises:
-            StoreError: when the pool is read-only.
-        """
+        """Keep, for a run alone, what a model took an attempt to be that was not told how it ended; the first stays."""
         self.writable()
         if self.run_id:
             self.store.mark(f"{self.scope}{JUDGED}", trajectory_id, success, replace=False)

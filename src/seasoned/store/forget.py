@@ -38,24 +38,23 @@ _u, _v, _j = schema.lesson_uses.c, schema.vectors.c, schema.journal.c
 def remove_lesson(db: Database, lesson_id: str, who: str, why: str, *, purge: bool) -> None:
     """Set a lesson's status "deleted", or delete it with all traces; see `Store.remove_lesson`."""
     lesson_id = clean_text(lesson_id)
-    with db.transaction():
-        scope = lesson_table.scope_of(db, lesson_id)
+    with db.transaction(), db._write() as connection:
+        scope = connection.execute(select(_l.scope).where(_l.id == lesson_id)).scalar()
         if scope is None:
             raise StoreError(f"the lesson {lesson_id} is not in the store")
-        if purge:
-            with db._write() as connection:
-                db._bump(connection, scope, purge=True)
-                words = _words(connection, lesson_id)
-                _blank(connection, _shown(connection, lesson_id), words)
-                _forget_calls(db, connection, words, None if who == "person" else scope)
-                connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
-                connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
-                connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
-            if who == "person":
-                drop_loose_vectors(db)
+        if not purge:
+            left = [x for x in lesson_table.get(db, [lesson_id]) if x.status != "deleted"]
+            lesson_table.update_all(db, [x.model_copy(update={"status": "deleted"}) for x in left], who, why)
             return
-        left = [x for x in lesson_table.get(db, [lesson_id]) if x.status != "deleted"]
-        lesson_table.update_all(db, [x.model_copy(update={"status": "deleted"}) for x in left], who, why)
+        db._bump(connection, scope, purge=True)
+        words = _words(connection, lesson_id)
+        _blank(connection, _shown(connection, lesson_id), words)
+        _forget_calls(db, connection, words, None if who == "person" else scope)
+        connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
+        connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
+        connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
+        if who == "person":
+            drop_loose_vectors(db)
 
 
 def remove_trajectories(db: Database, scope: str, trajectory_ids: Sequence[str]) -> int:

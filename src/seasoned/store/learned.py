@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, delete, exists, literal, select, update
+from sqlalchemy import ColumnElement, exists, literal, select, update
 
 from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body
@@ -60,20 +60,6 @@ def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
         mine = (_e.holder == holder) | (_e.until < present)
         done = connection.execute(update(schema.leases).where(_e.name == name, mine).values(row))
         return done.rowcount == 1
-
-
-def keep_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
-    """Stay the one who holds a name."""
-    mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
-    with db._write() as connection:
-        kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
-        return kept.rowcount == 1
-
-
-def drop_lease(db: Database, name: str, holder: str) -> None:
-    """Give a name back."""
-    with db._write() as connection:
-        connection.execute(delete(schema.leases).where(_e.name == clean_text(name), _e.holder == clean_text(holder)))
 
 
 def _new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:

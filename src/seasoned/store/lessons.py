@@ -20,8 +20,7 @@ from seasoned.store.faults import DuplicateRow
 from seasoned.store.filters import check_page, contain, equal, fold, short_name
 from seasoned.types import Lesson, LessonKind, LessonStatus, now
 
-_l, _u, _t = schema.lessons.c, schema.lesson_uses.c, schema.trajectories.c
-_CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.scopes.c.scope == bindparam("of"))
+_l = schema.lessons.c
 
 
 def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
@@ -38,7 +37,7 @@ def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str)
             _put_states(connection, pairs, change, at, who, why)
     except DuplicateRow as error:
         ids = [lesson.id for lesson, _ in pairs]
-        taken = next((i for i in ids if ids.count(i) > 1 or scope_of(db, i) is not None), ids[0])
+        taken = next((i for i in ids if ids.count(i) > 1 or get(db, [i])), ids[0])
         raise StoreError(
             f"the lesson {taken} is already in the store; change it with update_lesson, or add it under a new id"
         ) from error
@@ -48,14 +47,8 @@ def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str)
 def get(db: Database, ids: Sequence[str]) -> list[Lesson]:
     """The lessons with these ids in their present state, in the order of the ids."""
     wanted = [clean_text(i) for i in ids]
-    stored = {x.id: x for part in chunks(wanted) for x in _read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
+    stored = {x.id: x for part in chunks(wanted) for x in read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
     return [stored[i] for i in wanted if i in stored]
-
-
-def scope_of(db: Database, lesson_id: str) -> str | None:
-    """The scope a lesson belongs to."""
-    with db._read() as connection:
-        return connection.execute(select(_l.scope).where(_l.id == clean_text(lesson_id))).scalar()
 
 
 def listed(
@@ -75,16 +68,10 @@ def listed(
     tests += contain(db, _l.folded, [fold(query)] if query else [])
     wanted = select(_l.id, _l.body).order_by(_l.seq)
     if limit is None and not offset:
-        return _read(db, wanted.where(*tests))
+        return read(db, wanted.where(*tests))
     # The page is cut in an index alone, so that passed-over rows are never read.
     page = select(_l.seq).where(*tests).order_by(_l.seq).limit(limit).offset(offset)
-    return _read(db, wanted.where(_l.seq.in_(page)))
-
-
-def since(db: Database, scope: str, change: int) -> list[Lesson]:
-    """The lessons that a later change of the scope wrote."""
-    wanted = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
-    return _read(db, wanted.order_by(_l.seq))
+    return read(db, wanted.where(_l.seq.in_(page)))
 
 
 def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
@@ -117,21 +104,6 @@ def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> l
     return [lesson for lesson, _ in pairs]
 
 
-def uses(db: Database, lesson_id: str) -> list[tuple[str, bool | None]]:
-    """The trajectories in which a lesson was shown, each with its success."""
-    shown = select(_t.id, _t.success).join(schema.lesson_uses, _u.trajectory_id == _t.id)
-    wanted = shown.where(_u.lesson_id == clean_text(lesson_id)).order_by(_t.seq)
-    with db._read() as connection:
-        return [(row.id, row.success) for row in connection.execute(wanted)]
-
-
-def changes(db: Database, scope: str) -> tuple[int, int]:
-    """How often a scope changed, and how often rows of it went for good."""
-    with db._read() as connection:
-        row = connection.execute(_CHANGES, {"of": clean_text(scope)}).first()
-    return (0, 0) if row is None else (row.change, row.purges)
-
-
 def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
     """The columns that a lesson has but for its place: scope, change and seq."""
     names = ("id", "kind", "key", "category", "status", "importance", "pinned", "origin", "method", "version")
@@ -141,7 +113,8 @@ def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
     return row
 
 
-def _read(db: Database, wanted: Select[tuple[str, str]]) -> list[Lesson]:
+def read(db: Database, wanted: Select[tuple[str, str]]) -> list[Lesson]:
+    """The lessons in the rows of a query for their ids and bodies."""
     with db._read() as connection:
         rows = connection.execute(wanted).all()
     return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]

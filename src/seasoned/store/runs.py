@@ -1,8 +1,4 @@
-"""Runs, the journal of model replies, and marks in the store.
-
-Always holds: a reply that `put_reply` has taken survives the end of the process, however it ends, and a power cut; it
-is never replaced by another: what was concluded from it stays true.
-"""
+"""Runs and marks in the store."""
 
 from __future__ import annotations
 
@@ -10,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import select, update
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
-from seasoned.store.body import clean_text, from_body, from_json, to_body, to_json
+from seasoned.store.body import clean_text, from_json, to_json
 from seasoned.store.database import Database
 from seasoned.store.filters import check_page, equal
-from seasoned.types import Reply, Usage, now
+from seasoned.types import now
 
-_r, _j, _m = schema.runs.c, schema.journal.c, schema.marks.c
-_REPLY = select(_j.body).where(_j.scope == bindparam("of"), _j.key == bindparam("under"))
+_r, _m = schema.runs.c, schema.marks.c
 
 
 @dataclass(frozen=True)
@@ -78,42 +73,6 @@ def run_of(row: Mapping[Any, Any]) -> RunRow:
     return RunRow(**values)
 
 
-def get_reply(db: Database, scope: str, key: str) -> Reply | None:
-    """The journalled reply."""
-    with db._read() as connection:
-        body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
-    return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
-
-
-def put_reply(db: Database, scope: str, key: str, reply: Reply) -> None:
-    """Journal a reply."""
-    row = {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
-    with db._write(durable=True) as connection:
-        connection.execute(db._insert(schema.journal).on_conflict_do_nothing(), row)
-
-
-def drop_replies(db: Database, scope: str) -> int:
-    """Forget the replies of a scope."""
-    with db._write() as connection:
-        return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
-
-
-def replies(db: Database, prefix: str, ending: str = "") -> list[tuple[str, Reply]]:
-    """Scope and reply, oldest first, of the keys with this end in all scopes that begin with this text."""
-    wanted = select(_j.scope, _j.key, _j.body).order_by(_j.created, _j.scope, _j.key)
-    wanted = wanted.where(_j.scope.startswith(clean_text(prefix), autoescape=True))
-    if ending:
-        wanted = wanted.where(_j.key.endswith(ending, autoescape=True))
-    with db._read() as connection:
-        rows = connection.execute(wanted).all()
-    return [(row.scope, from_body(Reply, row.body, f"the journalled reply {row.key} of {row.scope!r}")) for row in rows]
-
-
-def used(db: Database, prefix: str) -> Usage:
-    """What the replies of all scopes that begin with this text used."""
-    return sum((reply.usage for _, reply in replies(db, prefix)), Usage())
-
-
 def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> None:
     """Keep a value under a name."""
     row = {"scope": clean_text(scope), "name": clean_text(name), "at": now()}
@@ -130,9 +89,3 @@ def marks(db: Database, scope: str, name: str | None = None) -> dict[str, Any]:
     wanted = select(_m.name, _m.value).where(*equal((_m.scope, scope), (_m.name, name))).order_by(_m.name)
     with db._read() as connection:
         return {row.name: from_json(row.value, f"the mark {row.name!r}") for row in connection.execute(wanted)}
-
-
-def unmark(db: Database, scope: str, name: str | None) -> int:
-    """Forget marks."""
-    with db._write() as connection:
-        return connection.execute(delete(schema.marks).where(*equal((_m.scope, scope), (_m.name, name)))).rowcount

@@ -1,9 +1,8 @@
 """The store: everything Seasoned remembers, in one SQLite file or one Postgres database.
 
-`Store` is all that others call. Its SQL stands in functions: runs, journal and marks (`runs.py`), trajectories and
-episodes (`trajectories.py`), lessons (`lessons.py`) and their versions (`versions.py`), what was learned from
-(`learned.py`), deletion for good (`forget.py`), vectors (`vectors.py`), and the check of every row (`check.py`).
-`schema.py` tells what lies in which table.
+`Store` is all that others call. What takes more than a few lines of SQL stands in functions: `trajectories.py`,
+`lessons.py`, `versions.py`, `learned.py`, `forget.py`, `vectors.py`, `runs.py` and `check.py`. `schema.py` tells what
+lies in which table.
 
 Always holds: what a returned call has written survives the end of the process, however it ends; many threads and
 processes may use one store at once; every error is a `StoreError` with a sentence that says what to do.
@@ -11,11 +10,12 @@ processes may use one store at once; every error is a `StoreError` with a senten
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import bindparam, delete, func, or_, select, update
 
 from seasoned.store import check as check_table
 from seasoned.store import forget, learned, schema
@@ -24,17 +24,24 @@ from seasoned.store import runs as run_table
 from seasoned.store import trajectories as trajectory_table
 from seasoned.store import vectors as vector_table
 from seasoned.store import versions as version_table
+from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database
+from seasoned.store.filters import equal, short_name
 from seasoned.store.runs import RunRow
 from seasoned.store.trajectories import TaskText
 from seasoned.store.versions import Change, Difference, Snapshot
-from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory, Usage
+from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory, Usage, now
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Change", "Difference", "RunRow", "Snapshot", "Store", "TaskText"]
+
+_t, _l, _u = schema.trajectories.c, schema.lessons.c, schema.lesson_uses.c
+_s, _e, _j, _m = schema.snapshots.c, schema.leases.c, schema.journal.c, schema.marks.c
+_CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.scopes.c.scope == bindparam("of"))
+_REPLY = select(_j.body).where(_j.scope == bindparam("of"), _j.key == bindparam("under"))
 
 
 class Store(Database):
@@ -60,7 +67,9 @@ class Store(Database):
 
     def changes(self, scope: str) -> tuple[int, int]:
         """Two counters of a scope for whoever caches it: changes of any kind, and removals for good. Both only rise."""
-        return lesson_table.changes(self, scope)
+        with self._read() as connection:
+            row = connection.execute(_CHANGES, {"of": clean_text(scope)}).first()
+        return (0, 0) if row is None else (row.change, row.purges)
 
     def check(self) -> list[str]:
         """Look at every row: a sentence for each problem, an empty list when the store is sound."""
@@ -69,12 +78,9 @@ class Store(Database):
     # Trajectories and episodes
 
     def add_trajectories(self, scope: str, trajectories: Sequence[Trajectory], run_id: str = "") -> None:
-        """Add trajectories, all or none; those that are there already stay as they are.
+        """Add trajectories, all or none, made by a run or none (""); those that are there already stay as they are.
 
-        Args:
-            scope: the pool they belong to.
-            trajectories: in the order they are to be listed in; ids of tasks become `short_name`s.
-            run_id: the run that made them, or "".
+        Ids of tasks become `short_name`s.
 
         Raises:
             StoreError: when an id is taken by another trajectory, or by this one in another scope.
@@ -103,15 +109,7 @@ class Store(Database):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Trajectory]:
-        """Trajectories in order of insertion.
-
-        Args:
-            scope: one pool, or None for all.
-            run_id: only those of this run.
-            task_id: only attempts at this task.
-            success: only successes (True) or failures (False); None for all, unknown ones too.
-            limit: at most so many; None for all.
-            offset: how many to pass over first.
+        """Trajectories in order of insertion: at most `limit`, after the first `offset`. None filters nothing.
 
         Raises:
             StoreError: when limit or offset is negative.
@@ -120,20 +118,19 @@ class Store(Database):
 
     def task_texts(self, scope: str, after: int = 0) -> list[TaskText]:
         """Of each trajectory of the scope with a later `seq` than this, what a search needs, in order of insertion."""
-        return trajectory_table.task_texts(self, scope, after)
+        wanted = select(_t.seq, _t.id, _t.task, _t.success).where(_t.scope == clean_text(scope), _t.seq > after)
+        with self._read() as connection:
+            return [TaskText(**row._mapping) for row in connection.execute(wanted.order_by(_t.seq))]
 
     def count_trajectories(self, scopes: Sequence[str], task_id: str | None = None) -> int:
         """How many attempts these scopes hold, at all tasks or at one."""
-        return trajectory_table.count(self, scopes, task_id)
+        tests = equal((_t.task_id, None if task_id is None else short_name(task_id)))
+        wanted = select(func.count()).where(_t.scope.in_(map(clean_text, scopes)), *tests)
+        with self._read() as connection:
+            return int(connection.execute(wanted).scalar_one())
 
     def save_episode(self, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
-        """Store an episode and its trajectory, together; an earlier one under the same key is replaced.
-
-        Args:
-            run_id: a run that `add_run` has stored.
-            key: names the episode within the run, for resuming.
-            scope: the pool that the trajectory belongs to.
-            trajectory: what the episode made.
+        """Store an episode of a run and its trajectory, together; an earlier one under the same key is replaced.
 
         Raises:
             StoreError: when there is no such run, or the trajectory belongs to another episode.
@@ -149,7 +146,8 @@ class Store(Database):
 
         Lessons that came from them stay, and still name them as their sources.
         """
-        return trajectory_table.drop_episodes(self, run_id, keys)
+        with self._write() as connection:
+            return trajectory_table.drop(self, connection, clean_text(run_id), [clean_text(key) for key in keys])
 
     # Lessons
 
@@ -171,7 +169,8 @@ class Store(Database):
 
     def scope_of(self, lesson_id: str) -> str | None:
         """The scope a lesson belongs to; None when there is no such lesson."""
-        return lesson_table.scope_of(self, lesson_id)
+        with self._read() as connection:
+            return connection.execute(select(_l.scope).where(_l.id == clean_text(lesson_id))).scalar()
 
     def lessons(
         self,
@@ -184,16 +183,9 @@ class Store(Database):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Lesson]:
-        """Lessons in order of insertion.
+        """Lessons in order of insertion: at most `limit`, after the first `offset`. None filters nothing.
 
-        Args:
-            scope: one pool, or None for all.
-            kind: only this kind.
-            status: only this status; None gives deleted ones too.
-            key: only those with exactly this key.
-            query: only those whose key or text contains this, whatever the case; no character is a wildcard.
-            limit: at most so many; None for all.
-            offset: how many to pass over first.
+        `query` has to stand in the key or the text, whatever the case; no character is a wildcard.
 
         Raises:
             StoreError: when limit or offset is negative.
@@ -202,7 +194,8 @@ class Store(Database):
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
         """The lessons that a later change than this one wrote, in order of insertion; 0 gives all of the scope."""
-        return lesson_table.since(self, scope, change)
+        wanted = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
+        return lesson_table.read(self, wanted.order_by(_l.seq))
 
     def update_lesson(self, lesson: Lesson, *, who: str, why: str = "") -> Lesson:
         """Store a changed lesson, which has the version it was read at; see `update_lessons`."""
@@ -235,7 +228,10 @@ class Store(Database):
 
     def lesson_uses(self, lesson_id: str) -> list[tuple[str, bool | None]]:
         """The trajectories in which a lesson was shown, oldest first, each with its success (None: unknown)."""
-        return lesson_table.uses(self, lesson_id)
+        shown = select(_t.id, _t.success).join(schema.lesson_uses, _u.trajectory_id == _t.id)
+        with self._read() as connection:
+            rows = connection.execute(shown.where(_u.lesson_id == clean_text(lesson_id)).order_by(_t.seq))
+            return [(row.id, row.success) for row in rows]
 
     # Versions of lessons
 
@@ -253,34 +249,26 @@ class Store(Database):
 
     def snapshots(self, scope: str | None = None) -> list[Snapshot]:
         """The snapshots of one scope, or of all, oldest first."""
-        return version_table.snapshots(self, scope)
+        wanted = select(schema.snapshots).where(*equal((_s.scope, scope))).order_by(_s.at, _s.scope, _s.name)
+        with self._read() as connection:
+            return [Snapshot(**row._mapping) for row in connection.execute(wanted)]
 
     def lessons_at(self, scope: str, when: str) -> list[Lesson]:
         """The lessons that a scope had, in order of insertion; deleted ones are left out.
 
-        Args:
-            scope: one pool.
-            when: the name of a snapshot; a time in ISO 8601, in UTC where it names no zone; or "now".
-
         Raises:
-            StoreError: when it is none of these.
+            StoreError: when `when` is not a snapshot's name, a time in ISO 8601 (UTC where it names no zone), or "now".
         """
         return version_table.lessons_at(self, scope, when)
 
     def rollback(self, scope: str, when: str, *, who: str, why: str = "") -> Difference:
         """Bring back the lessons that a scope had, each as a new version; lessons that came later are set "deleted".
 
-        Args:
-            scope: one pool.
-            when: as `lessons_at` takes it.
-            who: who goes back.
-            why: one line for the history of each lesson that changes.
-
         Returns:
             What this changed: from the state before to the state now.
 
         Raises:
-            StoreError: when there is no such snapshot or time.
+            StoreError: when there is no such snapshot or time; see `lessons_at`.
         """
         return version_table.rollback(self, scope, when, who, why)
 
@@ -304,37 +292,38 @@ class Store(Database):
 
     def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
         """Stay the one who holds this name, for so many seconds from now; False when another has, or had, it since."""
-        return learned.keep_lease(self, name, holder, seconds)
+        mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
+        with self._write() as connection:
+            kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
+            return kept.rowcount == 1
 
     def drop_lease(self, name: str, holder: str) -> None:
         """Give the name back, if this holder still has it."""
-        learned.drop_lease(self, name, holder)
+        mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
+        with self._write() as connection:
+            connection.execute(delete(schema.leases).where(*mine))
 
     # Deletion for good
 
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
         """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
 
-        Lessons that came from them stay, and still name them as their sources; see `blank_demonstrations` too.
-
-        Returns:
-            How many there were.
+        Lessons that came from them stay, and still name them as their sources; see `blank_demonstrations` too. Gives
+        how many there were.
         """
         return forget.remove_trajectories(self, scope, trajectory_ids)
 
     def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
         """Take their guidance out of the trajectories of these scopes that were shown any of these as demonstrations.
 
-        Returns:
-            How many there were.
+        Gives how many there were.
         """
         return forget.blank_demonstrations(self, scopes, trajectory_ids)
 
     def clear_scope(self, scope: str) -> tuple[int, int]:
         """Delete all trajectories and lessons of a scope, with everything that belongs to them, and its snapshots.
 
-        Returns:
-            How many trajectories and how many lessons there were.
+        Gives how many trajectories and how many lessons there were.
         """
         return forget.clear_scope(self, scope)
 
@@ -373,7 +362,7 @@ class Store(Database):
 
         Args:
             owner: "lesson" or "trajectory", or "text" for those of nobody.
-            ids: of lessons or trajectories, n of them.
+            ids: n of them.
             embedder_name: which embedder made them.
             matrix: shape (n, dim), finite.
             digests: `digest` of each text; without them, `get_vectors` cannot tell old ones.
@@ -441,23 +430,32 @@ class Store(Database):
 
     def journal_get(self, scope: str, key: str) -> Reply | None:
         """The reply that was journalled under this key, or None."""
-        return run_table.get_reply(self, scope, key)
+        with self._read() as connection:
+            body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
+        return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
 
     def journal_put(self, scope: str, key: str, reply: Reply) -> None:
         """Store a reply; it is safe from a power cut when this returns. The first under a key stays."""
-        run_table.put_reply(self, scope, key, reply)
+        row = {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
+        with self._write(durable=True) as connection:
+            connection.execute(self._insert(schema.journal).on_conflict_do_nothing(), row)
 
     def journal_drop(self, scope: str) -> int:
         """Forget the replies of a scope, so that its calls are made anew; gives how many there were."""
-        return run_table.drop_replies(self, scope)
+        with self._write() as connection:
+            return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
 
     def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]:
         """Scope and reply, oldest first, of the keys with this end in all scopes that begin with this text."""
-        return run_table.replies(self, prefix, ending)
+        mine = _j.scope.startswith(clean_text(prefix), autoescape=True), _j.key.endswith(ending, autoescape=True)
+        wanted = select(_j.scope, _j.key, _j.body).where(*mine).order_by(_j.created, _j.scope, _j.key)
+        with self._read() as connection:
+            rows = connection.execute(wanted).all()
+        return [(row.scope, from_body(Reply, row.body, f"the journalled reply {row.key}")) for row in rows]
 
     def journal_usage(self, prefix: str) -> Usage:
         """What the replies of all scopes that begin with this text used, each counted once."""
-        return run_table.used(self, prefix)
+        return sum((reply.usage for _, reply in self.journal_ending(prefix, "")), Usage())
 
     def mark(self, scope: str, name: str, value: Any = True, *, replace: bool = True) -> None:
         """Keep a small value of texts, numbers, lists and dictionaries under a name of a scope.
@@ -479,4 +477,5 @@ class Store(Database):
 
     def unmark(self, scope: str, name: str | None = None) -> int:
         """Forget a mark of a scope, or all of them; gives how many there were."""
-        return run_table.unmark(self, scope, name)
+        with self._write() as connection:
+            return connection.execute(delete(schema.marks).where(*equal((_m.scope, scope), (_m.name, name)))).rowcount

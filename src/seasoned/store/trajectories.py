@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, insert, select
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
@@ -83,22 +83,6 @@ def listed(
     return _read(db, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
 
 
-def task_texts(db: Database, scope: str, after: int) -> list[TaskText]:
-    """What a search needs of the trajectories with a later `seq`."""
-    wanted = select(_t.seq, _t.id, _t.task, _t.success).where(_t.scope == clean_text(scope), _t.seq > after)
-    with db._read() as connection:
-        return [TaskText(**row._mapping) for row in connection.execute(wanted.order_by(_t.seq))]
-
-
-def count(db: Database, scopes: Sequence[str], task_id: str | None) -> int:
-    """How many trajectories there are."""
-    wanted = select(func.count()).select_from(schema.trajectories).where(_t.scope.in_(map(clean_text, scopes)))
-    if task_id is not None:
-        wanted = wanted.where(_t.task_id == clean_text(short_name(task_id)))
-    with db._read() as connection:
-        return int(connection.execute(wanted).scalar_one())
-
-
 def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
     """Store an episode with its trajectory."""
     run_id, key = clean_text(run_id), clean_text(key)
@@ -109,7 +93,7 @@ def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Tr
             old = connection.execute(_MADE, {"of": run_id, "under": key}).scalar()
             if old != its_id:
                 if old is not None:
-                    _drop(db, connection, run_id, [key])
+                    drop(db, connection, run_id, [key])
                 _add(db, connection, clean_text(scope), [pair], run_id)
                 row = {"run_id": run_id, "key": key, "trajectory_id": its_id, "created": now()}
                 connection.execute(insert(schema.episodes), row)
@@ -129,12 +113,6 @@ def episodes(db: Database, run_id: str) -> dict[str, Trajectory]:
     with db._read() as connection:
         rows = connection.execute(wanted).all()
     return {row.key: _trajectory(row.id, row.body) for row in rows}
-
-
-def drop_episodes(db: Database, run_id: str, keys: Sequence[str]) -> int:
-    """Delete episodes with their trajectories; gives how many there were."""
-    with db._write() as connection:
-        return _drop(db, connection, clean_text(run_id), [clean_text(key) for key in keys])
 
 
 def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
@@ -180,7 +158,8 @@ def _add(
         connection.execute(insert(schema.lesson_uses), uses)
 
 
-def _drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str]) -> int:
+def drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str]) -> int:
+    """Delete episodes with their trajectories; gives how many there were."""
     joined = select(_t.id, _t.scope).join(schema.episodes, _t.id == _e.trajectory_id).where(_e.run_id == run_id)
     rows = [row for part in chunks(keys) for row in connection.execute(joined.where(_e.key.in_(part)))]
     for scope in sorted({row.scope for row in rows}):

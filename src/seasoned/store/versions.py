@@ -20,7 +20,6 @@ from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import Database
 from seasoned.store.faults import DuplicateRow
-from seasoned.store.filters import equal
 from seasoned.types import Lesson, now
 
 NOW = "now"
@@ -88,13 +87,6 @@ def add_snapshot(db: Database, scope: str, name: str, who: str, why: str) -> Sna
     except DuplicateRow as error:
         raise StoreError(f"there is a snapshot {name!r} of {scope!r} already; take another name") from error
     return made
-
-
-def snapshots(db: Database, scope: str | None) -> list[Snapshot]:
-    """The snapshots of one scope, or of all, oldest first."""
-    wanted = select(schema.snapshots).where(*equal((_s.scope, scope))).order_by(_s.at, _s.scope, _s.name)
-    with db._read() as connection:
-        return [Snapshot(**row._mapping) for row in connection.execute(wanted)]
 
 
 def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
