@@ -28,9 +28,10 @@ def short_name(text: str) -> str:
     return f"{raw[: MAX_NAME - 20].decode(errors='ignore')}~{hashlib.sha256(raw).hexdigest()[:16]}"
 
 
-def equal(*pairs: tuple[ColumnElement[Any], str | None]) -> list[ColumnElement[bool]]:
+def equal(*pairs: tuple[ColumnElement[Any], str | bool | None]) -> list[ColumnElement[bool]]:
     """A test for each pair of a column and its value; None filters nothing."""
-    return [column == clean_text(value) for column, value in pairs if value is not None]
+    given = ((column, clean_text(value) if isinstance(value, str) else value) for column, value in pairs)
+    return [column == value for column, value in given if value is not None]
 
 
 def contain(db: Database, column: ColumnElement[Any], words: Iterable[str]) -> list[ColumnElement[bool]]:

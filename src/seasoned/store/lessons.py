@@ -17,8 +17,8 @@ from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow
-from seasoned.store.filters import check_page, contain, equal, fold, short_name
-from seasoned.types import Lesson, LessonKind, LessonStatus, now
+from seasoned.store.filters import short_name
+from seasoned.types import Lesson, now
 
 _l = schema.lessons.c
 
@@ -49,29 +49,6 @@ def get(db: Database, ids: Sequence[str]) -> list[Lesson]:
     wanted = [clean_text(i) for i in ids]
     stored = {x.id: x for part in chunks(wanted) for x in read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
     return [stored[i] for i in wanted if i in stored]
-
-
-def listed(
-    db: Database,
-    scope: str | None,
-    kind: LessonKind | None = None,
-    status: LessonStatus | None = None,
-    key: str | None = None,
-    query: str | None = None,
-    limit: int | None = None,
-    offset: int = 0,
-) -> list[Lesson]:
-    """Lessons in order of insertion."""
-    check_page(limit, offset)
-    key = None if key is None else short_name(key)
-    tests = equal((_l.scope, scope), (_l.kind, kind), (_l.status, status), (_l.key, key))
-    tests += contain(db, _l.folded, [fold(query)] if query else [])
-    wanted = select(_l.id, _l.body).order_by(_l.seq)
-    if limit is None and not offset:
-        return read(db, wanted.where(*tests))
-    # The page is cut in an index alone, so that passed-over rows are never read.
-    page = select(_l.seq).where(*tests).order_by(_l.seq).limit(limit).offset(offset)
-    return read(db, wanted.where(_l.seq.in_(page)))
 
 
 def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
@@ -111,6 +88,11 @@ def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
     row["folded"] = f"{lesson.key}\n{lesson.text}".casefold()
     row["body"] = body
     return row
+
+
+def of_scope(db: Database, scope: str) -> list[Lesson]:
+    """All lessons of a scope, deleted ones too, in order of insertion."""
+    return read(db, select(_l.id, _l.body).where(_l.scope == clean_text(scope)).order_by(_l.seq))
 
 
 def read(db: Database, wanted: Select[tuple[str, str]]) -> list[Lesson]:

@@ -70,16 +70,10 @@ def lesson_page(
     before: int | None = None,
     limit: int = 50,
 ) -> list[LessonLine]:
-    """Lessons, newest first.
+    """Lessons, newest first, at most `limit`. None filters nothing, but a `status` of None leaves out deleted ones.
 
-    Args:
-        store: where they are.
-        scope: one pool, or None for all.
-        kind: only this kind.
-        status: only this status; None leaves out deleted ones alone.
-        query: only those whose key or text contains each of these words, whatever the case.
-        before: only those that stand before this place: the last `seq` of the page before.
-        limit: at most so many.
+    `query` is words that the key or the text contains, whatever the case; `before` is where the page before ended: the
+    `seq` of its last line.
     """
     tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
     tests += equal((_l.scope, scope), (_l.kind, kind))
@@ -111,14 +105,7 @@ def attempt_page(
 ) -> list[AttemptLine]:
     """Trajectories, newest first.
 
-    Args:
-        store: where they are.
-        scope: one pool, or None for all.
-        run_id: only those of this run.
-        success: "yes", "no" or "unknown"; "" for all.
-        query: only those whose task contains each of these words, whatever the case.
-        before: only those that stand before this place.
-        limit: at most so many.
+    `success` is "yes", "no" or "unknown", "" for all; the rest is as `lesson_page` has it.
     """
     tests = equal((_t.scope, scope), (_t.run_id, run_id))
     if success:

@@ -26,7 +26,7 @@ from seasoned.store import vectors as vector_table
 from seasoned.store import versions as version_table
 from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database
-from seasoned.store.filters import equal, short_name
+from seasoned.store.filters import check_page, contain, equal, fold, short_name
 from seasoned.store.runs import RunRow
 from seasoned.store.trajectories import TaskText
 from seasoned.store.versions import Change, Difference, Snapshot
@@ -114,7 +114,11 @@ class Store(Database):
         Raises:
             StoreError: when limit or offset is negative.
         """
-        return trajectory_table.listed(self, scope, run_id, task_id, success, limit, offset)
+        check_page(limit, offset)
+        task = None if task_id is None else short_name(task_id)
+        tests = equal((_t.scope, scope), (_t.run_id, run_id), (_t.task_id, task), (_t.success, success))
+        page = select(_t.seq).where(*tests).order_by(_t.seq).limit(limit).offset(offset)
+        return trajectory_table.read(self, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
 
     def task_texts(self, scope: str, after: int = 0) -> list[TaskText]:
         """Of each trajectory of the scope with a later `seq` than this, what a search needs, in order of insertion."""
@@ -190,7 +194,16 @@ class Store(Database):
         Raises:
             StoreError: when limit or offset is negative.
         """
-        return lesson_table.listed(self, scope, kind, status, key, query, limit, offset)
+        check_page(limit, offset)
+        key = None if key is None else short_name(key)
+        tests = equal((_l.scope, scope), (_l.kind, kind), (_l.status, status), (_l.key, key))
+        tests += contain(self, _l.folded, [fold(query)] if query else [])
+        wanted = select(_l.id, _l.body).order_by(_l.seq)
+        if limit is None and not offset:
+            return lesson_table.read(self, wanted.where(*tests))
+        # The page is cut in an index alone, so that passed-over rows are never read.
+        page = select(_l.seq).where(*tests).order_by(_l.seq).limit(limit).offset(offset)
+        return lesson_table.read(self, wanted.where(_l.seq.in_(page)))
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
         """The lessons that a later change than this one wrote, in order of insertion; 0 gives all of the scope."""

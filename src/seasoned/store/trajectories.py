@@ -18,7 +18,7 @@ from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.faults import DuplicateRow, MissingRow
-from seasoned.store.filters import check_page, equal, short_name
+from seasoned.store.filters import short_name
 from seasoned.types import Trajectory, now
 
 _t, _e = schema.trajectories.c, schema.episodes.c
@@ -50,7 +50,7 @@ def add(db: Database, scope: str, trajectories: Sequence[Trajectory], run_id: st
 def get(db: Database, ids: Sequence[str]) -> list[Trajectory]:
     """The trajectories with these ids, in their order."""
     wanted = [clean_text(i) for i in ids]
-    stored = {t.id: t for part in chunks(wanted) for t in _read(db, select(_t.id, _t.body).where(_t.id.in_(part)))}
+    stored = {t.id: t for part in chunks(wanted) for t in read(db, select(_t.id, _t.body).where(_t.id.in_(part)))}
     return [stored[i] for i in wanted if i in stored]
 
 
@@ -61,26 +61,7 @@ def find(db: Database, beginning: str, limit: int) -> list[Trajectory]:
         return exact
     start = clean_text(beginning)
     wanted = select(_t.id, _t.body).where(_t.id >= start, _t.id < start + "\U0010ffff")
-    return _read(db, wanted.order_by(_t.seq).limit(limit))
-
-
-def listed(
-    db: Database,
-    scope: str | None,
-    run_id: str | None,
-    task_id: str | None,
-    success: bool | None,
-    limit: int | None,
-    offset: int,
-) -> list[Trajectory]:
-    """Trajectories in order of insertion."""
-    check_page(limit, offset)
-    task = None if task_id is None else short_name(task_id)
-    tests = equal((_t.scope, scope), (_t.run_id, run_id), (_t.task_id, task))
-    if success is not None:
-        tests.append(_t.success == success)
-    page = select(_t.seq).where(*tests).order_by(_t.seq).limit(limit).offset(offset)
-    return _read(db, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
+    return read(db, wanted.order_by(_t.seq).limit(limit))
 
 
 def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
@@ -167,7 +148,8 @@ def drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str])
     return delete_trajectories(connection, [row.id for row in rows])
 
 
-def _read(db: Database, wanted: Select[tuple[str, str]]) -> list[Trajectory]:
+def read(db: Database, wanted: Select[tuple[str, str]]) -> list[Trajectory]:
+    """The trajectories in the rows of a query for their ids and bodies."""
     with db._read() as connection:
         rows = connection.execute(wanted).all()
     return [_trajectory(row.id, row.body) for row in rows]

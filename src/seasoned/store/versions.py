@@ -93,7 +93,7 @@ def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
     """The lessons that a scope had, in order of insertion."""
     scope, when = clean_text(scope), clean_text(when).strip()
     if when == NOW:
-        return [lesson for lesson in lesson_table.listed(db, scope) if lesson.status != "deleted"]
+        return [lesson for lesson in lesson_table.of_scope(db, scope) if lesson.status != "deleted"]
     with db._read() as connection:
         named = _named(connection, scope, when)
         past = (
@@ -117,7 +117,7 @@ def rollback(db: Database, scope: str, when: str, who: str, why: str) -> Differe
     """Bring back the lessons that a scope had."""
     with db.transaction():
         wanted = {lesson.id: lesson for lesson in lessons_at(db, scope, when)}
-        before = lesson_table.listed(db, scope)
+        before = lesson_table.of_scope(db, scope)
         fresh = []
         for lesson in before:
             old = wanted.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
