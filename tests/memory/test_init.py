@@ -367,7 +367,7 @@ def test_processes_share_a_store(path):
         assert store.check() == []
         for name, attempts in (("shared", 200), ("ann", 100), ("ben", 100)):
             assert store.count_trajectories([f"memory/{name}"]) == attempts
-            assert store.count_unlearned(f"memory/{name}", "expnote") == 0
+            assert store.unlearned(f"memory/{name}", "expnote") == []
             notes = store.lessons(f"memory/{name}")
             assert sum(note.importance for note in notes) == attempts
             assert {value for note in notes for value in note.data["values"]} == {f"by {name}"}

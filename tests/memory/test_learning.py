@@ -170,7 +170,7 @@ def test_where_all_requests_are_refused_it_is_not_the_attempts(opened, asking):
     for _ in range(2):
         with pytest.raises(RequestError, match="400 for task 0"):
             memory.learn()
-        assert memory.store.count_unlearned("memory/default", "asking") == 3
+        assert len(memory.store.unlearned("memory/default", "asking")) == 3
     fill(memory, 1, start=3)
     learned = memory.learn()
     assert (learned.trajectories, len(learned.failed)) == (4, 3)
@@ -235,7 +235,7 @@ def test_a_program_that_has_lost_its_turn_writes_nothing_more(opened, diary):
     with pytest.raises(StoreError, match="another has taken its turn"):
         memory.learn()
     assert memory.lessons() == []
-    assert memory.store.count_unlearned("memory/default", "late") == 1
+    assert len(memory.store.unlearned("memory/default", "late")) == 1
 
 
 def test_a_method_without_its_model_says_so_and_recalls_still(opened, monkeypatch):

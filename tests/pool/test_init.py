@@ -20,12 +20,6 @@ def attempt(task, success=None):
     return Trajectory(task_id=task, task=task, outcome=Outcome(success=success))
 
 
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "seasoned.db") as opened:
-        yield opened
-
-
 def test_record_and_list(store):
     pool = ExperiencePool(store, "s", run_id="run-1")
     made = [pool.record(attempt(f"t{i}", i % 2 == 0)) for i in range(4)]

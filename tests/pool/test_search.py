@@ -7,6 +7,7 @@ import pytest
 
 from seasoned.errors import ConfigError, ContractError, StoreError
 from seasoned.pool import ExperiencePool
+from seasoned.pool.search import VectorIndex
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Trajectory
 
@@ -30,12 +31,6 @@ def note(text="a", **more):
 
 def attempt(task, success=None):
     return Trajectory(task_id=task, task=task, outcome=Outcome(success=success))
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "seasoned.db") as opened:
-        yield opened
 
 
 def test_nearest_lessons(store):
@@ -226,3 +221,32 @@ def test_texts_of_nobody_are_found_by_their_rows(store):
     assert sorted(near, key=near.get) == ["bbb", "aab", "aaa"]
     assert letters.asked[3:] == [["a"], ["aab"]]
     assert ExperiencePool(store, "s").nearness("a", []) == {}
+
+
+def test_an_index_embeds_each_text_once_and_stores_it(store):
+    letters = Letters()
+    items = [(f"les-{i}", "abc" * (i % 7) + "z") for i in range(1500)]
+    index = VectorIndex(store, "text", letters, threading.RLock())
+    index.fill(items[:1200])
+    index.fill(items)
+    assert [len(texts) for texts in letters.asked] == [1024, 176, 300]
+    assert index.rows(["les-0", "les-1499"]).tolist() == [0, 1499]
+    again = VectorIndex(store, "text", letters, threading.RLock())
+    again.fill(items)
+    assert len(letters.asked) == 3
+    query = letters.embed(["z"])[0]
+    rows = again.rows([i for i, _ in items])
+    assert again.search(query, 3, rows) == index.search(query, 3, rows)
+    assert [i for i, _ in index.search(query, 3, rows)] == ["les-0", "les-7", "les-14"]
+
+
+def test_an_index_never_uses_the_vector_of_an_older_text(store):
+    letters = Letters()
+    index = VectorIndex(store, "text", letters, threading.RLock())
+    index.fill([("les-1", "aaa"), ("les-2", "bbb")])
+    index.fill([("les-1", "bbb"), ("les-2", "aaa")])
+    rows = index.rows(["les-1", "les-2"])
+    assert index.search(letters.embed(["a"])[0], 1, rows) == [("les-2", pytest.approx(1.0, abs=1e-3))]
+    other = VectorIndex(store, "text", letters, threading.RLock())
+    other.fill([("les-1", "aaa")])  # what lies in the store is of the newer text
+    assert letters.asked[-1] == ["aaa"]

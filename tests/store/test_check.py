@@ -21,6 +21,7 @@ def filled(store):
     store.save_episode("run-1", "k", "s", Trajectory(id="tra-1", task_id="t", task="x", lesson_ids=("les-1",)))
     store.put_vectors("lesson", ["les-1"], "e", np.ones((1, 2)))
     store.journal_put("s", "k", Reply(text="r"))
+    store.mark("s", "m", [1])
     assert store.check() == []
     return store
 
@@ -44,6 +45,7 @@ def test_a_sound_store_is_left_alone(filled, tmp_path):
         ("UPDATE vectors SET dim = 3", "1 vectors of a wrong size"),
         ("UPDATE vectors SET id = 'z'", "1 vectors belonged to no lesson"),
         ("UPDATE journal SET body = ''", "the journalled reply k of 's' could not be read"),
+        ("UPDATE marks SET value = '{'", "the mark 'm' of 's' could not be read and was removed"),
     ],
 )
 def test_what_can_be_mended_is_mended(filled, damage, words):

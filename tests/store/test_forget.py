@@ -216,3 +216,11 @@ def test_what_goes_for_good_leaves_the_journal_too(store):
     fill_journal()
     store.remove_lesson("les-2", who="person", purge=True)
     assert left() == [("r/pool/x", "k2"), ("other/pool/x", "k2")]
+
+
+def test_what_a_person_removes_for_good_leaves_the_marks_too(store):
+    [lesson] = store.add_lessons("s", [Lesson(kind="note", text="the boat is at the old pier")], who="model")
+    store.mark("r/s", "learned", {"problems": [f'no heuristic: "{lesson.text}"']})
+    store.mark("r/s", "other", ["words of nobody, kept"])
+    store.remove_lesson(lesson.id, who="person", purge=True)
+    assert list(store.marks("r/s")) == ["other"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from seasoned.errors import ConflictError, StoreError
 from seasoned.store.body import clean_text
-from seasoned.store.lessons import MAX_NAME, fold, short_name
+from seasoned.store.filters import MAX_NAME, fold, short_name
 from seasoned.types import Lesson, Trajectory
 
 any_text = st.text(st.characters())

@@ -120,3 +120,28 @@ def test_threads_journal_at_once(store):
     for thread in threads:
         thread.join()
     assert store.journal_drop("s") == 121
+
+
+def test_marks(store):
+    assert (store.marked("s", "m"), store.marks("s")) == (None, {})
+    store.mark("s", "m", {"ids": ["ü", 1, None]})
+    store.mark("s", "a")
+    store.mark("other", "m", [])
+    assert (store.marked("s", "m"), store.marked("other", "m")) == ({"ids": ["ü", 1, None]}, [])
+    assert store.marks("s") == {"a": True, "m": {"ids": ["ü", 1, None]}}
+    store.mark("s", "a", 2)
+    store.mark("s", "a", 3, replace=False)
+    assert store.marked("s", "a") == 2
+    with pytest.raises(StoreError, match="the mark 'a' of 's' cannot be stored as JSON"):
+        store.mark("s", "a", object())
+    assert (store.unmark("s", "m"), store.marks("s")) == (1, {"a": 2})
+    assert (store.unmark("s"), store.marks("s"), store.marks("other")) == (1, {}, {"m": []})
+    assert store.journal_ending("", "") == []
+
+
+@with_store
+@given(scope=any_text, name=any_text, text=any_text)
+def test_any_text_can_be_a_mark(store, scope, name, text):
+    store.mark(scope, name, [text])
+    assert store.marked(scope, name) == [clean_text(text)]
+    assert store.unmark(scope, name) == 1

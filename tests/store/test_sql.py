@@ -16,6 +16,7 @@ def filled(store):
     store.put_vectors("lesson", ["les-1"], "e", np.ones((1, 2)))
     store.put_vectors("trajectory", ["tra-1"], "e", np.ones((1, 2)))
     store.journal_put("s", "k", Reply(text="r"))
+    store.mark("s", "m", [1])
     assert store.check() == []
     return store
 
@@ -27,13 +28,17 @@ def filled(store):
         ("UPDATE lessons SET status = 'disabled'", "les-1 has another status in its column than in its body"),
         ("DELETE FROM lesson_history", "les-1 is at version 1, and its history ends at 0"),
         ("UPDATE trajectories SET body = '[]'", "the trajectory tra-1 is in the store but cannot be read"),
-        ("UPDATE trajectories SET task_id = 'u'", "the trajectory tra-1 has another id, task or success"),
+        (
+            "UPDATE trajectories SET task_id = 'u'",
+            "tra-1 has another task_id in its column than in its body",
+        ),
         ("UPDATE vectors SET dim = 3 WHERE owner = 'lesson'", "lesson les-1 by e should have 12 bytes, and has 8"),
         (
             "UPDATE vectors SET id = 'z' WHERE owner = 'trajectory'",
             "belongs to the trajectory z, which is not in the store",
         ),
         ("UPDATE journal SET body = ''", "the journalled reply k of 's' is in the store but cannot be read"),
+        ("UPDATE marks SET value = ''", "the mark 'm' of 's' is in the store but cannot be read"),
         ("UPDATE runs SET config = '{'", "the run run-1 is in the store but cannot be read"),
         ("UPDATE seasoned_version SET version_num = '0999'", "layout version 0999"),
     ],

@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -13,6 +14,7 @@ from sqlalchemy import inspect
 
 import seasoned
 from seasoned.errors import StoreError, StoreLockedError, StoreVersionError
+from seasoned.pool import ExperiencePool
 from seasoned.store import schema, upgrade
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
@@ -22,8 +24,8 @@ NEXT = """
 from alembic import op
 from sqlalchemy import Column, Text
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade():
@@ -81,7 +83,7 @@ def test_a_store_of_a_newer_seasoned(address):
     with Store(address) as store, store._write() as connection:
         connection.exec_driver_sql(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0999'")
     with pytest.raises(
-        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0002.*install a newer"
+        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0003.*install a newer"
     ) as caught:
         Store(address)
     assert seasoned.__version__ in str(caught.value)
@@ -111,10 +113,10 @@ def tomorrow(tmp_path, monkeypatch):
     def make(script):
         folder = tmp_path / "migrations 100%"
         shutil.copytree(upgrade.MIGRATIONS, folder)
-        (folder / "versions" / "0003_next.py").write_text(script)
+        (folder / "versions" / "0004_next.py").write_text(script)
         monkeypatch.setattr(upgrade, "MIGRATIONS", folder)
-        monkeypatch.setattr(schema, "HEAD", "0003")
-        monkeypatch.setattr(schema, "VERSIONS", (*TODAY, "0003"))
+        monkeypatch.setattr(schema, "HEAD", "0004")
+        monkeypatch.setattr(schema, "VERSIONS", (*TODAY, "0004"))
 
     return make
 
@@ -134,7 +136,7 @@ def test_an_older_store_is_migrated_and_keeps_everything(address, tomorrow):
         assert store.lessons("s") == [lesson]
         assert len(store.history(lesson.id)) == 1  # foreign keys did not delete it when the table was rebuilt
         with store._read() as connection:
-            assert upgrade.stored_version(connection, "it") == "0003"
+            assert upgrade.stored_version(connection, "it") == "0004"
     Store(address).close()
 
 
@@ -173,6 +175,29 @@ def test_a_store_of_the_first_layout(address, monkeypatch):
         store.add_snapshot("s", "as it was", who="person")
         store.update_lesson(lesson.model_copy(update={"text": "b"}), who="person")
         assert store.lessons_at("s", "as it was") == [lesson]
+
+
+def test_a_store_of_the_second_layout_keeps_its_marks(path):
+    """The file was written by a Seasoned whose marks were replies in the journal that no model gave."""
+    with sqlite3.connect(path) as file:
+        file.executescript((Path(__file__).parent / "layout_0002.sql").read_text(encoding="utf-8"))
+    file.close()
+    with Store(path) as store:
+        assert store.check() == []
+        pool, made = "run-1/s0f0/erl", [f"tra-{n}" for n in range(4)]
+        assert store.marked(pool, "learned") == {"from": made[:3], "problems": ["a reply was no heuristic"]}
+        assert store.marked("run-1/s0f0/expnote", "learned") == {}
+        assert store.marked("run-1/s0f0/training", "replaced") == ["tra-2"]
+        assert ExperiencePool(store, pool).verdicts() == {"tra-0": False, "tra-1": True}
+        replies = [reply.text for _, reply in store.journal_ending("run-1/", "")]
+        assert replies == ['{"trigger": "a name is unknown"}', "learned, said a model"]
+        assert store.journal_usage("run-1/").calls == 2
+        assert [t.id for t in store.episodes("run-1").values()] == made
+        assert [change.who for change in store.history("les-1")] == ["model", "person"]
+        assert store.lesson_uses("les-1") == [("tra-3", True)]
+        assert [t.id for t in store.unlearned("run-1/s0f0/training", "erl")] == made[1:]
+        assert store.get_vectors("lesson", None, "e")[0] == ["les-1"]
+        assert store.lessons_at(pool, "before") == store.lessons(pool)
 
 
 def test_threads_may_open_one_new_store_at_once(address):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seasoned.errors import ContractError, EmbedderMismatchError, StoreError
-from seasoned.store.vectors import VectorCache, digest, embed, top_k
+from seasoned.store.vectors import digest, embed, top_k
 from seasoned.types import Lesson, Trajectory
 
 
@@ -107,35 +107,6 @@ def test_vectors_that_cannot_be(store):
         store.put_vectors("text", ["a"], "e", np.array([[np.nan]]))
     store.put_vectors("text", [], "e", np.ones((0, 2)))
     assert store.get_vectors("text", None, "e")[0] == []
-
-
-def test_a_cache_embeds_each_text_once_and_stores_it(store):
-    letters = Letters()
-    items = [(f"les-{i}", "abc" * (i % 7) + "z") for i in range(1500)]
-    cache = VectorCache(store, "text", letters)
-    cache.fill(items[:1200])
-    cache.fill(items)
-    assert [len(texts) for texts in letters.asked] == [1024, 176, 300]
-    assert cache.rows(["les-0", "les-1499"]).tolist() == [0, 1499]
-    again = VectorCache(store, "text", letters)
-    again.fill(items)
-    assert len(letters.asked) == 3
-    query = letters.embed(["z"])[0]
-    rows = again.rows([i for i, _ in items])
-    assert again.search(query, 3, rows) == cache.search(query, 3, rows)
-    assert [i for i, _ in cache.search(query, 3, rows)] == ["les-0", "les-7", "les-14"]
-
-
-def test_a_cache_never_uses_the_vector_of_an_older_text(store):
-    letters = Letters()
-    cache = VectorCache(store, "text", letters)
-    cache.fill([("les-1", "aaa"), ("les-2", "bbb")])
-    cache.fill([("les-1", "bbb"), ("les-2", "aaa")])
-    rows = cache.rows(["les-1", "les-2"])
-    assert cache.search(letters.embed(["a"])[0], 1, rows) == [("les-2", 1.0)]
-    other = VectorCache(store, "text", letters)
-    other.fill([("les-1", "aaa")])  # what lies in the store is of the newer text
-    assert letters.asked[-1] == ["aaa"]
 
 
 def test_an_embedder_that_breaks_its_promise():

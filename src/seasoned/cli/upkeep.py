@@ -14,7 +14,7 @@ from seasoned.cli.versions import PoolOption
 from seasoned.types import LessonKind
 
 if TYPE_CHECKING:
-    from seasoned.upkeep import Group
+    from seasoned.pool.upkeep import Group
 
 
 def duplicates(
@@ -28,9 +28,8 @@ def duplicates(
     as_json: JsonOption = False,
 ) -> None:
     """Show lessons that say the same, side by side, or merge them."""
-    from seasoned import upkeep
     from seasoned.embed import embedder as make_embedder
-    from seasoned.pool import ExperiencePool
+    from seasoned.pool import ExperiencePool, upkeep
 
     with open_store(store, must_exist=True) as opened:
         pool = ExperiencePool(opened, one_scope(opened, scope), embedder=make_embedder(embedder))
@@ -63,8 +62,7 @@ def cap(
     store: StoreOption = STORE,
 ) -> None:
     """Disable the lessons that are worth least until at most so many are active; pinned ones stay."""
-    from seasoned import upkeep
-    from seasoned.pool import ExperiencePool
+    from seasoned.pool import ExperiencePool, upkeep
 
     with open_store(store, must_exist=True) as opened:
         pool = ExperiencePool(opened, one_scope(opened, scope))

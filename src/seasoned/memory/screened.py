@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from seasoned.pool import ExperiencePool, Who
+from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
-from seasoned.store.snapshot import LessonsSeen
 from seasoned.store.sql import Store
 from seasoned.trust import Mask, flags, mask, mask_value
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory

@@ -16,7 +16,7 @@ from typing import Literal
 from seasoned.methods.attempts import last_word, parts, thoughts
 from seasoned.pool import ExperiencePool
 from seasoned.replies.commands import parse, recall_words
-from seasoned.store.lessons import short_name
+from seasoned.store.filters import short_name
 from seasoned.text import fold, prompt_line, render_prompt, split_words
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 

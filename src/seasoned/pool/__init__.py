@@ -1,32 +1,54 @@
 """The experience pool: the trajectories and lessons of one scope, with search over them.
 
 Always holds: what it gives is what the store holds at that moment, whoever wrote it (a counter in the store is asked
-each time, and only what changed is read); a pinned lesson is changed by a person alone; nothing outside its scope is
-seen or touched; a read-only pool adds and changes no experience (vectors, which can be made anew, it may store).
+each time, and only what changed is read), and what an open transaction wrote, which may be rolled back, is never
+remembered; a pinned lesson is changed by a person alone; nothing outside its scope is seen or touched; a read-only pool
+adds and changes no experience (vectors, which can be made anew, it may store); a search is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from seasoned.errors import StoreError
-from seasoned.pool.search import Searched
+from seasoned.errors import ConfigError, StoreError
+from seasoned.pool.search import VectorIndex
+from seasoned.pool.state import LessonsSeen, TasksSeen, lessons_now, tasks_now
 from seasoned.protocols import Embedder
-from seasoned.store.snapshot import LessonsSeen
-from seasoned.store.sql import Store
-from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory
+from seasoned.store.sql import Store, TaskText
+from seasoned.store.vectors import digest
+from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 JUDGED = "/judged"
-"""How the scope of the journal ends in which the verdicts on a pool's attempts are kept."""
+"""How the scope of marks ends in which the verdicts on a pool's attempts are kept."""
 
 Who = Literal["model", "person", "rule"]
+Made = TypeVar("Made")
 
 
-class ExperiencePool(Searched):
+class Collection(Protocol):
+    """What is made from a pool's attempts; see `ExperiencePool.collected`."""
+
+    def add(self, trajectories: Sequence[Trajectory]) -> None:
+        """Take attempts in, each once, in order of insertion; others may be reading meanwhile."""
+
+
+Collected = TypeVar("Collected", bound=Collection)
+
+
+class ExperiencePool:
     """All trajectories and lessons of one scope. Safe in threads.
 
     `problems` are sentences on what methods that learned through this pool could not use, in order; see `passed_over`.
+
+    Whatever searches by meaning raises ConfigError when the pool has no embedder, ContractError when the embedder gives
+    something else than it promised, and StoreError inside `Store.transaction`, where no model may be called. Whatever
+    writes raises StoreError when the pool is read-only.
     """
 
     def __init__(
@@ -51,11 +73,16 @@ class ExperiencePool(Searched):
             read_only: refuse every write, as an evaluation must.
             tasks: the tasks whose attempts may be shown as demonstrations; None for all.
         """
-        super().__init__(store, scope, experience or scope, embedder)
+        self.store, self.scope, self.experience = store, scope, experience or scope
         self.run_id = run_id
         self.read_only = read_only
         self.tasks = tasks
         self.problems: list[str] = []
+        self._embedder = embedder
+        self._lock = threading.RLock()
+        self._lessons, self._tasks = LessonsSeen(), TasksSeen()
+        self._indexes: dict[str, VectorIndex] = {}
+        self._collections: dict[type[Collection], tuple[Collection, int, int]] = {}  # with purges and attempts taken in
 
     def __repr__(self) -> str:
         return f"ExperiencePool({self.store!r}, {self.scope!r}{', read_only=True' if self.read_only else ''})"
@@ -70,7 +97,7 @@ class ExperiencePool(Searched):
         """Store a trajectory; one that is there already is left as it is.
 
         Raises:
-            StoreError: when the pool is read-only, or the id is taken by another trajectory.
+            StoreError: when the id is taken by another trajectory.
         """
         self.writable()
         self.store.add_trajectories(self.experience, [trajectory], self.run_id)
@@ -91,37 +118,27 @@ class ExperiencePool(Searched):
         )
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
-        """Add new lessons, all or none.
-
-        Args:
-            lessons: one or several, with ids that the store does not have.
-            why: one line for their history.
-            who: who adds them.
+        """Add new lessons, all or none; `why` is one line for their history.
 
         Returns:
             The lessons as stored.
 
         Raises:
-            StoreError: when the pool is read-only, or an id is taken.
+            StoreError: when an id is taken.
         """
         self.writable()
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         return self.store.add_lessons(self.scope, several, who=who, why=why)
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
-        """Store a changed lesson as its next version.
-
-        Args:
-            lesson: the new state, with the version it was read at.
-            why: one line for its history.
-            who: who changes it.
+        """Store a changed lesson, which has the version it was read at, as its next version.
 
         Returns:
             The lesson as stored, to be used for a further change.
 
         Raises:
             ConflictError: when somebody else changed it meanwhile.
-            StoreError: when the pool is read-only, the lesson is not in it, or it is pinned and `who` is no person.
+            StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
         """
         self.writable()
         with self.store.transaction():
@@ -132,7 +149,7 @@ class ExperiencePool(Searched):
         """Set a lesson's status to "deleted"; its history stays, unless `purge` deletes all of it for good.
 
         Raises:
-            StoreError: when the pool is read-only, the lesson is not in it, or it is pinned and `who` is no person.
+            StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
         """
         self.writable()
         with self.store.transaction():
@@ -146,34 +163,138 @@ class ExperiencePool(Searched):
         key: str | None = None,
         query: str | None = None,
     ) -> list[Lesson]:
-        """Lessons in order of insertion, from memory unless there is a query.
-
-        Args:
-            kind: only this kind.
-            status: only this status; None gives deleted ones too.
-            key: only those with exactly this key.
-            query: only those whose key or text contains this, whatever the case.
-        """
+        """Lessons in order of insertion, from memory unless there is a query; filtered as by `Store.lessons`."""
         if query:
             return self.store.lessons(self.scope, kind=kind, status=status, key=key, query=query)
         state = self._current_lessons()
         return list(state.choose(kind, status) if key is None else state.under(key, kind, status))
 
-    def keep_verdict(self, trajectory_id: str, success: bool) -> None:
-        """Keep, for a run alone, what a model took an attempt to be that was not told how it ended; the first stays.
+    @property
+    def searches(self) -> bool:
+        """Whether it has an embedder, so that it can be searched by meaning."""
+        return self._embedder is not None
 
-        Raises:
-            StoreError: when the pool is read-only.
+    def derived(self, make: Callable[[Sequence[Lesson]], Made], kind: LessonKind | None = None) -> Made:
+        """What a function makes from the active lessons, such as an index; made again only when lessons changed.
+
+        Args:
+            make: called with the lessons in order of insertion, which it does not change; a function of a module.
+            kind: only this kind.
         """
+        state = self._current_lessons()
+        if (make, kind) not in state.derived:
+            state.derived[make, kind] = make(state.choose(kind, "active"))
+        made: Made = state.derived[make, kind]
+        return made
+
+    def collected(self, kind: type[Collected]) -> Collected:
+        """An object of a class, such as an index, whose `add` was given every attempt of the pool once.
+
+        It is kept and only gets what is new; after a removal there is another.
+        """
+        with self._lock:
+            tasks = self._current_tasks()
+            kept, purges, taken = self._collections.get(kind, (kind(), tasks.purges, 0))
+            if purges != tasks.purges:
+                kept, taken = kind(), 0
+            if news := tasks.items[taken:]:
+                kept.add(self.store.get_trajectories([item.id for item in news]))
+            if not self.store.in_transaction:
+                self._collections[kind] = kept, tasks.purges, len(tasks.items)
+            assert isinstance(kept, kind)
+            return kept
+
+    def nearest_lessons(self, text: str, k: int, kind: LessonKind | None = None) -> list[tuple[Lesson, float]]:
+        """The active lessons nearest in meaning to a text, exactly, best first; of equals, the older first.
+
+        What is compared is the lesson's key and text. Vectors that the store lacks are made here, in batches, once.
+        Scores are inner products of unit vectors, in [-1, 1].
+        """
+        index = self._index("lesson")
+        if k <= 0 or not self._current_lessons().choose(kind, "active"):
+            return []
+        query = index.query(text)
+
+        def look() -> tuple[LessonsSeen, Iterable[tuple[str, str]]]:
+            state = self._current_lessons()
+            active = [] if kind in state.rows else state.choose(kind, "active")
+            return state, ((lesson.id, _words(lesson)) for lesson in active)
+
+        def find(state: LessonsSeen) -> list[tuple[Lesson, float]]:
+            if kind not in state.rows:
+                state.rows[kind] = index.rows([lesson.id for lesson in state.choose(kind, "active")])
+            return [(state.by_id[i], score) for i, score in index.search(query, k, state.rows[kind])]
+
+        return index.compare(look, find)
+
+    def nearest_trajectories(self, text: str, k: int, success: bool | None = None) -> list[tuple[Trajectory, float]]:
+        """The trajectories whose tasks are nearest in meaning to a text, found as `nearest_lessons` finds lessons.
+
+        `success` True or False looks at successes or failures alone, None at all, unknown ones too.
+        """
+        index = self._index("trajectory")
+        if k <= 0 or not self._current_tasks().items:
+            return []
+        query = index.query(text)
+
+        def wanted(state: TasksSeen) -> list[TaskText]:
+            return [item for item in state.items if success is None or item.success is success]
+
+        def look() -> tuple[TasksSeen, Iterable[tuple[str, str]]]:
+            state = self._current_tasks()
+            items = [] if success in state.rows else wanted(state)
+            return state, ((item.id, item.task) for item in items)
+
+        def find(state: TasksSeen) -> dict[str, float]:
+            if success not in state.rows:
+                state.rows[success] = index.rows([item.id for item in wanted(state)])
+            return dict(index.search(query, k, state.rows[success]))
+
+        scores = index.compare(look, find)
+        return [(trajectory, scores[trajectory.id]) for trajectory in self.store.get_trajectories(list(scores))]
+
+    def text_rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored."""
+        index = self._index("text")
+        digests = [digest(text) for text in texts]
+        items = dict(zip(digests, texts, strict=True)).items()
+        return index.compare(lambda: (digests, items), index.rows)
+
+    def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
+        """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first."""
+        index = self._index("text")
+        query = index.query(text)
+        with self._lock:
+            return index.places(query, rows, k)
+
+    def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
+        """How near each of these texts is in meaning to a text: inner products of unit vectors, in [-1, 1]."""
+        items = {digest(each): each for each in texts}
+        if not items:
+            return {}
+        index = self._index("text")
+        query, digests = index.query(text), list(items)
+
+        def find(digests: list[str]) -> dict[str, float]:
+            return {items[i]: score for i, score in index.search(query, len(digests), index.rows(digests))}
+
+        return index.compare(lambda: (digests, items.items()), find)
+
+    def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
+        """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim)."""
+        index = self._index("lesson")
+        ids, items = [lesson.id for lesson in lessons], [(lesson.id, _words(lesson)) for lesson in lessons]
+        return index.compare(lambda: (ids, items), index.matrix)
+
+    def keep_verdict(self, trajectory_id: str, success: bool) -> None:
+        """Keep, for a run alone, what a model took an attempt to be that was not told how it ended; the first stays."""
         self.writable()
         if self.run_id:
-            verdict = Reply(text=trajectory_id, parsed=success)
-            self.store.journal_put(f"{self.scope}{JUDGED}", trajectory_id, verdict)
+            self.store.mark(f"{self.scope}{JUDGED}", trajectory_id, success, replace=False)
 
     def verdicts(self) -> dict[str, bool]:
         """What `keep_verdict` kept, by the ids of the attempts."""
-        kept = self.store.journal_ending(f"{self.scope}{JUDGED}", "")
-        return {verdict.text: verdict.parsed for _, verdict in kept if isinstance(verdict.parsed, bool)}
+        return self.store.marks(f"{self.scope}{JUDGED}")
 
     def passed_over(self, problem: str) -> None:
         """Keep a sentence on what a learning could not use, for whoever reports on it."""
@@ -203,3 +324,31 @@ class ExperiencePool(Searched):
             raise StoreError(f"the lesson {lesson_id} is not in the pool of the scope {self.scope!r}; add it first")
         if stored.pinned and who != "person":
             raise StoreError(f"the lesson {lesson_id} is pinned, so only a person may change it; pass it over")
+
+    def _current_lessons(self) -> LessonsSeen:
+        if self.store.in_transaction:
+            return lessons_now(self.store, self.scope, LessonsSeen())
+        with self._lock:
+            self._lessons = lessons_now(self.store, self.scope, self._lessons)
+            return self._lessons
+
+    def _current_tasks(self) -> TasksSeen:
+        if self.store.in_transaction:
+            return tasks_now(self.store, self.experience, TasksSeen())
+        with self._lock:
+            self._tasks = tasks_now(self.store, self.experience, self._tasks)
+            return self._tasks
+
+    def _index(self, owner: str) -> VectorIndex:
+        if self._embedder is None:
+            raise ConfigError("a search by meaning needs an embedder; give one to ExperiencePool(..., embedder=...)")
+        if self.store.in_transaction:
+            raise StoreError("a search by meaning calls an embedder, so it has no place inside transaction()")
+        with self._lock:
+            if owner not in self._indexes:
+                self._indexes[owner] = VectorIndex(self.store, owner, self._embedder, self._lock)
+            return self._indexes[owner]
+
+
+def _words(lesson: Lesson) -> str:
+    return f"{lesson.key}\n{lesson.text}" if lesson.key else lesson.text

@@ -1,239 +1,150 @@
-"""What a pool holds now, and what of it is nearest in meaning to a text.
+"""Vectors of what a pool compares, in memory, and exact search over them.
 
-Always holds: what is searched is what the store holds at that moment (a counter in the store is asked each time, and
-only what changed is read); a search is exact, and its vectors are made once; no model is called in a transaction, and
-nobody but who searches waits for an embedder, unless something came or changed while it was at work.
+Always holds: a text's vector is made once, and one of an older text is never used; nobody but who searches waits for an
+embedder, unless something came or changed while it was at work.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from seasoned.errors import ConfigError, StoreError
 from seasoned.protocols import Embedder
-from seasoned.store.snapshot import LessonsSeen, TasksSeen, lessons_now, tasks_now
-from seasoned.store.sql import Store, TaskText
-from seasoned.store.vectors import VectorCache, digest, embed
-from seasoned.types import Lesson, LessonKind, Trajectory
+from seasoned.store.sql import Store
+from seasoned.store.vectors import digest, embed, top_k
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 State = TypeVar("State")
 
+_BATCH = 1024  # texts that an embedder gets at once
 
-class Searched:
-    """The part of `ExperiencePool` that searches. Safe in threads."""
 
-    def __init__(self, store: Store, scope: str, experience: str, embedder: Embedder | None) -> None:
-        self.store, self.scope, self.experience = store, scope, experience
-        self._embedder = embedder
-        self._lock = threading.RLock()
-        self._lessons = LessonsSeen()
-        self._tasks = TasksSeen()
-        self._vectors: dict[str, VectorCache] = {}
+class VectorIndex:
+    """The vectors of one owner: those asked for, taken from the store, or embedded once and stored.
 
-    @property
-    def searches(self) -> bool:
-        """Whether it has an embedder, so that it can be searched by meaning."""
-        return self._embedder is not None
+    Safe in threads by `compare`; its other methods are called with the lock held.
 
-    def derived(self, make: Callable[[Sequence[Lesson]], Made], kind: LessonKind | None = None) -> Made:
-        """What a function makes from the active lessons, such as an index; made again only when lessons changed.
+    Args:
+        store: keeps the vectors.
+        owner: "lesson", "trajectory", or "text" for texts of nobody, whose ids are their digests.
+        embedder: makes them.
+        lock: the pool's own, which is free while the embedder is at work.
+    """
 
-        Args:
-            make: called with the lessons in order of insertion, which it does not change; a function of a module.
-            kind: only this kind.
-        """
-        state = self._current_lessons()
-        if (make, kind) not in state.derived:
-            state.derived[make, kind] = make(state.choose(kind, "active"))
-        made: Made = state.derived[make, kind]
-        return made
+    def __init__(self, store: Store, owner: str, embedder: Embedder, lock: threading.RLock) -> None:
+        import numpy as np
 
-    def nearest_lessons(self, text: str, k: int, kind: LessonKind | None = None) -> list[tuple[Lesson, float]]:
-        """The active lessons nearest in meaning to a text, exactly, best first; of equals, the older first.
+        self._store, self._owner, self._embedder, self._lock = store, owner, embedder, lock
+        self._filling = threading.Lock()  # held by whoever makes vectors, so that no text is embedded twice
+        self._place: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._texts: dict[str, str] = {}
+        self._matrix = np.zeros((0, embedder.dim), dtype=np.float32)
 
-        What is compared is the lesson's key and text. Vectors that the store lacks are made here, in batches, once.
+    def query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a text to look for, shape (dim,); it is not kept."""
+        vector: NDArray[np.float32] = embed(self._embedder, [text])[0]
+        return vector
 
-        Args:
-            text: what to look for.
-            k: at most so many.
-            kind: only this kind.
-
-        Returns:
-            Lessons with their scores: inner products of unit vectors, in [-1, 1].
-
-        Raises:
-            ConfigError: when the pool has no embedder.
-            ContractError: when the embedder gives something else than it promised.
-            StoreError: inside `Store.transaction`, where no model may be called.
-        """
-        embedder = self._searchable()
-        if k <= 0 or not self._current_lessons().choose(kind, "active"):
-            return []
-        query = embed(embedder, [text])[0]
-        vectors = self._cache("lesson", embedder)
-
-        def look() -> tuple[LessonsSeen, Iterable[tuple[str, str]]]:
-            state = self._current_lessons()
-            active = [] if kind in state.rows else state.choose(kind, "active")
-            return state, ((lesson.id, _words(lesson)) for lesson in active)
-
-        def find(state: LessonsSeen) -> list[tuple[Lesson, float]]:
-            if kind not in state.rows:
-                state.rows[kind] = vectors.rows([lesson.id for lesson in state.choose(kind, "active")])
-            found = vectors.search(query, k, state.rows[kind])
-            return [(state.by_id[lesson_id], score) for lesson_id, score in found]
-
-        return self._with_vectors(vectors, look, find)
-
-    def nearest_trajectories(self, text: str, k: int, success: bool | None = None) -> list[tuple[Trajectory, float]]:
-        """The trajectories whose tasks are nearest in meaning to a text, found as `nearest_lessons` finds lessons.
+    def compare(
+        self, look: Callable[[], tuple[State, Iterable[tuple[str, str]]]], use: Callable[[State], Result]
+    ) -> Result:
+        """Use the vectors of all that is to be compared; those that are missing are made without the lock.
 
         Args:
-            text: what to look for, as a rule the text of a task.
-            k: at most so many.
-            success: only successes (True) or failures (False); None for all, unknown ones too.
-
-        Returns:
-            Trajectories with their scores: inner products of unit vectors, in [-1, 1].
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
-        embedder = self._searchable()
-        if k <= 0 or not self._current_tasks().items:
-            return []
-        query = embed(embedder, [text])[0]
-        vectors = self._cache("trajectory", embedder)
-
-        def wanted(state: TasksSeen) -> list[TaskText]:
-            return [item for item in state.items if success is None or item.success is success]
-
-        def look() -> tuple[TasksSeen, Iterable[tuple[str, str]]]:
-            state = self._current_tasks()
-            items = [] if success in state.rows else wanted(state)
-            return state, ((item.id, item.task) for item in items)
-
-        def find(state: TasksSeen) -> dict[str, float]:
-            if success not in state.rows:
-                state.rows[success] = vectors.rows([item.id for item in wanted(state)])
-            return dict(vectors.search(query, k, state.rows[success]))
-
-        found = self._with_vectors(vectors, look, find)
-        return [(trajectory, found[trajectory.id]) for trajectory in self.store.get_trajectories(list(found))]
-
-    def text_rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
-        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored.
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
-        cache = self._cache("text", self._searchable())
-        marks = [digest(text) for text in texts]
-        items = dict(zip(marks, texts, strict=True)).items()
-        return self._with_vectors(cache, lambda: (marks, items), cache.rows)
-
-    def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
-        """How near each of these texts is in meaning to a text: inner products of unit vectors, in [-1, 1].
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`; not where there are no texts.
-        """
-        items = {digest(each): each for each in texts}
-        if not items:
-            return {}
-        embedder = self._searchable()
-        cache, query = self._cache("text", embedder), embed(embedder, [text])[0]
-
-        def find(marks: list[str]) -> dict[str, float]:
-            return {items[mark]: score for mark, score in cache.search(query, len(marks), cache.rows(marks))}
-
-        marks = list(items)
-        return self._with_vectors(cache, lambda: (marks, items.items()), find)
-
-    def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
-        """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first.
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
-        embedder = self._searchable()
-        query = embed(embedder, [text])[0]
-        with self._lock:
-            return self._cache("text", embedder).places(query, rows, k)
-
-    def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
-        """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim).
-
-        Raises:
-            ConfigError, ContractError, StoreError: as `nearest_lessons`.
-        """
-        cache = self._cache("lesson", self._searchable())
-        ids, items = [lesson.id for lesson in lessons], [(lesson.id, _words(lesson)) for lesson in lessons]
-        return self._with_vectors(cache, lambda: (ids, items), cache.matrix)
-
-    def _with_vectors(
-        self,
-        cache: VectorCache,
-        look: Callable[[], tuple[State, Iterable[tuple[str, str]]]],
-        use: Callable[[State], Made],
-    ) -> Made:
-        """Use the vectors of all that is to be compared; those that are missing are made without the pool's lock.
-
-        Args:
-            cache: the vectors.
             look: gives what is searched now, and the (id, text) that it needs vectors of.
             use: what is done with them. Both are called with the lock held.
+
+        Raises:
+            ContractError: when the embedder gives something else than finite float32 of shape (n, dim).
         """
         with self._lock:
             first, items = look()
-            missing = cache.missing(items)
+            missing = self._missing(items)
             if not missing:
                 return use(first)
-        with cache.filling:
+        with self._filling:
             with self._lock:
-                missing = cache.missing(missing.items())  # others may have made them meanwhile
-            made = list(cache.made(missing))
+                missing = self._missing(missing.items())  # others may have made them meanwhile
+            fresh = list(self._vectors(missing))
             with self._lock:
                 state, items = look()
-                wanted = cache.missing(missing.items() if state is first else items)
-                for ids, vectors in made:
+                wanted = self._missing(missing.items() if state is first else items)
+                for ids, vectors in fresh:
                     still = [n for n, i in enumerate(ids) if wanted.get(i) == missing[i]]  # a text may have changed
-                    cache.keep([ids[n] for n in still], vectors[still], missing)
-                cache.fill(wanted.items())  # what came meanwhile
+                    self._keep([ids[n] for n in still], vectors[still], missing)
+                self.fill(wanted.items())  # what came meanwhile
                 return use(state)
 
-    def _current_lessons(self) -> LessonsSeen:
-        if self.store.in_transaction:
-            return lessons_now(self.store, self.scope, LessonsSeen())
-        with self._lock:
-            self._lessons = lessons_now(self.store, self.scope, self._lessons)
-            return self._lessons
+    def fill(self, items: Iterable[tuple[str, str]]) -> None:
+        """Have a vector for each (id, text): those that are missing or of an older text are fetched or made."""
+        missing = self._missing(items)
+        for ids, vectors in self._vectors(missing):
+            self._keep(ids, vectors, missing)
 
-    def _current_tasks(self) -> TasksSeen:
-        with self._lock:
-            self._tasks = tasks_now(self.store, self.experience, self._tasks)
-            return self._tasks
+    def rows(self, ids: Sequence[str]) -> NDArray[np.intp]:
+        """Where the vectors of these ids stand; every id has been filled before."""
+        import numpy as np
 
-    def _searchable(self) -> Embedder:
-        if self._embedder is None:
-            raise ConfigError("a search by meaning needs an embedder; give one to ExperiencePool(..., embedder=...)")
-        if self.store.in_transaction:
-            raise StoreError("a search by meaning calls an embedder, so it has no place inside transaction()")
-        return self._embedder
+        return np.fromiter((self._place[i] for i in ids), dtype=np.intp, count=len(ids))
 
-    def _cache(self, owner: str, embedder: Embedder) -> VectorCache:
-        with self._lock:
-            if owner not in self._vectors:
-                self._vectors[owner] = VectorCache(self.store, owner, embedder)
-            return self._vectors[owner]
+    def matrix(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of these ids, as rows of a new matrix; every id has been filled before."""
+        return self._matrix[self.rows(ids)]
 
+    def search(self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp]) -> list[tuple[str, float]]:
+        """`top_k` among these rows: ids and scores, best first."""
+        places, scores = top_k(self._matrix[: len(self._place)], query, k, rows)
+        return [(self._ids[place], score) for place, score in zip(places.tolist(), scores.tolist(), strict=True)]
 
-def _words(lesson: Lesson) -> str:
-    return f"{lesson.key}\n{lesson.text}" if lesson.key else lesson.text
+    def places(self, query: NDArray[np.float32], rows: NDArray[np.intp], k: int | None = None) -> list[int]:
+        """Places in `rows`, where a row may stand several times, by score; equals in their order."""
+        import numpy as np
+
+        scores = (self._matrix[: len(self._place)] @ query)[rows]
+        if k is None or k >= len(rows):
+            return list(np.argsort(-scores, kind="stable").tolist())
+        picked = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
+        best: list[int] = picked[np.argsort(-scores[picked], kind="stable")][:k].tolist()
+        return best
+
+    def _missing(self, items: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Those of the (id, text) that have no vector here, or one of another text."""
+        return {i: text for i, text in items if self._texts.get(i) != text}
+
+    def _vectors(self, texts: Mapping[str, str]) -> Iterator[tuple[list[str], NDArray[np.float32]]]:
+        """Vectors of texts by id: first those that the store has, then those that are made and stored, in batches."""
+        if not texts:
+            return
+        digests = {i: digest(text) for i, text in texts.items()}
+        name, dim = self._embedder.name, self._embedder.dim
+        ids, stored = self._store.get_vectors(self._owner, list(texts), name, digests=list(digests.values()), dim=dim)
+        yield ids, stored
+        known = set(ids)
+        left = [i for i in texts if i not in known]
+        for start in range(0, len(left), _BATCH):
+            part = left[start : start + _BATCH]
+            vectors = embed(self._embedder, [texts[i] for i in part])
+            self._store.put_vectors(self._owner, part, name, vectors, digests=[digests[i] for i in part])
+            yield part, vectors
+
+    def _keep(self, ids: Sequence[str], vectors: NDArray[np.float32], texts: Mapping[str, str]) -> None:
+        """Take the vectors of these texts into memory."""
+        import numpy as np
+
+        for i in ids:
+            if i not in self._place:
+                self._place[i] = len(self._ids)
+                self._ids.append(i)
+            self._texts[i] = texts[i]
+        if len(self._place) > len(self._matrix):
+            grown = np.zeros((max(len(self._place), 2 * len(self._matrix)), vectors.shape[1]), dtype=np.float32)
+            grown[: len(self._matrix)] = self._matrix
+            self._matrix = grown
+        if len(ids):
+            self._matrix[self.rows(ids)] = vectors

@@ -8,6 +8,7 @@ float, and where anything may stand, they become None.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from typing import Any, TypeVar
@@ -87,6 +88,34 @@ def from_body(kind: type[M], body: str, name: str) -> M:
         raise StoreError(
             f"{name} is in the store but cannot be read ({_faults(error)}): "
             "`seasoned doctor --repair --store FILE` mends what can be mended"
+        ) from error
+
+
+def to_json(value: Any, name: str) -> str:
+    """A value of texts, numbers, lists and dictionaries as JSON.
+
+    Raises:
+        StoreError: when it holds something else; `name` says in it what the value is.
+    """
+    try:
+        return json.dumps(clean_value(value), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{name} cannot be stored as JSON: {error}; use texts, numbers, lists and dictionaries"
+        ) from error
+
+
+def from_json(text: str, name: str) -> Any:
+    """The value of such a JSON.
+
+    Raises:
+        StoreError: when it was damaged or written by hand.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(
+            f"{name} is in the store but cannot be read: {error}; mend its columns with any SQL tool"
         ) from error
 
 

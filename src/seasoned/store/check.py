@@ -1,4 +1,4 @@
-"""Repair of a store: what `Store.check` finds and what can be mended without guessing.
+"""A look at every row of a store, and the repair of what can be mended without guessing.
 
 Always holds: a copy of an SQLite file is made before anything is changed; a body that can be read is never changed but
 for its version; what was removed can be made anew (vectors, replies of models) or pointed to nothing; a second repair
@@ -12,24 +12,61 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, Table, delete, func, insert, select, update
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
-from seasoned.store.body import from_body
+from seasoned.store.body import from_body, from_json
+from seasoned.store.database import Database
 from seasoned.store.lessons import lesson_row
-from seasoned.store.sql import Store
+from seasoned.store.runs import run_of
 from seasoned.store.trajectories import trajectory_row
+from seasoned.store.upgrade import stored_version
+from seasoned.store.vectors import OWNERS
 from seasoned.types import Lesson, Reply, Trajectory, now
 
-_l, _h, _t, _v, _j = (
-    table.c for table in (schema.lessons, schema.lesson_history, schema.trajectories, schema.vectors, schema.journal)
-)
+_l, _h, _t, _v = schema.lessons.c, schema.lesson_history.c, schema.trajectories.c, schema.vectors.c
+_SIZE = func.length(_v.data)
+_KINDS: dict[Table, type[Lesson] | type[Trajectory] | type[Reply]] = {
+    schema.lessons: Lesson,
+    schema.lesson_history: Lesson,
+    schema.trajectories: Trajectory,
+    schema.journal: Reply,
+}
+_NAMES = {
+    schema.lessons: "the lesson {id}",
+    schema.lesson_history: "version {version} of the lesson {lesson_id}",
+    schema.trajectories: "the trajectory {id}",
+    schema.journal: "the journalled reply {key} of {scope!r}",
+    schema.marks: "the mark {name!r} of {scope!r}",
+}
 
 
-def repair(store: Store) -> list[str]:
-    """Mend what can be mended; ask `store.check()` again for what is left.
+def problems(db: Database) -> list[str]:
+    """A sentence for each problem; an empty list when the store is sound."""
+    said: list[str] = []
+    try:
+        with db._read() as connection:
+            stored_version(connection, db.where)
+            if db._sqlite:
+                lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+                said += [f"SQLite finds the file damaged: {line}" for line in lines if line != "ok"]
+                for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
+                    said.append(f"row {row} of the table {table} points to a row of {parent} that is gone")
+            for table in (schema.runs, schema.trajectories, schema.lessons, schema.lesson_history):
+                said += _rows(connection, table)
+            said += _lost(connection)
+            for table in (schema.journal, schema.marks):
+                said += _rows(connection, table)
+    except StoreError as error:
+        said.append(str(error))
+    return said
+
+
+def repair(db: Database) -> list[str]:
+    """Mend what can be mended; ask `Store.check` again for what is left.
 
     Returns:
         A sentence for each thing that was done; an empty list, and no copy, where the store is sound.
@@ -37,19 +74,76 @@ def repair(store: Store) -> list[str]:
     Raises:
         StoreError: when the copy cannot be made, or the store cannot be written.
     """
-    if not store.check():
+    if not problems(db):
         return []
     done = []
-    if store.path:
-        done.append(f"a copy of the store as it was lies at {_copy(store.path)}")
-    with store.transaction(), store._write() as connection:
-        if connection.dialect.name == "sqlite":
+    if db.path:
+        done.append(f"a copy of the store as it was lies at {_copy(db.path)}")
+    with db.transaction(), db._write() as connection:
+        if db._sqlite:
             connection.exec_driver_sql("REINDEX")
             done += _unlinked(connection)
-        for step in (_lessons, _trajectories, _vectors, _replies):
+        for step in (_mend_lessons, _mend_trajectories, _drop_vectors, _drop_unreadable):
             done += step(connection)
         connection.execute(update(schema.scopes).values(purges=schema.scopes.c.purges + 1))  # caches begin anew
     return done
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[str]:
+    """What is wrong with the rows of a table, each looked at by itself."""
+    for row in connection.execute(select(table).order_by(*table.primary_key)).mappings():
+        try:
+            value = _value(table, row)
+        except StoreError as error:
+            yield str(error)
+            continue
+        for column in _wrong(value, row) if table in (schema.lessons, schema.trajectories) else ():
+            yield f"{_name(table, row)} has another {column} in its column than in its body; the body counts"
+
+
+def _value(table: Table, row: RowMapping) -> Any:
+    """What a row holds.
+
+    Raises:
+        StoreError: when it cannot be read.
+    """
+    if table is schema.runs:
+        return run_of(row)
+    if table is schema.marks:
+        return from_json(row["value"], _name(table, row))
+    return from_body(_KINDS[table], row["body"], _name(table, row))
+
+
+def _name(table: Table, row: RowMapping) -> str:
+    return _NAMES[table].format(**row)
+
+
+def _wrong(value: Lesson | Trajectory, row: RowMapping) -> list[str]:
+    """The columns that say something else than the body; how case is folded may differ from one Python to the next."""
+    right = lesson_row(value, row["body"]) if isinstance(value, Lesson) else trajectory_row(value, row["body"])
+    return [column for column, its in right.items() if row[column] != its and column != "folded"]
+
+
+def _lost(connection: Connection) -> Iterator[str]:
+    """Rows that do not fit to those of another table."""
+    last = func.coalesce(func.max(_h.version), 0)
+    newest = select(last).where(_h.lesson_id == _l.id).scalar_subquery()
+    for its_id, version, end in connection.execute(select(_l.id, _l.version, newest).where(_l.version != newest)):
+        yield f"the lesson {its_id} is at version {version}, and its history ends at {end}"
+    e = schema.episodes.c
+    alone = select(e.run_id, e.key).outerjoin(schema.trajectories, _t.id == e.trajectory_id).where(_t.id.is_(None))
+    for run_id, key in connection.execute(alone.order_by(e.run_id, e.key)):
+        yield f"the episode {key} of the run {run_id} has no trajectory; drop it with drop_episodes"
+    wrong = select(_v.owner, _v.id, _v.embedder, _v.dim, _SIZE).where(_v.dim * 4 != _SIZE)
+    for owner, its_id, embedder, dim, size in connection.execute(wrong):
+        yield (
+            f"the vector of the {owner} {its_id} by {embedder} should have {dim * 4} bytes, and has {size}; "
+            "remove the row, and it is made anew"
+        )
+    for owner, table in OWNERS.items():
+        joined = select(_v.id, _v.embedder).outerjoin(table, table.c.id == _v.id)
+        for its_id, embedder in connection.execute(joined.where(_v.owner == owner, table.c.id.is_(None))):
+            yield f"a vector by {embedder} belongs to the {owner} {its_id}, which is not in the store"
 
 
 def _copy(path: Path) -> Path:
@@ -68,18 +162,16 @@ def _copy(path: Path) -> Path:
 
 
 def _unlinked(connection: Connection) -> Iterator[str]:
-    """Rows that point to rows that are gone."""
-    lost = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-    tables = set(schema.metadata.tables)
-    for table, row, parent, _ in lost:
-        if table in tables:
+    """Remove rows that point to rows that are gone."""
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
+        if table in schema.metadata.tables:
             connection.exec_driver_sql(f"DELETE FROM {table} WHERE rowid = {int(row)}")
             yield f"a row of the table {table} pointed to a row of {parent} that is gone, and was removed"
 
 
-def _lessons(connection: Connection) -> Iterator[str]:
+def _mend_lessons(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(schema.lessons).order_by(_l.seq)).mappings().all():
-        name = f"the lesson {row['id']}"
+        name = _name(schema.lessons, row)
         newest = connection.execute(select(func.max(_h.version)).where(_h.lesson_id == row["id"])).scalar() or 0
         try:
             stored = lesson = from_body(Lesson, row["body"], name)
@@ -92,11 +184,7 @@ def _lessons(connection: Connection) -> Iterator[str]:
         version = lesson.version if lesson.version >= newest else newest + 1
         lesson = lesson.model_copy(update={"id": row["id"], "version": version})
         body = row["body"] if lesson == stored else lesson.model_dump_json()
-        right = lesson_row(lesson, body)
-        wrong = [column for column, value in right.items() if row[column] != value]
-        if wrong:
-            connection.execute(update(schema.lessons).where(_l.seq == row["seq"]).values(right))
-            yield f"{name}: its columns were set to what its body says ({', '.join(wrong)})"
+        yield from _set_columns(connection, schema.lessons, row, lesson_row(lesson, body))
         if lesson.version != newest:
             state = {"lesson_id": lesson.id, "version": lesson.version, "body": body, "change": row["change"]}
             how = {"at": now(), "who": "rule", "why": "repaired: the history did not hold this state"}
@@ -112,34 +200,41 @@ def _last_readable(connection: Connection, lesson_id: str) -> Lesson | None:
     return None
 
 
-def _trajectories(connection: Connection) -> Iterator[str]:
+def _mend_trajectories(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(schema.trajectories).order_by(_t.seq)).mappings().all():
         with suppress(StoreError):
             stored = from_body(Trajectory, row["body"], row["id"])
             trajectory = stored.model_copy(update={"id": row["id"]})
-            right = trajectory_row(trajectory, row["body"] if trajectory == stored else trajectory.model_dump_json())
-            wrong = [column for column, value in right.items() if row[column] != value]
-            if wrong:
-                connection.execute(update(schema.trajectories).where(_t.seq == row["seq"]).values(right))
-                yield f"the trajectory {row['id']}: its columns were set to what its body says ({', '.join(wrong)})"
+            body = row["body"] if trajectory == stored else trajectory.model_dump_json()
+            yield from _set_columns(connection, schema.trajectories, row, trajectory_row(trajectory, body))
 
 
-def _vectors(connection: Connection) -> Iterator[str]:
-    wrong = func.length(_v.data) != _v.dim * 4
-    short = connection.execute(delete(schema.vectors).where(wrong)).rowcount
+def _set_columns(connection: Connection, table: Table, row: RowMapping, right: dict[str, Any]) -> Iterator[str]:
+    """Bring the columns of a row to what its body says."""
+    wrong = [column for column, value in right.items() if row[column] != value]
+    if wrong:
+        connection.execute(update(table).where(table.c.seq == row["seq"]).values(right))
+        yield f"{_name(table, row)}: its columns were set to what its body says ({', '.join(wrong)})"
+
+
+def _drop_vectors(connection: Connection) -> Iterator[str]:
+    short = connection.execute(delete(schema.vectors).where(_v.dim * 4 != _SIZE)).rowcount
     if short:
         yield f"{short} vectors of a wrong size were removed; they are made anew when they are needed"
-    for owner, table in (("lesson", schema.lessons), ("trajectory", schema.trajectories)):
-        lost = _v.id.not_in(select(table.c.id))
-        count = connection.execute(delete(schema.vectors).where(_v.owner == owner, lost)).rowcount
+    for owner, table in OWNERS.items():
+        alone = _v.id.not_in(select(table.c.id))
+        count = connection.execute(delete(schema.vectors).where(_v.owner == owner, alone)).rowcount
         if count:
             yield f"{count} vectors belonged to no {owner} and were removed"
 
 
-def _replies(connection: Connection) -> Iterator[str]:
-    for row in connection.execute(select(_j.scope, _j.key, _j.body)).all():
-        try:
-            from_body(Reply, row.body, row.key)
-        except StoreError:
-            connection.execute(delete(schema.journal).where(_j.scope == row.scope, _j.key == row.key))
-            yield f"the journalled reply {row.key} of {row.scope!r} could not be read and was removed"
+def _drop_unreadable(connection: Connection) -> Iterator[str]:
+    """Remove replies and marks that cannot be read: they are made anew."""
+    for table in (schema.journal, schema.marks):
+        for row in connection.execute(select(table)).mappings().all():
+            try:
+                _value(table, row)
+            except StoreError:
+                key = [column == row[column.name] for column in table.primary_key]
+                connection.execute(delete(table).where(*key))
+                yield f"{_name(table, row)} could not be read and was removed"

@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy import Connection, and_, delete, or_, select, update
 
 from seasoned.errors import StoreError
+from seasoned.store import lessons as lesson_table
 from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body, to_body
-from seasoned.store.database import chunks
-from seasoned.store.lessons import Lessons
+from seasoned.store.database import Database, chunks
+from seasoned.store.filters import contain
 from seasoned.store.trajectories import delete_trajectories, trajectory_row
 from seasoned.types import Lesson, Trajectory
 
@@ -30,157 +31,128 @@ _OWN = 20  # characters below which words are anybody's, and stay
 _CUT = 600  # characters of a lesson that a prompt shows
 _QUOTED = 200  # characters of a lesson that every prompt shows, rankings too
 _PAGE = 100  # rows that are held at once
-_t, _l, _h, _u, _v = (
-    table.c
-    for table in (schema.trajectories, schema.lessons, schema.lesson_history, schema.lesson_uses, schema.vectors)
-)
+_t, _l, _h = schema.trajectories.c, schema.lessons.c, schema.lesson_history.c
+_u, _v, _j = schema.lesson_uses.c, schema.vectors.c, schema.journal.c
 
 
-class Forgetting(Lessons):
-    """The part of `Store` that deletes for good."""
+def remove_lesson(db: Database, lesson_id: str, who: str, why: str, *, purge: bool) -> None:
+    """Set a lesson's status "deleted", or delete it with all traces; see `Store.remove_lesson`."""
+    lesson_id = clean_text(lesson_id)
+    with db.transaction(), db._write() as connection:
+        scope = connection.execute(select(_l.scope).where(_l.id == lesson_id)).scalar()
+        if scope is None:
+            raise StoreError(f"the lesson {lesson_id} is not in the store")
+        if not purge:
+            left = [x for x in lesson_table.get(db, [lesson_id]) if x.status != "deleted"]
+            lesson_table.update_all(db, [x.model_copy(update={"status": "deleted"}) for x in left], who, why)
+            return
+        db._bump(connection, scope, purge=True)
+        words = _words(connection, lesson_id)
+        _blank(connection, _shown(connection, lesson_id), words)
+        _forget_calls(db, connection, words, None if who == "person" else scope)
+        connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
+        connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
+        connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
+        if who == "person":
+            drop_loose_vectors(db)
 
-    def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
-        """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
 
-        With `purge`, attempts that were shown the lesson lose the guidance they had, and the lesson's words of every
-        version, wherever they stand in them word for word. For a person, journalled prompts and replies in which those
-        stand are deleted, in all scopes: a run that is not at its end may have to ask for them again. For anybody else
-        the prompts below the lesson's own scope are, and no more: another run may have learned the same words.
+def remove_trajectories(db: Database, scope: str, trajectory_ids: Sequence[str]) -> int:
+    """Delete trajectories of a scope; gives how many there were."""
+    removed = 0
+    with db._write() as connection:
+        db._bump(connection, clean_text(scope), purge=True)
+        for part in chunks([clean_text(i) for i in trajectory_ids]):
+            wanted = select(_t.id).where(_t.scope == clean_text(scope), _t.id.in_(part))
+            removed += delete_trajectories(connection, connection.execute(wanted).scalars().all())
+    return removed
 
-        Raises:
-            StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
-        """
-        lesson_id = clean_text(lesson_id)
-        with self.transaction():
-            scope = self.scope_of(lesson_id)
-            if scope is None:
-                raise StoreError(f"the lesson {lesson_id} is not in the store")
-            if purge:
-                with self._write() as connection:
-                    self._bump(connection, scope, purge=True)
-                    words = _words(connection, lesson_id)
-                    _blank(connection, _shown(connection, lesson_id), words)
-                    self._forget_calls(connection, words, None if who == "person" else scope)
-                    connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
-                    connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
-                    connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
-                if who == "person":
-                    self.drop_loose_vectors()
-                return
-            lesson = self.get_lesson(lesson_id)
-            if lesson is not None and lesson.status != "deleted":
-                self.update_lesson(lesson.model_copy(update={"status": "deleted"}), who=who, why=why)
 
-    def _forget_calls(self, connection: Connection, words: Iterable[str], scope: str | None) -> None:
-        """Delete the journalled calls in which any of these texts stands; of a scope, the prompts below it alone."""
-        place, calls = func.instr if self._sqlite else func.strpos, schema.journal
-        wanted = delete(calls)
-        if scope is not None:
-            asked = calls.c.key.endswith("/asked", autoescape=True)  # see `seasoned.llm.journal.ASKED`
-            wanted = wanted.where(calls.c.scope.startswith(f"{scope}/", autoescape=True), asked)
-        for said in words:
-            for quoted in {_escaped(form) for form in _forms(said[:_QUOTED])}:
-                connection.execute(wanted.where(place(calls.c.body, quoted) > 0))
+def blank_demonstrations(db: Database, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
+    """Take their guidance out of trajectories that were shown any of these; gives how many there were."""
+    gone = {clean_text(i) for i in trajectory_ids}
+    quoted = [json.dumps(i, ensure_ascii=False) for i in gone]
+    wanted = select(_t.id, _t.body).where(_t.scope.in_(list(map(clean_text, scopes))))
+    wanted = wanted.where(*contain(db, _t.body, ['"demonstration_ids":["'])).execution_options(yield_per=_PAGE)
+    taught = []
+    with db._write() as connection:
+        for row in connection.execute(wanted):
+            if any(i in row.body for i in quoted):
+                shown = from_body(Trajectory, row.body, f"the trajectory {row.id}").demonstration_ids
+                taught += [row.id] if gone.intersection(shown) else []
+        _blank(connection, taught, ())
+    return len(taught)
 
-    def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
-        """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
 
-        Lessons that came from them stay, and still name them as their sources; see `blank_demonstrations` too.
+def clear_scope(db: Database, scope: str) -> tuple[int, int]:
+    """Delete all of a scope; gives how many trajectories and lessons there were."""
+    scope = clean_text(scope)
+    snapshots, uses = schema.snapshots, schema.lesson_uses
+    its_lessons = select(_l.id).where(_l.scope == scope)
+    with db._write() as connection:
+        db._bump(connection, scope, purge=True)
+        ids = connection.execute(select(_t.id).where(_t.scope == scope)).scalars().all()
+        trajectories = delete_trajectories(connection, ids)
+        elsewhere = select(_u.lesson_id).where(_u.lesson_id.in_(its_lessons)).distinct()
+        for lesson_id in connection.execute(elsewhere).scalars().all():
+            _blank(connection, _shown(connection, lesson_id), _words(connection, lesson_id))
+        connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id.in_(its_lessons)))
+        connection.execute(delete(uses).where(uses.c.lesson_id.in_(its_lessons)))
+        lessons = connection.execute(delete(schema.lessons).where(_l.scope == scope)).rowcount
+        connection.execute(delete(snapshots).where(snapshots.c.scope == scope))
+    return trajectories, lessons
 
-        Returns:
-            How many there were.
-        """
-        removed = 0
-        with self._write() as connection:
-            self._bump(connection, clean_text(scope), purge=True)
-            for part in chunks([clean_text(i) for i in trajectory_ids]):
-                found = select(_t.id).where(_t.scope == clean_text(scope), _t.id.in_(part))
-                ids = connection.execute(found).scalars().all()
-                removed += delete_trajectories(connection, ids)
-        return removed
 
-    def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
-        """Take their guidance out of the trajectories of these scopes that were shown any of these as demonstrations.
+def lessons_from(db: Database, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
+    """The lessons of a scope that came from these, by id, with how much else each rests on."""
+    wanted = {clean_text(i) for i in trajectory_ids}
+    present, mine = schema.lesson_sources.c, _l.scope == clean_text(scope)
+    sources = select(present.lesson_id, present.trajectory_id).join(schema.lessons, _l.id == present.lesson_id)
+    states = select(_h.lesson_id, _h.body).join(schema.lessons, _l.id == _h.lesson_id)
+    taught, earlier, others = set(), set(), Counter[str]()
+    with db._read() as connection:
+        for row in connection.execute(sources.where(mine).execution_options(yield_per=_PAGE)):
+            if row.trajectory_id in wanted:
+                taught.add(row.lesson_id)
+            else:
+                others[row.lesson_id] += 1
+        for row in connection.execute(states.where(mine).execution_options(yield_per=_PAGE)):
+            if not wanted.isdisjoint(_sources(row.body)):
+                earlier.add(row.lesson_id)
+    return {i: others[i] + (i not in taught) for i in sorted(taught | earlier)}
 
-        Returns:
-            How many there were.
-        """
-        gone = {clean_text(i) for i in trajectory_ids}
-        quoted = [json.dumps(i, ensure_ascii=False) for i in gone]
-        place = func.instr if self._sqlite else func.strpos
-        showing = place(_t.body, '"demonstration_ids":["') > 0
-        wanted = select(_t.id, _t.body).where(_t.scope.in_(list(map(clean_text, scopes))), showing)
-        found = []
-        with self._write() as connection:
-            for row in connection.execute(wanted.execution_options(yield_per=_PAGE)):
-                if any(i in row.body for i in quoted):
-                    shown = from_body(Trajectory, row.body, f"the trajectory {row.id}").demonstration_ids
-                    found += [row.id] if gone.intersection(shown) else []
-            _blank(connection, found, ())
-        return len(found)
 
-    def clear_scope(self, scope: str) -> tuple[int, int]:
-        """Delete all trajectories and lessons of a scope, with everything that belongs to them, and its snapshots.
+def drop_loose_vectors(db: Database) -> int:
+    """Delete vectors of texts that are no lesson's and no trajectory's; gives how many there were."""
+    owner = _v.owner  # in ranges, which an index finds
+    loose = or_(owner < "lesson", and_(owner > "lesson", owner < "trajectory"), owner > "trajectory")
+    with db._write() as connection:
+        return connection.execute(delete(schema.vectors).where(loose)).rowcount
 
-        Returns:
-            How many trajectories and how many lessons there were.
-        """
-        scope = clean_text(scope)
-        snapshots, uses = schema.snapshots, schema.lesson_uses
-        its_lessons = select(_l.id).where(_l.scope == scope)
-        with self._write() as connection:
-            self._bump(connection, scope, purge=True)
-            ids = connection.execute(select(_t.id).where(_t.scope == scope)).scalars().all()
-            trajectories = delete_trajectories(connection, ids)
-            elsewhere = select(_u.lesson_id).where(_u.lesson_id.in_(its_lessons)).distinct()
-            for lesson_id in connection.execute(elsewhere).scalars().all():
-                _blank(connection, _shown(connection, lesson_id), _words(connection, lesson_id))
-            connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id.in_(its_lessons)))
-            connection.execute(delete(uses).where(uses.c.lesson_id.in_(its_lessons)))
-            lessons = connection.execute(delete(schema.lessons).where(_l.scope == scope)).rowcount
-            connection.execute(delete(snapshots).where(snapshots.c.scope == scope))
-        return trajectories, lessons
 
-    def lessons_from(self, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
-        """The lessons of a scope that came from any of these trajectories, by id, with how much else each rests on.
+def scrub(db: Database) -> bool:
+    """Empty SQLite's write-ahead log; False where that has to wait."""
+    if not db._sqlite:
+        return True
+    with db._faults(), db._connect(db._engine) as connection:
+        raw = connection.connection.cursor()
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy = raw.fetchone()
+        return busy is not None and not busy[0]
 
-        That is its other sources; and where only an earlier version came from these, its present state is one.
-        """
-        wanted = {clean_text(i) for i in trajectory_ids}
-        present, mine = schema.lesson_sources.c, _l.scope == clean_text(scope)
-        sources = select(present.lesson_id, present.trajectory_id).join(schema.lessons, _l.id == present.lesson_id)
-        states = select(_h.lesson_id, _h.body).join(schema.lessons, _l.id == _h.lesson_id)
-        taught, earlier, others = set(), set(), Counter[str]()
-        with self._read() as connection:
-            for row in connection.execute(sources.where(mine).execution_options(yield_per=_PAGE)):
-                if row.trajectory_id in wanted:
-                    taught.add(row.lesson_id)
-                else:
-                    others[row.lesson_id] += 1
-            for row in connection.execute(states.where(mine).execution_options(yield_per=_PAGE)):
-                if not wanted.isdisjoint(_sources(row.body)):
-                    earlier.add(row.lesson_id)
-        return {i: others[i] + (i not in taught) for i in sorted(taught | earlier)}
 
-    def drop_loose_vectors(self) -> int:
-        """Delete vectors that belong to no lesson or trajectory by name; they are made anew when they are needed."""
-        owner = _v.owner  # in ranges, which an index finds
-        loose = or_(owner < "lesson", and_(owner > "lesson", owner < "trajectory"), owner > "trajectory")
-        with self._write() as connection:
-            return connection.execute(delete(schema.vectors).where(loose)).rowcount
-
-    def scrub(self) -> bool:
-        """Empty SQLite's write-ahead log; False when another program reads from it still, and it stays until later.
-
-        With Postgres there is nothing to do here: its own vacuum clears what was deleted.
-        """
-        if not self._sqlite:
-            return True
-        with self._faults(), self._connect(self._engine) as connection:
-            raw = connection.connection.cursor()
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            busy = raw.fetchone()
-            return busy is not None and not busy[0]
+def _forget_calls(db: Database, connection: Connection, words: Iterable[str], scope: str | None) -> None:
+    """Delete journalled calls and marks in which any of these texts stands; of a scope, the prompts below it alone."""
+    if scope is None:
+        statements = [(_j.body, delete(schema.journal)), (schema.marks.c.value, delete(schema.marks))]
+    else:
+        asked = _j.key.endswith("/asked", autoescape=True)  # see `seasoned.llm.journal.ASKED`
+        below = _j.scope.startswith(f"{scope}/", autoescape=True)
+        statements = [(_j.body, delete(schema.journal).where(below, asked))]
+    for said in words:
+        for quoted in {_escaped(form) for form in _forms(said[:_QUOTED])}:
+            for column, wanted in statements:
+                connection.execute(wanted.where(*contain(db, column, [quoted])))
 
 
 def _blank(connection: Connection, trajectory_ids: Sequence[str], words: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, delete, exists, func, literal, select, update
+from sqlalchemy import ColumnElement, exists, literal, select, update
 
 from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body
@@ -19,71 +19,47 @@ from seasoned.types import Trajectory, now
 _t, _m, _e = schema.trajectories.c, schema.learned.c, schema.leases.c
 
 
-class Learned(Database):
-    """The part of `Store` that keeps what was learned from."""
+def unlearned(db: Database, scope: str, method: str, limit: int | None) -> list[Trajectory]:
+    """Trajectories of a scope that a method has not learned from, in order of insertion."""
+    page = select(_t.seq).where(*_new(scope, method)).order_by(_t.seq).limit(limit)
+    with db._read() as connection:
+        rows = connection.execute(select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq)).all()
+    return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]
 
-    def unlearned(self, scope: str, method: str, limit: int | None = None) -> list[Trajectory]:
-        """Trajectories of a scope that a method has not learned from, in order of insertion, at most `limit`."""
-        page = select(_t.seq).where(*_new(scope, method)).order_by(_t.seq).limit(limit)
-        with self._read() as connection:
-            rows = connection.execute(select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq)).all()
-        return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]
 
-    def count_unlearned(self, scope: str, method: str) -> int:
-        """How many there are of them."""
-        with self._read() as connection:
-            found = select(func.count()).select_from(schema.trajectories).where(*_new(scope, method))
-            return int(connection.execute(found).scalar_one())
+def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> None:
+    """Keep that a method has learned from these."""
+    at = now()
+    with db._write() as connection:
+        for part in chunks([clean_text(trajectory_id) for trajectory_id in trajectory_ids]):
+            rows = select(_t.id, literal(clean_text(method)), literal(at)).where(_t.id.in_(part))
+            fresh = db._insert(schema.learned).from_select(["trajectory_id", "method", "at"], rows)
+            connection.execute(fresh.on_conflict_do_nothing())
 
-    def mark_learned(self, method: str, trajectory_ids: Sequence[str]) -> None:
-        """Keep that a method has learned from these; those marked already, or gone meanwhile, are passed over."""
-        at = now()
-        with self._write() as connection:
-            for part in chunks([clean_text(trajectory_id) for trajectory_id in trajectory_ids]):
-                rows = select(_t.id, literal(clean_text(method)), literal(at)).where(_t.id.in_(part))
-                fresh = self._insert(schema.learned).from_select(["trajectory_id", "method", "at"], rows)
-                connection.execute(fresh.on_conflict_do_nothing())
 
-    def mark_begun(self, scope: str, method: str) -> int:
-        """Mark trajectories that a method has made lessons from without having been able to mark them: it was cut off.
+def mark_begun(db: Database, scope: str, method: str) -> int:
+    """Mark what a method has made lessons from before it was cut off; gives how many there were."""
+    lessons, sources = schema.lessons.c, schema.lesson_sources.c
+    made = (
+        select(sources.trajectory_id)
+        .join(schema.lessons, lessons.id == sources.lesson_id)
+        .where(lessons.method == clean_text(method), lessons.origin == "model", sources.trajectory_id == _t.id)
+    )
+    with db._read() as connection:
+        found = connection.execute(select(_t.id).where(*_new(scope, method), exists(made))).scalars().all()
+    mark_learned(db, method, found)
+    return len(found)
 
-        Returns:
-            How many there were.
-        """
-        lessons, sources = schema.lessons.c, schema.lesson_sources.c
-        made = (
-            select(sources.trajectory_id)
-            .join(schema.lessons, lessons.id == sources.lesson_id)
-            .where(lessons.method == clean_text(method), lessons.origin == "model", sources.trajectory_id == _t.id)
-        )
-        with self._read() as connection:
-            found = connection.execute(select(_t.id).where(*_new(scope, method), exists(made))).scalars().all()
-        self.mark_learned(method, found)
-        return len(found)
 
-    def take_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Become, or stay, the one who holds this name for so many seconds from now; False when another does."""
-        name, holder, present = clean_text(name), clean_text(holder), time.time()
-        row = {"name": name, "holder": holder, "until": present + seconds}
-        with self._write() as connection:
-            connection.execute(self._insert(schema.leases).values(row).on_conflict_do_nothing())
-            mine = (_e.holder == holder) | (_e.until < present)
-            done = connection.execute(update(schema.leases).where(_e.name == name, mine).values(row))
-            return done.rowcount == 1
-
-    def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Stay the one who holds this name, for so many seconds from now; False when another has, or had, it since."""
-        mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
-        with self._write() as connection:
-            kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
-            return kept.rowcount == 1
-
-    def drop_lease(self, name: str, holder: str) -> None:
-        """Give the name back, if this holder still has it."""
-        with self._write() as connection:
-            connection.execute(
-                delete(schema.leases).where(_e.name == clean_text(name), _e.holder == clean_text(holder))
-            )
+def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
+    """Become, or stay, the one who holds a name."""
+    name, holder, present = clean_text(name), clean_text(holder), time.time()
+    row = {"name": name, "holder": holder, "until": present + seconds}
+    with db._write() as connection:
+        connection.execute(db._insert(schema.leases).values(row).on_conflict_do_nothing())
+        mine = (_e.holder == holder) | (_e.until < present)
+        done = connection.execute(update(schema.leases).where(_e.name == name, mine).values(row))
+        return done.rowcount == 1
 
 
 def _new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:

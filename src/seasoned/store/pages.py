@@ -12,15 +12,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, func, select
 
+from seasoned.store import lessons as lesson_table
 from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import Database, chunks
-from seasoned.store.lessons import fold
+from seasoned.store.filters import contain, equal, fold
 from seasoned.types import Lesson
 
 _l, _t, _u = schema.lessons.c, schema.trajectories.c, schema.lesson_uses.c
-_LINE = (_t.seq, _t.id, _t.scope, _t.run_id, _t.agent, _t.category, _t.success, _t.reason, _t.created)
-_TASK = 400  # characters of a task that a list shows at most
+_TASK = func.substr(_t.task, 1, 400).label("task")  # what a list shows of a task
+_LINE = (_t.seq, _t.id, _t.scope, _t.run_id, _t.agent, _t.category, _t.success, _t.reason, _t.created, _TASK)
 _MOST = 2**63 - 1
 
 
@@ -69,20 +70,14 @@ def lesson_page(
     before: int | None = None,
     limit: int = 50,
 ) -> list[LessonLine]:
-    """Lessons, newest first.
+    """Lessons, newest first, at most `limit`. None filters nothing, but a `status` of None leaves out deleted ones.
 
-    Args:
-        store: where they are.
-        scope: one pool, or None for all.
-        kind: only this kind.
-        status: only this status; None leaves out deleted ones alone.
-        query: only those whose key or text contains each of these words, whatever the case.
-        before: only those that stand before this place: the last `seq` of the page before.
-        limit: at most so many.
+    `query` is words that the key or the text contains, whatever the case; `before` is where the page before ended: the
+    `seq` of its last line.
     """
     tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
-    tests += _equal((_l.scope, scope), (_l.kind, kind))
-    tests += _contain(store, _l.folded, fold(query[:1000]))
+    tests += equal((_l.scope, scope), (_l.kind, kind))
+    tests += contain(store, _l.folded, _words(fold(query[:1000])))
     page = _page(select(_l.seq), tests, _l.seq, before, limit)
     with store._read() as connection:
         rows = connection.execute(
@@ -93,7 +88,7 @@ def lesson_page(
 
 def lesson_counts(store: Database, scope: str | None = None) -> dict[str, int]:
     """How many lessons a scope, or all, has in each status."""
-    wanted = select(_l.status, func.count()).where(*_equal((_l.scope, scope))).group_by(_l.status)
+    wanted = select(_l.status, func.count()).where(*equal((_l.scope, scope))).group_by(_l.status)
     with store._read() as connection:
         return {row[0]: row[1] for row in connection.execute(wanted)}
 
@@ -110,32 +105,21 @@ def attempt_page(
 ) -> list[AttemptLine]:
     """Trajectories, newest first.
 
-    Args:
-        store: where they are.
-        scope: one pool, or None for all.
-        run_id: only those of this run.
-        success: "yes", "no" or "unknown"; "" for all.
-        query: only those whose task contains each of these words, whatever the case.
-        before: only those that stand before this place.
-        limit: at most so many.
+    `success` is "yes", "no" or "unknown", "" for all; the rest is as `lesson_page` has it.
     """
-    tests = _equal((_t.scope, scope), (_t.run_id, run_id))
+    tests = equal((_t.scope, scope), (_t.run_id, run_id))
     if success:
         tests.append(_t.success.is_(None) if success == "unknown" else _t.success == (success == "yes"))
     task, folded = (func.casefold(_t.task), str.casefold) if store._sqlite else (func.lower(_t.task), str.lower)
-    tests += _contain(store, task, folded(clean_text(query[:1000])))
+    tests += contain(store, task, _words(folded(clean_text(query[:1000]))))
     page = _page(select(_t.seq), tests, _t.seq, before, limit)
-    return _lines(store, select(*_LINE, _beginning()).where(_t.seq.in_(page)).order_by(_t.seq.desc()))
+    return _lines(store, select(*_LINE).where(_t.seq.in_(page)).order_by(_t.seq.desc()))
 
 
 def attempt_lines(store: Database, ids: Sequence[str]) -> dict[str, AttemptLine]:
     """The trajectories with these ids that the store has, by id, in the order of the ids."""
     wanted = [clean_text(one) for one in ids]
-    found = {
-        line.id: line
-        for part in chunks(wanted)
-        for line in _lines(store, select(*_LINE, _beginning()).where(_t.id.in_(part)))
-    }
+    found = {line.id: line for part in chunks(wanted) for line in _lines(store, select(*_LINE).where(_t.id.in_(part)))}
     return {one: found[one] for one in wanted if one in found}
 
 
@@ -146,7 +130,7 @@ def uses(store: Database, lesson_id: str, limit: int = 20) -> Uses:
     with store._read() as connection:
         counted = select(_t.success, func.count()).select_from(shown).where(mine).group_by(_t.success)
         ended: dict[bool | None, int] = {row[0]: row[1] for row in connection.execute(counted)}
-    newest = select(*_LINE, _beginning()).select_from(shown).where(mine).order_by(_t.seq.desc()).limit(limit)
+    newest = select(*_LINE).select_from(shown).where(mine).order_by(_t.seq.desc()).limit(limit)
     return Uses(ended.get(True, 0), ended.get(False, 0), ended.get(None, 0), tuple(_lines(store, newest)))
 
 
@@ -166,13 +150,7 @@ def lessons_of(store: Database, trajectory_id: str, limit: int = 50) -> list[Les
 
 def lessons_named(store: Database, ids: Sequence[str]) -> list[Lesson]:
     """The lessons with these ids that the store has, in the order of the ids."""
-    wanted = [clean_text(one) for one in ids]
-    with store._read() as connection:
-        rows = [
-            row for part in chunks(wanted) for row in connection.execute(select(_l.id, _l.body).where(_l.id.in_(part)))
-        ]
-    found = {row.id: from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows}
-    return [found[one] for one in wanted if one in found]
+    return lesson_table.get(store, ids)
 
 
 def changed_since(store: Database, scope: str, change: int, limit: int) -> list[tuple[Lesson | None, Lesson]]:
@@ -205,14 +183,9 @@ def run_scopes(store: Database, run_id: str) -> list[str]:
         return list(connection.execute(wanted).scalars())
 
 
-def _equal(*pairs: tuple[ColumnElement[Any], str | None]) -> list[ColumnElement[bool]]:
-    return [column == clean_text(value) for column, value in pairs if value is not None]
-
-
-def _contain(store: Database, text: ColumnElement[Any], words: str) -> list[ColumnElement[bool]]:
-    """A test for each word, the longest first: it is the rarest, and the others are then asked of few rows."""
-    place = func.instr if store._sqlite else func.strpos
-    return [place(text, word) > 0 for word in sorted(words.split(), key=len, reverse=True)]
+def _words(text: str) -> list[str]:
+    """The words to look for, the longest first: it is the rarest, and the others are then asked of few rows."""
+    return sorted(text.split(), key=len, reverse=True)
 
 
 def _page(
@@ -221,10 +194,6 @@ def _page(
     if before is not None:
         tests = [*tests, seq < min(before, _MOST)]
     return wanted.where(*tests).order_by(seq.desc()).limit(limit)
-
-
-def _beginning() -> ColumnElement[str]:
-    return func.substr(_t.task, 1, _TASK).label("task")
 
 
 def _lines(store: Database, wanted: Select[Any]) -> list[AttemptLine]:

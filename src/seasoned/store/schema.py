@@ -4,8 +4,9 @@ What lies where, in prose: a *scope* separates pools; every trajectory and every
 *episodes*, and each episode points to the trajectory it made. A lesson's present state is a row of `lessons`, each
 state it ever had a row of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses`
 in which it was shown. A *snapshot* names a count of its scope's changes, and so the states that were there by then.
-`vectors` holds embeddings of lessons and trajectories, `journal` the replies of models, `learned` which trajectories a
-method has learned from, and `leases` who does what only one program may do at a time.
+`vectors` holds embeddings of lessons and trajectories, `journal` the replies of models, `marks` small values that a
+scope has under a name, `learned` which trajectories a method has learned from, and `leases` who does what only one
+program may do at a time.
 
 Each thing is stored once in full, as the JSON of its type in the column `body`; the columns beside it repeat what is
 filtered, sorted or read by a person. Always holds: `body` is what counts (`Store.check` reports a column that differs),
@@ -16,8 +17,8 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-HEAD = "0002"
-VERSIONS = ("0001", "0002")
+HEAD = "0003"
+VERSIONS = ("0001", "0002", "0003")
 """Every version this program can read or bring up to `HEAD`, oldest first."""
 
 VERSION_TABLE = "seasoned_version"
@@ -160,6 +161,15 @@ journal = Table(
     Column("key", Text, primary_key=True),
     Column("created", Text, nullable=False),
     Column("body", Text, nullable=False),
+)
+
+marks = Table(
+    "marks",
+    metadata,
+    Column("scope", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("value", Text, nullable=False),  # JSON
 )
 
 learned = Table(

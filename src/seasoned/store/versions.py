@@ -7,24 +7,25 @@ going back writes new versions and takes none away; what was deleted for good is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, select
+from sqlalchemy import ColumnElement, Connection, func, insert, select
 
 from seasoned.errors import StoreError
+from seasoned.store import lessons as lesson_table
 from seasoned.store import schema
 from seasoned.store.body import clean_text, from_body
+from seasoned.store.database import Database
 from seasoned.store.faults import DuplicateRow
-from seasoned.store.lessons import Lessons
 from seasoned.types import Lesson, now
 
 NOW = "now"
 """The name of the present state."""
 
-_LONGEST_NAME = 200
+_MAX_SNAPSHOT_NAME = 200
 _l, _h, _s = schema.lessons.c, schema.lesson_history.c, schema.snapshots.c
 
 
@@ -63,129 +64,88 @@ class Difference:
         return bool(self.added or self.removed or self.changed)
 
 
-class Versions(Lessons):
-    """The part of `Store` that keeps the versions of lessons."""
+def history(db: Database, lesson_id: str) -> list[Change]:
+    """Every state of a lesson, oldest first."""
+    wanted = select(_h.version, _h.at, _h.who, _h.why, _h.body).where(_h.lesson_id == clean_text(lesson_id))
+    with db._read() as connection:
+        rows = connection.execute(wanted.order_by(_h.version)).all()
+    name = f"the history of the lesson {lesson_id}"
+    return [Change(row.version, row.at, row.who, row.why, from_body(Lesson, row.body, name)) for row in rows]
 
-    def history(self, lesson_id: str) -> list[Change]:
-        """Every state of a lesson, oldest first; empty when there is no such lesson."""
-        with self._read() as connection:
-            rows = connection.execute(
-                select(_h.version, _h.at, _h.who, _h.why, _h.body)
-                .where(_h.lesson_id == clean_text(lesson_id))
-                .order_by(_h.version)
-            ).all()
-        name = f"the history of the lesson {lesson_id}"
-        return [Change(row.version, row.at, row.who, row.why, from_body(Lesson, row.body, name)) for row in rows]
 
-    def add_snapshot(self, scope: str, name: str, *, who: str, why: str = "") -> Snapshot:
-        """Name the present state of a scope.
+def add_snapshot(db: Database, scope: str, name: str, who: str, why: str) -> Snapshot:
+    """Name the present state of a scope."""
+    scope, name = clean_text(scope), clean_text(name).strip()
+    if not name or len(name) > _MAX_SNAPSHOT_NAME or name == NOW or _time(name):
+        raise StoreError(
+            f"a snapshot's name should be a few words, and neither {NOW!r} nor a time; it was {name[:50]!r}"
+        )
+    try:
+        with db._write() as connection:
+            made = Snapshot(scope, name, db._bump(connection, scope), now(), clean_text(who), clean_text(why))
+            connection.execute(insert(schema.snapshots), vars(made))
+    except DuplicateRow as error:
+        raise StoreError(f"there is a snapshot {name!r} of {scope!r} already; take another name") from error
+    return made
 
-        Raises:
-            StoreError: when the name is taken in this scope, empty, too long, "now", or a time.
-        """
-        scope, name = clean_text(scope), clean_text(name).strip()
-        if not name or len(name) > _LONGEST_NAME or name == NOW or _time(name):
-            raise StoreError(
-                f"a snapshot's name should be a few words, and neither {NOW!r} nor a time; it was {name[:50]!r}"
-            )
-        try:
-            with self._write() as connection:
-                made = Snapshot(scope, name, self._bump(connection, scope), now(), clean_text(who), clean_text(why))
-                connection.execute(insert(schema.snapshots), vars(made))
-        except DuplicateRow as error:
-            raise StoreError(f"there is a snapshot {name!r} of {scope!r} already; take another name") from error
-        return made
 
-    def snapshots(self, scope: str | None = None) -> list[Snapshot]:
-        """The snapshots of one scope, or of all, oldest first."""
-        wanted = select(schema.snapshots).order_by(_s.at, _s.scope, _s.name)
-        if scope is not None:
-            wanted = wanted.where(_s.scope == clean_text(scope))
-        with self._read() as connection:
-            return [_snapshot(row) for row in connection.execute(wanted)]
+def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
+    """The lessons that a scope had, in order of insertion."""
+    scope, when = clean_text(scope), clean_text(when).strip()
+    if when == NOW:
+        return [lesson for lesson in lesson_table.of_scope(db, scope) if lesson.status != "deleted"]
+    with db._read() as connection:
+        named = _named(connection, scope, when)
+        past = (
+            select(_l.seq, _h.lesson_id, _h.body)
+            .join(schema.lessons, _l.id == _h.lesson_id)
+            .where(_l.scope == scope, _h.version == _last_version(connection, scope, when))
+        )
+        rows: list[Any] = []
+        if named is not None:
+            # What has not changed since is the same now: its history need not be searched.
+            past = past.where(_l.change > named)
+            same = select(_l.seq, _l.id.label("lesson_id"), _l.body).where(_l.scope == scope, _l.change <= named)
+            rows += connection.execute(same).all()
+        rows += connection.execute(past).all()
+    rows.sort(key=lambda row: row.seq)
+    found = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
+    return [lesson for lesson in found if lesson.status != "deleted"]
 
-    def lessons_at(self, scope: str, when: str) -> list[Lesson]:
-        """The lessons that a scope had, in order of insertion; deleted ones are left out.
 
-        Args:
-            scope: one pool.
-            when: the name of a snapshot; a time in ISO 8601, in UTC where it names no zone; or "now".
+def rollback(db: Database, scope: str, when: str, who: str, why: str) -> Difference:
+    """Bring back the lessons that a scope had."""
+    with db.transaction():
+        wanted = {lesson.id: lesson for lesson in lessons_at(db, scope, when)}
+        before = lesson_table.of_scope(db, scope)
+        fresh = []
+        for lesson in before:
+            old = wanted.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
+            if _content(old) != _content(lesson):
+                fresh.append(old.model_copy(update={"version": lesson.version}))
+        lesson_table.update_all(db, fresh, who, why or f"rolled back to {when}")
+        return difference([x for x in before if x.status != "deleted"], lessons_at(db, scope, NOW))
 
-        Raises:
-            StoreError: when it is none of these.
-        """
-        scope, when = clean_text(scope), clean_text(when).strip()
-        if when == NOW:
-            return [lesson for lesson in self.lessons(scope) if lesson.status != "deleted"]
-        with self._read() as connection:
-            named = self._named(connection, scope, when)
-            past = (
-                select(_l.seq, _h.lesson_id, _h.body)
-                .join(schema.lessons, _l.id == _h.lesson_id)
-                .where(_l.scope == scope, _h.version == self._last_version(connection, scope, when))
-            )
-            rows: list[Any] = []
-            if named is not None:
-                # What has not changed since is the same now: its history need not be searched.
-                past = past.where(_l.change > named)
-                same = select(_l.seq, _l.id.label("lesson_id"), _l.body).where(_l.scope == scope, _l.change <= named)
-                rows += connection.execute(same).all()
-            rows += connection.execute(past).all()
-        rows.sort(key=lambda row: row.seq)
-        found = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
-        return [lesson for lesson in found if lesson.status != "deleted"]
 
-    def rollback(self, scope: str, when: str, *, who: str, why: str = "") -> Difference:
-        """Bring back the lessons that a scope had, each as a new version; lessons that came later are set "deleted".
+def _named(connection: Connection, scope: str, name: str) -> int | None:
+    """The last change that a snapshot holds; None when there is no such snapshot."""
+    return connection.execute(select(_s.change).where(_s.scope == scope, _s.name == name)).scalar()
 
-        Args:
-            scope: one pool.
-            when: as `lessons_at` takes it.
-            who: who goes back.
-            why: one line for the history of each lesson that changes.
 
-        Returns:
-            What this changed: from the state before to the state now.
-
-        Raises:
-            StoreError: when there is no such snapshot or time.
-        """
-        with self.transaction():
-            wanted = {lesson.id: lesson for lesson in self.lessons_at(scope, when)}
-            before = self.lessons(scope)
-            fresh = []
-            for lesson in before:
-                old = wanted.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
-                if _content(old) != _content(lesson):
-                    fresh.append(old.model_copy(update={"version": lesson.version}))
-            self.update_lessons(fresh, who=who, why=why or f"rolled back to {when}")
-            return difference([x for x in before if x.status != "deleted"], self.lessons_at(scope, NOW))
-
-    def _named(self, connection: Connection, scope: str, name: str) -> int | None:
-        """The last change that a snapshot holds; None when there is no such snapshot."""
-        return connection.execute(select(_s.change).where(_s.scope == scope, _s.name == name)).scalar()
-
-    def _last_version(self, connection: Connection, scope: str, when: str) -> ColumnElement[int]:
-        """The last version of a lesson up to a snapshot or a time, as a part of a query over lessons."""
-        named = self._named(connection, scope, when)
-        earlier = schema.lesson_history.alias().c
-        time = _time(when)
-        if named is None and time is None:
-            names = ", ".join(connection.execute(select(_s.name).where(_s.scope == scope).order_by(_s.at)).scalars())
-            raise StoreError(
-                f"{when[:80]!r} is neither a snapshot of {scope!r} (there are: {names or 'none'}) nor a time such as "
-                f"2026-05-31T12:00, nor {NOW!r}"
-            )
-        until = earlier.change <= named if named is not None else earlier.at <= time
-        last = select(func.max(earlier.version)).where(earlier.lesson_id == _l.id, until)
-        return last.correlate(schema.lessons).scalar_subquery()
-
-    def _check_versions(self, connection: Connection) -> Iterator[str]:
-        for row in connection.execute(select(_h.lesson_id, _h.version, _h.body).order_by(_h.lesson_id, _h.version)):
-            try:
-                from_body(Lesson, row.body, f"version {row.version} of the lesson {row.lesson_id}")
-            except StoreError as error:
-                yield str(error)
+def _last_version(connection: Connection, scope: str, when: str) -> ColumnElement[int]:
+    """The last version of a lesson up to a snapshot or a time, as a part of a query over lessons."""
+    named = _named(connection, scope, when)
+    earlier = schema.lesson_history.alias().c
+    time = _time(when)
+    if named is None and time is None:
+        names = ", ".join(connection.execute(select(_s.name).where(_s.scope == scope).order_by(_s.at)).scalars())
+        raise StoreError(
+            f"{when[:80]!r} is neither a snapshot of {scope!r} (there are: {names or 'none'}) nor a time such as "
+            f"2026-05-31T12:00, nor {NOW!r}"
+        )
+    until = earlier.change <= named if named is not None else earlier.at <= time
+    last = select(func.max(earlier.version)).where(earlier.lesson_id == _l.id, until)
+    return last.correlate(schema.lessons).scalar_subquery()
 
 
 def difference(before: Sequence[Lesson], after: Sequence[Lesson]) -> Difference:
@@ -213,7 +173,3 @@ def _time(text: str) -> str | None:
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError):
         return None
-
-
-def _snapshot(row: Row[tuple[str, ...]]) -> Snapshot:
-    return Snapshot(row.scope, row.name, row.change, row.at, row.who, row.why)

@@ -19,7 +19,7 @@ from seasoned.store.sql import Store
 def journal(path):
     connection = sqlite3.connect(path)
     try:
-        return connection.execute("SELECT scope, key FROM journal WHERE scope NOT LIKE '%/learned'").fetchall()
+        return connection.execute("SELECT scope, key FROM journal").fetchall()
     except sqlite3.OperationalError:
         return []
     finally:

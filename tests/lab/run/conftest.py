@@ -48,13 +48,11 @@ def go(store, model, tmp_path):
 
 @pytest.fixture
 def journal(tmp_path):
-    """The scopes of the journal's replies, read by SQLite itself; the mark that a pool was learned is no reply."""
+    """The scopes of the journal's replies, read by SQLite itself."""
 
     def read():
         with sqlite3.connect(tmp_path / "seasoned.db") as connection:
-            rows = connection.execute(
-                "SELECT scope FROM journal WHERE scope NOT LIKE '%/learned' ORDER BY scope"
-            ).fetchall()
+            rows = connection.execute("SELECT scope FROM journal ORDER BY scope").fetchall()
         connection.close()
         return [scope for (scope,) in rows]
 

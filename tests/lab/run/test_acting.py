@@ -185,7 +185,7 @@ def test_what_a_model_took_attempts_to_be_is_known_where_its_heuristics_were_dro
     go(recipe_of(directory), resume=directory, redo=["training"], llm=ScriptedModel(reader, name="reader"))
     found = blocks(directory)[0]["judgements"]
     assert (found["n"], found["claimed"]) == (4, 4)
-    assert len(store.journal_ending(f"{directory.name}/s0f0/erl/judged", "")) == 4
+    assert len(store.marks(f"{directory.name}/s0f0/erl/judged")) == 4
 
 
 @pytest.mark.parametrize("blind", [False, True])

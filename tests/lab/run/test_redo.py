@@ -9,7 +9,7 @@ import pytest
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.lab.benchmarks.base import DATA
 from seasoned.lab.run.plan import make_plan
-from seasoned.lab.run.redo import finished, forget, left_out, mark_learned, not_held, shared_key
+from seasoned.lab.run.redo import finished, forget, not_held, shared_key
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.store.sql import Store
 from seasoned.types import Outcome, Reply, Trajectory
@@ -198,15 +198,6 @@ def test_a_run_says_what_is_made_again(recipe, go, apprentice, capsys):
     assert "test episodes to be made again: 5" in capsys.readouterr().err
     go(wanted, resume=directory, quiet=False)
     assert "made again" not in capsys.readouterr().err
-
-
-def test_a_pool_that_an_earlier_version_learned_is_left_as_it_is(store):
-    attempt = Trajectory(task_id="a", task="t")
-    assert left_out(store, "r/p", [attempt]) == [attempt]
-    store.journal_put("r/p/learned", "done", Reply(text="learned"))
-    assert left_out(store, "r/p", [attempt]) == []
-    mark_learned(store, "r/p", [attempt])
-    assert left_out(store, "r/p", [attempt, new := Trajectory(task_id="b", task="t")]) == [new]
 
 
 def test_a_run_that_is_redone_is_not_complete_before_it_is(recipe, go, apprentice, store):

@@ -24,18 +24,10 @@ from seasoned.lab.run.gather import (
     trial_key,
     without_errors,
 )
+from seasoned.lab.run.marks import is_learned, left_out, mark_learned, replaced, unlearn
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import Block, Plan
-from seasoned.lab.run.redo import (
-    drop_outdated,
-    is_learned,
-    left_out,
-    mark_learned,
-    replaced,
-    shared_key,
-    turn_label,
-    unlearn,
-)
+from seasoned.lab.run.redo import drop_outdated, shared_key, turn_label
 from seasoned.llm.budget import Metered
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted

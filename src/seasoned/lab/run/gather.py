@@ -19,9 +19,9 @@ from seasoned.lab.run.answering import dialogue
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.episode import Session, episode, meta, with_llm
+from seasoned.lab.run.marks import left_out, mark_learned, problems_of
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import TRAINING
-from seasoned.lab.run.redo import left_out, mark_learned, problems_of
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.methods.reflexion import Strategy

@@ -23,8 +23,8 @@ from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import build
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.given import GIVEN, check_given
+from seasoned.lab.run.marks import problems_of
 from seasoned.lab.run.plan import TRAINING, Block, Plan
-from seasoned.lab.run.redo import problems_of
 from seasoned.lab.run.rundir import SUMMARY as SUMMARY
 from seasoned.lab.run.rundir import write_json, write_jsonl, write_text
 from seasoned.llm.journal import calls_in

@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from seasoned.errors import ConfigError
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.marks import mark_replaced, unlearn
 from seasoned.lab.run.plan import TRAINING, Block, Plan
 from seasoned.lab.run.rundir import MANIFEST, check_data, check_resumable, not_complete, store_of
-from seasoned.pool import JUDGED
 from seasoned.store.sql import Store
-from seasoned.types import Reply, Trajectory
-
-_REPLACED = "/replaced"  # what the scope of the training attempts that were made again ends in
+from seasoned.types import Trajectory
 
 
 def check_resume(directory: Path, plan: Plan, store: Store) -> None:
@@ -85,7 +82,7 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
     not_complete(directory)
     with store.transaction():
         for block in plan.blocks:
-            _mark_replaced(store, f"{run_id}/{block.name}/{TRAINING}", keys, run_id)
+            mark_replaced(store, f"{run_id}/{block.name}/{TRAINING}", keys, run_id)
         _drop(store, run_id, keys)
         for key in keys:
             name, label, task = _parts(key)
@@ -131,64 +128,6 @@ def drop_outdated(
     for key in old:
         del done[key]
     return len(old)
-
-
-def left_out(store: Store, scope: str, attempts: Iterable[Trajectory]) -> list[Trajectory]:
-    """Those of these attempts that a pool was not learned from: all of them until it was learned to the end."""
-    if not is_learned(store, scope):
-        return list(attempts)
-    known = _mark(store, scope).get("from")
-    # Without ids, an earlier version marked it, and nobody knows.
-    return [] if known is None else [t for t in attempts if t.id not in known]
-
-
-def is_learned(store: Store, scope: str) -> bool:
-    """Whether a pool was learned to the end."""
-    return store.journal_get(f"{scope}/learned", "done") is not None
-
-
-def mark_learned(store: Store, scope: str, attempts: Iterable[Trajectory], problems: Sequence[str] = ()) -> None:
-    """Remember that a pool was learned to the end, from what, and its problems; a person may change it from now on."""
-    mark = {"from": [t.id for t in attempts], "problems": list(problems)}
-    with store.transaction():
-        store.journal_drop(f"{scope}/learned")
-        store.journal_put(f"{scope}/learned", "done", Reply(text="learned", parsed=mark))
-
-
-def unlearn(store: Store, scope: str, why: str) -> None:
-    """Remove what was learned for a pool, to the end or not; what a person wrote, or changed last, stays."""
-    with store.transaction():
-        for lesson in store.lessons(scope):
-            if store.history(lesson.id)[-1].who != "person":
-                store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
-        store.journal_drop(f"{scope}/learned")
-        store.journal_drop(f"{scope}{JUDGED}")
-
-
-def problems_of(store: Store, scope: str) -> tuple[str, ...]:
-    """What learning a pool could not use; nothing where it was not learned to the end."""
-    return tuple(map(str, _mark(store, scope).get("problems", ())))
-
-
-def replaced(store: Store, experience: str) -> frozenset[str]:
-    """The ids of training attempts that were thrown away and made again: lessons that a person kept may name them."""
-    mark = store.journal_get(f"{experience}{_REPLACED}", "done")
-    return frozenset(mark.parsed if mark is not None and isinstance(mark.parsed, list) else ())
-
-
-def _mark_replaced(store: Store, experience: str, keys: Iterable[str], run_id: str) -> None:
-    begins = experience.removeprefix(f"{run_id}/") + "/"
-    made = store.episodes(run_id)
-    gone = {made[key].id for key in keys if key.startswith(begins)}
-    if gone:
-        every = sorted(gone | replaced(store, experience))
-        store.journal_drop(f"{experience}{_REPLACED}")
-        store.journal_put(f"{experience}{_REPLACED}", "done", Reply(text="replaced", parsed=every))
-
-
-def _mark(store: Store, scope: str) -> dict[str, Any]:
-    mark = store.journal_get(f"{scope}/learned", "done")
-    return mark.parsed if mark is not None and isinstance(mark.parsed, dict) else {}
 
 
 def turn_label(label: str, turn: int) -> str:

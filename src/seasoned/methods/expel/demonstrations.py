@@ -7,11 +7,9 @@ task only one success, the shortest; the same request over the same pool gives t
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 from seasoned.pool import ExperiencePool
 from seasoned.text import split_words, step_lines, tokens, transcript
@@ -94,7 +92,11 @@ class Demonstrations:
             limit = max(map(_size, self.manual))
         words = split_words(task.text)
         shortest: dict[str, tuple[int, Trajectory]] = {}
-        shown = [(n, each) for n, each in _seen(pool).successes if pool.tasks is None or each.task_id in pool.tasks]
+        shown = [
+            (n, each)
+            for n, each in pool.collected(_Attempts).successes
+            if pool.tasks is None or each.task_id in pool.tasks
+        ]
         for size, success in (*shown, *((_size(each), each) for each in self.manual)):
             own = success.task_id == task.id or split_words(success.task) == words
             if (own and not self.same_task) or (limit is not None and size > limit):
@@ -140,9 +142,8 @@ class Demonstrations:
 
 def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
     """The ids of all attempts at a task that the pool knows, also under another id where the words are the same."""
-    seen, words = _seen(pool), tuple(split_words(task.text))
-    with seen.lock:
-        return seen.by_task.get(task.id, set()) | seen.by_words.get(words, set())
+    attempts, words = pool.collected(_Attempts), tuple(split_words(task.text))
+    return {*attempts.by_task.get(task.id, ()), *attempts.by_words.get(words, ())}
 
 
 def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str]:
@@ -154,41 +155,20 @@ def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str
     return list(dict.fromkeys(text for its_id in trajectory_ids for text in told.get(its_id, ())))
 
 
-@dataclass
-class _Seen:
-    """What is remembered of a pool: its successes with their sizes, and its attempts by task."""
+class _Attempts:
+    """What is remembered of a pool: its successes with their sizes, and its attempts by task. Values are replaced."""
 
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    change: int = -1
-    purges: int = 0
-    read: int = 0
-    successes: list[tuple[int, Trajectory]] = field(default_factory=list)
-    by_task: dict[str, set[str]] = field(default_factory=dict)
-    by_words: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.successes: tuple[tuple[int, Trajectory], ...] = ()
+        self.by_task: dict[str, frozenset[str]] = {}
+        self.by_words: dict[tuple[str, ...], frozenset[str]] = {}
 
-
-_POOLS: WeakKeyDictionary[ExperiencePool, _Seen] = WeakKeyDictionary()
-_FINDING = threading.Lock()
-
-
-def _seen(pool: ExperiencePool) -> _Seen:
-    """The memory of a pool, brought up to date: only what is new is read."""
-    with _FINDING:
-        seen = _POOLS.setdefault(pool, _Seen())
-    with seen.lock:
-        change, purges = pool.store.changes(pool.experience)
-        if purges != seen.purges:
-            seen.read, seen.successes, seen.by_task, seen.by_words = 0, [], {}, {}
-        if (change, purges) != (seen.change, seen.purges):
-            news = pool.trajectories(offset=seen.read)
-            for trajectory in news:
-                seen.by_task.setdefault(trajectory.task_id, set()).add(trajectory.id)
-                seen.by_words.setdefault(tuple(split_words(trajectory.task)), set()).add(trajectory.id)
-            # A new list: whoever has the old one may be reading it.
-            seen.successes = seen.successes + [(_size(new), new) for new in news if new.outcome.success]
-            seen.read += len(news)
-            seen.change, seen.purges = change, purges
-    return seen
+    def add(self, trajectories: Sequence[Trajectory]) -> None:
+        for each in trajectories:
+            words = tuple(split_words(each.task))
+            self.by_task[each.task_id] = self.by_task.get(each.task_id, frozenset()) | {each.id}
+            self.by_words[words] = self.by_words.get(words, frozenset()) | {each.id}
+        self.successes += tuple((_size(each), each) for each in trajectories if each.outcome.success)
 
 
 def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequence[Trajectory]) -> dict[str, float]:
@@ -204,7 +184,7 @@ def _texts(pool: ExperiencePool, aspect: Aspect, candidate: Trajectory) -> list[
     if aspect == "task":
         return [candidate.task]
     if aspect == "reflection":
-        return reflections(pool, _seen(pool).by_task.get(candidate.task_id, ()))
+        return reflections(pool, pool.collected(_Attempts).by_task.get(candidate.task_id, ()))
     if aspect == "step":
         return ["\n".join(step_lines(step)) for step in candidate.steps]
     if aspect == "action":

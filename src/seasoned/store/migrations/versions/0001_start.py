@@ -9,22 +9,22 @@ branch_labels = None
 depends_on = None
 
 
+def _texts(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False) for name in names]
+
+
 def upgrade() -> None:
     op.create_table(
         "scopes",
         Column("scope", Text, primary_key=True),
-        Column("change", Integer, nullable=False),
-        Column("purges", Integer, nullable=False),
+        *(Column(name, Integer, nullable=False) for name in ("change", "purges")),
     )
     op.create_table(
         "runs",
         Column("run_id", Text, primary_key=True),
-        Column("name", Text, nullable=False),
-        Column("path", Text, nullable=False),
-        Column("status", Text, nullable=False),
-        Column("created", Text, nullable=False),
+        *_texts("name", "path", "status", "created"),
         Column("finished", Text),
-        Column("config", Text, nullable=False),
+        *_texts("config"),
         Column("summary", Text),
     )
     op.create_index("runs_by_created", "runs", ["created", "run_id"])
@@ -32,19 +32,15 @@ def upgrade() -> None:
     _lessons()
     op.create_table(
         "vectors",
-        Column("owner", Text, primary_key=True),
-        Column("id", Text, primary_key=True),
-        Column("embedder", Text, primary_key=True),
+        *(Column(name, Text, primary_key=True) for name in ("owner", "id", "embedder")),
         Column("dim", Integer, nullable=False),
-        Column("digest", Text, nullable=False),
+        *_texts("digest"),
         Column("data", LargeBinary, nullable=False),
     )
     op.create_table(
         "journal",
-        Column("scope", Text, primary_key=True),
-        Column("key", Text, primary_key=True),
-        Column("created", Text, nullable=False),
-        Column("body", Text, nullable=False),
+        *(Column(name, Text, primary_key=True) for name in ("scope", "key")),
+        *_texts("created", "body"),
     )
 
 
@@ -53,17 +49,9 @@ def _trajectories() -> None:
         "trajectories",
         Column("seq", Integer, primary_key=True),
         Column("id", Text, nullable=False, unique=True),
-        Column("scope", Text, nullable=False),
-        Column("run_id", Text, nullable=False),
-        Column("task_id", Text, nullable=False),
-        Column("benchmark", Text, nullable=False),
-        Column("category", Text, nullable=False),
-        Column("agent", Text, nullable=False),
+        *_texts("scope", "run_id", "task_id", "benchmark", "category", "agent"),
         Column("success", Boolean),
-        Column("reason", Text, nullable=False),
-        Column("created", Text, nullable=False),
-        Column("task", Text, nullable=False),
-        Column("body", Text, nullable=False),
+        *_texts("reason", "created", "task", "body"),
     )
     op.create_index("trajectories_by_scope", "trajectories", ["scope", "success", "seq"])
     op.create_index("trajectories_by_task", "trajectories", ["scope", "task_id", "seq"])
@@ -73,7 +61,7 @@ def _trajectories() -> None:
         Column("run_id", Text, ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
         Column("key", Text, primary_key=True),
         Column("trajectory_id", Text, ForeignKey("trajectories.id"), nullable=False, unique=True),
-        Column("created", Text, nullable=False),
+        *_texts("created"),
     )
 
 
@@ -82,21 +70,14 @@ def _lessons() -> None:
         "lessons",
         Column("seq", Integer, primary_key=True),
         Column("id", Text, nullable=False, unique=True),
-        Column("scope", Text, nullable=False),
+        *_texts("scope"),
         Column("change", Integer, nullable=False),
-        Column("kind", Text, nullable=False),
-        Column("key", Text, nullable=False),
-        Column("category", Text, nullable=False),
-        Column("status", Text, nullable=False),
+        *_texts("kind", "key", "category", "status"),
         Column("importance", Float, nullable=False),
         Column("pinned", Boolean, nullable=False),
-        Column("origin", Text, nullable=False),
-        Column("method", Text, nullable=False),
+        *_texts("origin", "method"),
         Column("version", Integer, nullable=False),
-        Column("created", Text, nullable=False),
-        Column("updated", Text, nullable=False),
-        Column("folded", Text, nullable=False),
-        Column("body", Text, nullable=False),
+        *_texts("created", "updated", "folded", "body"),
     )
     op.create_index("lessons_by_scope", "lessons", ["scope", "seq", "status", "kind"])
     op.create_index("lessons_by_seq", "lessons", ["seq", "status", "kind"])
@@ -106,10 +87,7 @@ def _lessons() -> None:
         "lesson_history",
         Column("lesson_id", Text, ForeignKey("lessons.id", ondelete="CASCADE"), primary_key=True),
         Column("version", Integer, primary_key=True),
-        Column("at", Text, nullable=False),
-        Column("who", Text, nullable=False),
-        Column("why", Text, nullable=False),
-        Column("body", Text, nullable=False),
+        *_texts("at", "who", "why", "body"),
     )
     op.create_table(
         "lesson_sources",

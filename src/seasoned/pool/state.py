@@ -1,7 +1,6 @@
 """What a pool remembers of its scope between two questions, and how it is brought up to date.
 
-Always holds: a snapshot is never changed by a later one (a change of lessons or trajectories makes a new snapshot), and
-what was read inside an open transaction, which may be rolled back, is never remembered.
+Always holds: a state is never changed by a later one (a change of lessons or trajectories makes a new state).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _Filter = tuple[LessonKind | None, LessonStatus | None]
 
 @dataclass
 class LessonsSeen:
-    """The lessons of a scope as they were at one count of its changes; `rows` is for the search over their vectors,
+    """The lessons of a scope at one count of its changes; `rows` is for the search over their vectors,
     `derived` for what else is made from them."""
 
     change: int = 0
@@ -34,14 +33,13 @@ class LessonsSeen:
 
     def choose(self, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
         """Those of a kind and a status (None: any), in order of insertion; not to be changed by whoever gets them."""
-        found = self._lists.get((kind, status))
-        if found is None:
-            found = self._lists[kind, status] = [
+        if (kind, status) not in self._lists:
+            self._lists[kind, status] = [
                 lesson
                 for lesson in self.by_id.values()
                 if (kind is None or lesson.kind == kind) and (status is None or lesson.status == status)
             ]
-        return found
+        return self._lists[kind, status]
 
     def under(self, key: str, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
         """Those of them that have this key."""
@@ -65,7 +63,7 @@ class TasksSeen:
 
 
 def lessons_now(store: Store, scope: str, seen: LessonsSeen) -> LessonsSeen:
-    """The snapshot itself when the scope has the same lessons still, or else a new one; only what changed is read."""
+    """The state itself when the scope has the same lessons still, or else a new one; only what changed is read."""
     change, purges = store.changes(scope)
     if (seen.change, seen.purges) == (change, purges):
         return seen

@@ -1,4 +1,4 @@
-from seasoned.store.snapshot import LessonsSeen, TasksSeen, lessons_now, tasks_now
+from seasoned.pool.state import LessonsSeen, TasksSeen, lessons_now, tasks_now
 from seasoned.types import Lesson, Trajectory
 
 

@@ -7,9 +7,9 @@ from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ConflictError, StoreError
 from seasoned.memory.screened import ScreenedPool
 from seasoned.pool import ExperiencePool
+from seasoned.pool.upkeep import CHARACTERS_A_TOKEN, cap, merge, near_duplicates, tokens_of
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
-from seasoned.upkeep import CHARACTERS_A_TOKEN, cap, merge, near_duplicates, tokens_of
 
 
 class Angles:

@@ -82,30 +82,26 @@ def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", w
         StoreError: when the pool is read-only.
     """
     pool.writable()
-    kept, fresh = [], []
+    kept: list[str] = []
+    fresh: dict[str, list[Lesson]] = {}  # by what the history says of them
+    prefix = f"{why}: " if why else ""
     for group in groups:
         others = [lesson for lesson, _ in group.others if who == "person" or not lesson.pinned]
         if not others:
             continue
-        told = f"{why}: " if why else ""
         if who == "person" or not group.keep.pinned:
             sources = dict.fromkeys(source for lesson in (group.keep, *others) for source in lesson.sources)
             importance = group.keep.importance + sum(lesson.importance for lesson in others)
-            changed = group.keep.model_copy(update={"importance": importance, "sources": tuple(sources)})
-            fresh.append((changed, f"{told}merged with {_named(others)}, which said the same"))
-        fresh += [
-            (lesson.model_copy(update={"status": "deleted"}), f"{told}merged into {group.keep.id}, which says the same")
-            for lesson in others
-        ]
+            # What waits in quarantine is shown as active by the pool of those that do, and waits on.
+            stored = pool.store.get_lesson(group.keep.id) or group.keep
+            changed = {"importance": importance, "sources": tuple(sources), "status": stored.status}
+            reason = f"{prefix}merged with {_named(others)}, which said the same"
+            fresh.setdefault(reason, []).append(group.keep.model_copy(update=changed))
+        reason = f"{prefix}merged into {group.keep.id}, which says the same"
+        fresh[reason] = [lesson.model_copy(update={"status": "deleted"}) for lesson in others]
         kept.append(group.keep.id)
     with pool.store.transaction():
-        by_why: dict[str, list[Lesson]] = {}
-        for lesson, reason in fresh:
-            # What waits in quarantine is shown as active by the pool of those that do, and waits on.
-            stored = pool.store.get_lesson(lesson.id) if lesson.status == "active" else None
-            status = stored.status if stored is not None else lesson.status
-            by_why.setdefault(reason, []).append(lesson.model_copy(update={"status": status}))
-        for reason, lessons in by_why.items():
+        for reason, lessons in fresh.items():
             pool.store.update_lessons(lessons, who=who, why=reason)
         return [lesson for lesson in map(pool.store.get_lesson, kept) if lesson is not None]
 
