@@ -231,7 +231,9 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     if as_json:
         print_json(counts)
     else:
-        counted = f"{many(plan.episodes, 'episode')}, at most {many(plan.calls, 'model call')} beside learning and ranking"
+        counted = (
+            f"{many(plan.episodes, 'episode')}, at most {many(plan.calls, 'model call')} beside learning and ranking"
+        )
         typer.echo(f"{counted}; nothing was run.")
 
 

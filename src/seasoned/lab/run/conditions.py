@@ -20,9 +20,11 @@ from seasoned.lab.methods.autoguide import By
 from seasoned.lab.run.acting import acts, asking, autoguide, carrier, erl, expel, given, trajectories
 from seasoned.lab.run.answering import dialogue, direct, expnote, nearest, notes, teachme
 from seasoned.lab.run.condition import Condition
+from seasoned.methods import make_method
 from seasoned.methods.erl import Outcomes, Retrieve
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.reflexion import Strategy
+from seasoned.plugins import plugins
 
 Kind = type[bool] | type[int] | type[float] | tuple[str, ...]
 """What a parameter may be: true or false, a whole number of 1 or more, a share above 0, or one of these words."""
@@ -253,7 +255,7 @@ def _plain(value: object) -> str:
 
 
 def own_condition(path: str) -> Condition:
-    """The condition at an import path, "mypackage.mine" or "mypackage:mine".
+    """The condition at an import path, "mypackage.mine" or "mypackage:mine", or with a plugin's method.
 
     It may be a `Condition`; or a function of the recipe, the benchmark and the model that makes a method: then the
     condition has the function's name, learns, and its agent is who carries the methods here.
@@ -261,6 +263,9 @@ def own_condition(path: str) -> Condition:
     Raises:
         ConfigError: nothing is there, it is something else, or it has a name that no condition of one's own can have.
     """
+    if path in plugins("methods") and _NAME.fullmatch(path):
+        says = f"the method {path} of another package"
+        return Condition(path, says, carrier, lambda _, __, llm: make_method(path, llm), learns=True, acts=None)
     near = difflib.get_close_matches(path, [*BASES, *ALIASES], n=1)
     known = f"there are {', '.join(BASES)}, or the import path of one of your own"
     found = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
