@@ -8,7 +8,7 @@ import pytest
 
 from seasoned.lab.benchmarks import alfworld, load_benchmark
 from seasoned.lab.run.acting import make_actor
-from seasoned.lab.run.conditions import CONDITIONS, conditions
+from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.recipe import load_recipe, make_recipe
 from seasoned.llm.scripted import ScriptedModel
