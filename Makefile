@@ -43,7 +43,7 @@ check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents
 	$(VENV)/bin/lint-imports
 	$(PY) tools/check_docs.py
 
-docs: $(VENV)/.dev  ## write the program's help into docs/cli.md
+docs: $(VENV)/.dev  ## write the help of each command into docs/reference/cli.md
 	@$(PY) tools/check_docs.py --write
 
 bench: $(VENV)/.dev  ## measure speed; prints a table and writes benchmarks/results.json

@@ -56,7 +56,7 @@ def test_parsers_take_any_text(text: str) -> None:
     assert len(prose) + sum(b.text.count("\n") for b in blocks) <= len(text.splitlines()) + fences
     docs.links(text)
     docs.anchors(text)
-    list(docs.check_help("a.md", text, {}))
+    list(docs.check_commands("a.md", text, {"a b": ""}))
 
 
 def test_links_skip_code() -> None:
@@ -154,32 +154,24 @@ def test_a_failing_help_is_named() -> None:
         docs.help_texts(app, "small")
 
 
-def test_check_help_and_write_help_agree() -> None:
+def test_every_command_has_to_be_named() -> None:
     texts = docs.help_texts(make_app(), "small")
-    page = docs.write_help("# Commands\n\nWords.\n", texts)
-    assert page.startswith("# Commands\n\nWords.\n\n## `small`\n\n<!-- help: small -->\n```text\n")
-    assert list(docs.check_help("c.md", page, texts)) == []
-    assert docs.write_help(page, texts) == page
-
-    changed = {**texts, "small run": "Usage: \\1 other\n", "small new": "Usage: new\n"}
-    del changed["small lessons list"]
-    found = list(docs.check_help("c.md", page, changed))
-    assert [word in problem for word, problem in zip(("no command", "not what", "missing"), found)] == [True] * 3
-    renewed = docs.write_help(page, changed)
-    assert "Usage: \\1 other\n" in renewed
-    (left,) = docs.check_help("c.md", renewed, changed)
-    assert "no command `small lessons list`" in left
+    page = docs.help_page(texts)
+    assert page.startswith("# The help of each command\n\n## `small`\n\n```text\n")
+    assert list(docs.check_commands("c.md", page, texts)) == []
+    (problem,) = docs.check_commands("c.md", "`small run RECIPE` and small lessons list", texts)
+    assert "c.md:1: the command `small lessons list` is not named" in problem
 
 
 def test_problems_reads_tracked_text_only(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "cli.md").write_text("<!-- help: small -->\n```text\nold\n```\n")
+    (tmp_path / "docs" / "cli.md").write_text("`smaller`\n")
     (tmp_path / "README.md").write_text("[gone](gone.md)\n")
     (tmp_path / "binary.bin").write_bytes(b"\0/wo" + b"rk/x")
     (tmp_path / "latin.txt").write_bytes(b"\xff/wo" + b"rk/x")
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "x.md").write_text("[gone](gone.md)\n")
-    expected = ["README.md:1: the link gone.md", "docs/cli.md:1: the help of `small` is not"]
+    expected = ["README.md:1: the link gone.md", "docs/cli.md:1: the command `small` is not named"]
     without_git = list(docs.problems(tmp_path, {"small": "new\n"}))
     assert [problem.startswith(start) for problem, start in zip(without_git, expected)] == [True, True]
     assert len(without_git) == 2

@@ -1,6 +1,11 @@
 """Plugins: found by entry points, loaded when asked for, and a broken one stops no other."""
 
+import os
+import shutil
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +53,80 @@ def test_a_name_that_nobody_adds(installed):
     installed()
     with pytest.raises(ConfigError, match="no installed package adds 'x'"):
         load_plugin("methods", "x")
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """The folder that examples/plugin is installed in, with no network."""
+    target = tmp_path_factory.mktemp("site")
+    plain = shutil.copytree(ROOT / "examples" / "plugin", tmp_path_factory.mktemp("source") / "plugin")
+    words = ["install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", target, plain]
+    done = subprocess.run([sys.executable, "-m", "pip", *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture
+def seasoned(example, tmp_path):
+    """Runs the command line where the example is installed, with what stands in `broken` beside it."""
+
+    def call(*words, broken=""):
+        if broken:
+            home = tmp_path / "broken-1.dist-info"
+            home.mkdir(exist_ok=True)
+            (home / "METADATA").write_text("Name: broken\nVersion: 1\n", encoding="utf-8")
+            (home / "entry_points.txt").write_text(broken, encoding="utf-8")
+        path = os.pathsep.join(map(str, (example, tmp_path, ROOT / "src")))
+        return subprocess.run(
+            [sys.executable, "-m", "seasoned", *map(str, words)],
+            env={**os.environ, "PYTHONPATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+
+    return call
+
+
+def test_the_example_is_installed_and_everything_it_brings_is_there(seasoned, tmp_path):
+    done = seasoned("bench", "list")
+    assert "greenhouse: how often a plant is watered" in done.stdout.lower().replace(
+        "greenhouse how", "greenhouse: how"
+    )
+    assert "emoji" in done.stdout
+    done = seasoned("bench", "check", "greenhouse")
+    assert (done.returncode, "12/12 tasks are solved" in done.stdout) == (0, True), done.stderr
+    (tmp_path / "diary.txt").write_text("murl: 3 ok\nfenop: 2 no\n", encoding="utf-8")
+    done = seasoned("import", "diary.txt", "--format", "diary")
+    assert "2 trajectories of 2 tasks (diary)" in done.stdout, done.stderr
+    recipe = """
+name = "watering"
+conditions = ["disabled", "labels"]
+train = 6
+test = 6
+benchmark = {name = "greenhouse"}
+"""
+    (tmp_path / "watering.toml").write_text(recipe, encoding="utf-8")
+    done = seasoned("run", "watering.toml", "--dry-run")
+    assert "18 episodes" in done.stdout, done.stderr
+    done = seasoned("recall", "murl", "--namespace", "default", "--method", "labels")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_plugin_that_does_not_load_is_named_and_the_rest_works(seasoned):
+    done = seasoned("bench", "list", broken="[seasoned.benchmarks]\nweeds = nowhere:load\n")
+    assert done.returncode == 0
+    assert "greenhouse" in done.stdout
+    assert "'weeds' of broken (nowhere:load) cannot be loaded" in done.stderr
+    done = seasoned("bench", "check", "weeds")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+def test_two_plugins_of_one_name_are_refused_with_both_homes(seasoned):
+    done = seasoned("bench", "list", broken="[seasoned.benchmarks]\ngreenhouse = nowhere:load\n")
+    assert done.returncode == 1
+    assert "seasoned-greenhouse (seasoned_greenhouse:load)" in done.stderr
+    assert "broken (nowhere:load)" in done.stderr

@@ -1,9 +1,9 @@
-"""Checks that the documents are true: links, help texts and Python examples; and that no file names a private place.
+"""Checks that the documents are true: links, commands and Python examples; and that no file names a private place.
 
-Run it as `python tools/check_docs.py`; `--write` first brings the help texts in docs/cli.md up to date.
+Run it as `python tools/check_docs.py`; `--write` first writes the help of every command into docs/reference/cli.md,
+which is made when documents are built and kept nowhere.
 
-Always holds: a check only reads, and reports sentences that begin with path and line; `--write` changes docs/cli.md
-and no other file, and in it only the blocks of help.
+Always holds: a check only reads, and reports sentences that begin with path and line; `--write` writes that one file.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CLI_PAGE = "docs/cli.md"
+HELP_PAGE = "docs/reference/cli.md"
 WIDTH = 100
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})\s*([^`]*)$")
@@ -38,7 +39,6 @@ _INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _SCHEME = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 _ANCHOR = re.compile(r"<[a-zA-Z][^>]*\b(?:id|name)=[\"']([^\"']+)")
-_HELP = re.compile(r"^<!-- help: ([^>\n]+?) -->\n+```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _BUILT = {".git", ".venv", "__pycache__", "build", "dist", "runs", ".hypothesis"}
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -160,34 +160,18 @@ def check_forbidden(path: str, text: str) -> Iterator[str]:
                 yield f"{path}:{number}: this line names {what} ({found[0]}); leave it out"
 
 
-def check_help(page: str, markdown: str, texts: Mapping[str, str]) -> Iterator[str]:
-    """Report each help text of `page` that differs from what the program prints, is missing, or has no command."""
-    shown = set()
-    for found in _HELP.finditer(markdown):
-        name, line = found[1], markdown.count("\n", 0, found.start()) + 1
-        shown.add(name)
-        if name not in texts:
-            yield f"{page}:{line}: there is no command `{name}`; remove its section"
-        elif found[2] != texts[name]:
-            yield f"{page}:{line}: the help of `{name}` is not what the program prints; run `make docs`"
+def check_commands(page: str, markdown: str, texts: Mapping[str, str]) -> Iterator[str]:
+    """Report each command (not a group of them) that `page` does not name in full."""
     for name in texts:
-        if name not in shown:
-            yield f"{page}:1: the help of `{name}` is missing; run `make docs`"
+        group = any(other.startswith(f"{name} ") for other in texts)
+        if not group and not re.search(rf"`{re.escape(name)}\b", markdown):
+            yield f"{page}:1: the command `{name}` is not named here; say in a line what it is for"
 
 
-def write_help(markdown: str, texts: Mapping[str, str]) -> str:
-    """`markdown` with every block of help renewed, and sections for missing commands added at its end.
-
-    Blocks of commands that do not exist stay for a person to remove, as there may be prose around them.
-    """
-
-    def block(name: str) -> str:
-        return f"<!-- help: {name} -->\n```text\n{texts[name]}```"
-
-    shown = {found[1] for found in _HELP.finditer(markdown)}
-    renewed = _HELP.sub(lambda found: block(found[1]) if found[1] in texts else found[0], markdown)
-    added = [f"## `{name}`\n\n{block(name)}\n" for name in texts if name not in shown]
-    return "\n".join([renewed.rstrip("\n") + "\n", *added]) if added else renewed
+def help_page(texts: Mapping[str, str]) -> str:
+    """The help of each command as a page."""
+    parts = [f"## `{name}`\n\n```text\n{text}```\n" for name, text in texts.items()]
+    return "\n".join(["# The help of each command\n", *parts])
 
 
 def help_texts(app: typer.Typer, program: str = "seasoned") -> dict[str, str]:
@@ -255,7 +239,7 @@ def read(path: Path) -> str | None:
 
 
 def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
-    """Everything that is wrong under `root`; `texts` as of `help_texts`, or None to leave the help texts alone."""
+    """Everything that is wrong under `root`; `texts` as of `help_texts`, or None to leave the commands alone."""
     for name in files(root):
         text = read(root / name)
         if text is None:
@@ -268,26 +252,26 @@ def problems(root: Path, texts: Mapping[str, str] | None) -> Iterator[str]:
     if texts is not None:
         page = root / CLI_PAGE
         if page.is_file():
-            yield from check_help(CLI_PAGE, page.read_text(encoding="utf-8"), texts)
+            yield from check_commands(CLI_PAGE, page.read_text(encoding="utf-8"), texts)
         else:
-            yield f"{CLI_PAGE}:1: the page is missing; run `make docs`"
+            yield f"{CLI_PAGE}:1: the page is missing"
 
 
 def main() -> int:
     """Print what is wrong; the exit status is 1 when something is."""
     parser = argparse.ArgumentParser(description="Check the documents of Seasoned.")
-    parser.add_argument("--write", action="store_true", help=f"first bring the help texts in {CLI_PAGE} up to date")
+    parser.add_argument("--write", action="store_true", help=f"first write the commands' help into {HELP_PAGE}")
     write = parser.parse_args().write
     found: list[str] = []
     texts = None
     try:
         texts = program_texts()
     except (ImportError, RuntimeError) as error:
-        found.append(f"{CLI_PAGE}:1: the help texts cannot be checked: {error}")
-    page = ROOT / CLI_PAGE
+        found.append(f"{CLI_PAGE}:1: the commands cannot be checked: {error}")
     if write and texts is not None:
-        head = page.read_text(encoding="utf-8") if page.is_file() else "# Commands\n"
-        page.write_text(write_help(head, texts), encoding="utf-8")
+        page = ROOT / HELP_PAGE
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(help_page(texts), encoding="utf-8")
     found += problems(ROOT, texts)
     for problem in found:
         print(problem)

@@ -5,9 +5,11 @@ A package names what it adds in its `pyproject.toml`, under `[project.entry-poin
     commands    a function that is given the command line's typer app and adds commands to it
     pages       a function that gives the page's addresses with what answers them; templates lie in its package
     checks      a function that is given the folder of runs and gives (name, ok, sentence) for `seasoned doctor`
-    benchmarks  a module with `load(options, *, seed)`
-    methods     a class or function that makes a method
-    importers   a class of an importer, for `seasoned import --format NAME`
+    benchmarks  a module with `load(options, *, seed)`, or such a function; named in a recipe
+    methods     a class or function that makes a method; named by `Memory`, or as a condition in a recipe
+    importers   a function that is given a file's path and gives its trajectories, for `seasoned import --format NAME`
+
+docs/plugins.md has an example. Adapters need no entry point: they are imported where they are used.
 
 Always holds: nothing is imported before it is asked for; a plugin that does not load is named in one sentence and the
 others work; two plugins of one name are refused, with the homes of both.

@@ -7,7 +7,7 @@ import pytest
 from seasoned import methods
 from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods import make_method, method_names
+from seasoned.methods import make_method, method_name, method_names
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
 from seasoned.types import Guidance
@@ -114,3 +114,14 @@ def test_an_option_that_is_not_its_own_names_those_that_are(paths):
 def test_a_method_that_needs_a_model_says_so(paths):
     with pytest.raises(ConfigError, match=r"the method somebodys\.Mine learns with a model: give it one"):
         make_method("somebodys.Mine")
+
+
+def test_a_method_is_called_the_same_when_its_class_is_renamed():
+    class Renamed(ExpNote):
+        pass
+
+    assert [method_name(each) for each in (ExpNote(), Renamed(), NearestCases())] == [
+        "expnote", "expnote", "nearestcases"
+    ]  # fmt: skip
+    assert method_name(Mine(None)) == "mine"  # as in stores of before methods had names
+    assert {method_name(make_method(name, MODEL)) for name in method_names()} >= {"erl", "expel", "reflexion"}

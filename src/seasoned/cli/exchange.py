@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from seasoned.traces import Imported
     from seasoned.types import Lesson
 
-Format = Literal["react-log", "messages", "inspect", "otel"]
+_FORMATS = "react-log|messages|inspect|otel"  # as `seasoned.traces` has them, which is not imported for this
 _NAMED = 20  # problems that are named; --json has more of them
 _NAMED_JSON = 1000
 _PAGE = 500
@@ -53,25 +53,27 @@ _HEADINGS = {
 }
 
 
-def _format(name: str) -> Format:
+def _format(name: str) -> str:
     """A format by its name; a wrong one is told of with the nearest right one."""
-    for known in get_args(Format):
-        if name == known:
-            return known  # type: ignore[no-any-return]
-    near = difflib.get_close_matches(name, get_args(Format), n=1, cutoff=0.4)
+    from seasoned.traces import formats
+
+    known = formats()
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? There" if near else "there"
-    raise typer.BadParameter(f"{name!r} is no format; {hint} are {', '.join(get_args(Format))}.")
+    raise typer.BadParameter(f"{name!r} is no format; {hint} are {', '.join(known)}.")
 
 
 def import_(
     file: Annotated[Path, typer.Argument(help="The log.")],
     form: Annotated[
-        Format | None,
+        str | None,
         typer.Option(
             "--format",
             parser=_format,
-            metavar="<" + "|".join(get_args(Format)) + ">",
-            help="What kind of log it is; without it, the content tells.",
+            metavar=f"<{_FORMATS}>",
+            help="What kind of log it is, or a plugin's name; without it, the content tells.",
         ),
     ] = None,
     namespace: Annotated[str, typer.Option(help="The memory to put the attempts into.")] = "default",

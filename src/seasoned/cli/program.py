@@ -1,14 +1,35 @@
-"""The program: the product's commands, and those that plugins add."""
+"""The program: the product's commands, and those that plugins add; the laboratory's are such."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
 
 from seasoned.cli import attempts, exchange, lessons, mcp, model, serve
 from seasoned.plugins import loaded
 
+_PRODUCT = ("lessons", "attempts", "replay", "recall", "import", "export", "serve", "mcp", "doctor", "model")
+
+
+class Grouped(TyperGroup):
+    """Lists the product's commands first."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write both lists, each under its heading."""
+        shown = {name: command for name, command in self.commands.items() if not command.hidden}
+        others = [name for name in shown if name not in _PRODUCT]
+        limit = formatter.width - 6 - max(map(len, shown))
+        for heading, names in (("Commands", _PRODUCT), ("The laboratory, and what plugins add", others)):
+            if names:
+                with formatter.section(heading):
+                    formatter.write_dl([(name, shown[name].get_short_help_str(limit)) for name in names])
+
+
 app = typer.Typer(
     name="seasoned",
+    cls=Grouped,
     help="Agents that learn from their own experience: record what they did, learn lessons, and know that they help.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -16,6 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(lessons.app, name="lessons")
 app.command("attempts")(attempts.attempts)
 app.command("replay")(attempts.replay)
 app.command("recall")(lessons.recall)
@@ -24,7 +46,6 @@ app.command("export")(exchange.export)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
 app.command("doctor")(model.doctor)
-app.add_typer(lessons.app, name="lessons")
 app.add_typer(model.app, name="model")
 for _, add in loaded("commands"):
     add(app)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 from seasoned.memory.attempt import outcome_of
+from seasoned.methods import method_name
 from seasoned.traces.source import task_name
 from seasoned.trust import mask
 from seasoned.types import Lesson, LessonKind, Step, Trajectory
@@ -158,7 +159,7 @@ class Tools:
 
     def _recallable(self, kind: LessonKind, key: str) -> None:
         """Refuse what would be kept and never recalled; a guideline with a key is for the middle of an attempt."""
-        name = type(self.memory.method).__name__.lower()
+        name = method_name(self.memory.method)
         if kind != "heuristic" and (kind != _KINDS.get(name, kind) or (kind == "guideline" and key)):
             raise ConfigError(
                 f"this memory recalls with {name}, which would never recall this {kind}: leave `kind` out, and it is "

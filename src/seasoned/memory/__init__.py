@@ -24,7 +24,7 @@ from seasoned.memory.learning import Learned, Learning, learn_new
 from seasoned.memory.model import LateModel
 from seasoned.memory.opening import check_given, open_embedder
 from seasoned.memory.screened import ScreenedPool, screen_trajectory
-from seasoned.methods import make_method
+from seasoned.methods import make_method, method_name
 from seasoned.pool import Who
 from seasoned.protocols import LLM, Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
@@ -88,7 +88,7 @@ class Memory:
         blind = {"retrieve": "all"} if embedder is None else {}
         defaults = {**_DEFAULTS, **blind, **({"judge": True} if judge else {})}
         self.method = make_method(method, self._model, defaults=defaults, **options)
-        self._name = type(self.method).__name__.lower()
+        self._name = method_name(self.method)
         self._judge, self._success_at, self._cap = judge, success_at, cap
         self._masking = mask if secrets is None else masker(secrets)
         self._embedder = open_embedder(embedder)

@@ -11,6 +11,7 @@ from typing import Any
 
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.importing import import_member
+from seasoned.plugins import load_plugin, plugins
 from seasoned.protocols import LLM, Method
 
 _HOMES = {
@@ -24,8 +25,8 @@ _HOMES = {
 
 
 def method_names() -> list[str]:
-    """The short names of the methods that are here."""
-    return list(_HOMES)
+    """The short names of the methods that are here, and of those that plugins add."""
+    return list(dict.fromkeys([*_HOMES, *plugins("methods")]))
 
 
 def make_method(
@@ -35,7 +36,8 @@ def make_method(
 
     Args:
         name: one of `method_names()`; the path of a class or function that makes a method, such as
-            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method, which is given back.
+            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method, which is given back. A name of ours is
+            never a plugin's.
         llm: given to methods that take an argument `llm`.
         defaults: options for the methods here that have them, where `options` do not say otherwise.
         options: the other arguments of the method, such as `k=5`.
@@ -70,6 +72,12 @@ def make_method(
     return _checked(made, name)
 
 
+def method_name(method: Method) -> str:
+    """What a method is called in a store: its class's `name`, else the class's own name in small letters."""
+    name = getattr(type(method), "name", None)
+    return name if isinstance(name, str) and name else type(method).__name__.lower()
+
+
 def check_least(method: object, least: Mapping[str, int]) -> None:
     """Refuse a method whose numbers are too small; None is no number.
 
@@ -83,7 +91,9 @@ def check_least(method: object, least: Mapping[str, int]) -> None:
 
 
 def _find(name: str) -> Any:
-    known = f"there are {', '.join(_HOMES)}, or the import path of a class"
+    if name not in _HOMES and name in plugins("methods"):
+        return load_plugin("methods", name)
+    known = f"there are {', '.join(method_names())}, or the import path of a class"
     return import_member(_HOMES.get(name, name), "method", known)
 
 

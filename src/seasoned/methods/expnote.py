@@ -11,7 +11,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from seasoned.methods.attempts import last_word, parts, thoughts
 from seasoned.pool import ExperiencePool
@@ -38,6 +38,7 @@ class ExpNote:
             the case and what the agent thought of it, so that notes whose values fit the thought come first.
     """
 
+    name: ClassVar[str] = "expnote"
     k: int = 3
     share: float = 1.0
     policy: Literal["last", "merge"] = "merge"

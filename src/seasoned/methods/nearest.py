@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from seasoned.methods.attempts import last_word
 from seasoned.pool import ExperiencePool
@@ -24,6 +25,7 @@ class NearestCases:
     `same_task` lets attempts at the task itself be shown: for work that comes again, never in an evaluation.
     """
 
+    name: ClassVar[str] = "nearestcases"  # as stores have it since before methods had names
     k: int = 3
     same_task: bool = False
 

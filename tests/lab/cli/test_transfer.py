@@ -72,7 +72,7 @@ def test_a_run_without_insights_is_one_sentence(cli, model, folder):
     run = Path(done["path"]).name
     done = cli("transfer", "--from", run, "--to", "fever")
     assert (done.code, f"the run {run} has no insights" in done.err) == (1, True)
-    assert f"a training task that was solved, and to have learned from it (seasoned learn {run})" in done.err
+    assert f"a training task that was solved, and to have learned from it (seasoned run --resume {run})" in done.err
     done = cli("transfer", "--from", run, "--to", "emoji")
     assert (done.code, "answered at once" in done.err) == (1, True)
 

@@ -9,9 +9,9 @@ from seasoned.agents.dialogue import Dialogue
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.acting import carrier
-from seasoned.lab.run.conditions import CONDITIONS, PAPER_K, conditions, dialogue
+from seasoned.lab.run.answering import PAPER_K, dialogue
+from seasoned.lab.run.conditions import ALIASES, BASES, CONDITIONS, conditions, renamed
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.types import Outcome, Trajectory
 
 LLM = ScriptedModel([])
 
@@ -41,7 +41,7 @@ def test_wrong_names(names, says):
 
 def test_a_typo_of_every_name_is_understood():
     for name in CONDITIONS:
-        if len(name) > 4:
+        if len(name) > 4 and not name[-1].isdigit():
             with pytest.raises(ConfigError, match=f"did you mean {name}"):
                 conditions([name[:-1] + name[-1] * 2])
 
@@ -110,37 +110,92 @@ def test_teachme_needs_its_facts(recipe, benchmark):
 def test_a_benchmark_takes_the_conditions_of_its_manner():
     with pytest.raises(ConfigError, match="this benchmark has no condition react; it has zero-shot, "):
         conditions(["cot", "react"], "answer")
-    with pytest.raises(ConfigError, match=r"this benchmark has no condition cot; it has erl, .*act, react"):
+    with pytest.raises(ConfigError, match=r"this benchmark has no condition cot; it has act, react, .*erl, "):
         conditions(["cot", "react"], "act")
     assert [c.name for c in conditions(["react", "expel"], "act")] == ["react", "expel"]
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "calls"),
-    [
-        ("erl", {}, 6),
-        ("autoguide", {}, 3),
-        ("expel", {}, 3 + 2),
-        ("expel", {"compare": False}, 2),
-        ("expel", {"human": ("Rest.",)}, 0),
-        ("react", {}, 0),
-    ],
-)
-def test_the_calls_of_learning_are_known_from_the_attempts(recipe, name, settings, calls):
-    outcomes = {"a": (False, False, True), "b": (False, True), "c": (False,)}
-    attempts = [
-        Trajectory(task_id=task, task=task, outcome=Outcome(success=success))
-        for task, each in outcomes.items()
-        for success in each
-    ]
-    chosen = recipe(expel={"chunk": 1} | settings)
-    assert CONDITIONS[name].calls_of(chosen, attempts) == calls
 
 
 def test_the_parts_of_expel_share_what_was_learned():
     assert {CONDITIONS[name].pool for name in ("expel", "expel-insights", "expel-retrieve", "expel-reflexion")} == {
         "expel"
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "parameters"),
+    [
+        ("erl(k=10)", "erl(k=10)", {"k": 10}),
+        (' erl( retrieve = "embedding" , k=10 ) ', "erl(k=10,retrieve=embedding)", {"k": 10, "retrieve": "embedding"}),
+        ("erl(k=10,retrieve=embedding)", "erl(k=10,retrieve=embedding)", {"k": 10, "retrieve": "embedding"}),
+        ("expnote(share=0.5, policy='last')", "expnote(policy=last,share=0.5)", {"policy": "last", "share": 0.5}),
+        ("expel(compare=False)", "expel(compare=false)", {"compare": False}),
+        ("reflexion(strategy=last+reflexion)", "reflexion(strategy=last+reflexion)", {"strategy": "last+reflexion"}),
+        ("few-shot(shots=3)", "few-shot(shots=3)", {"shots": 3}),
+        ("erl()", "erl", {}),
+        ("erl-k10", "erl-k10", {"k": 10}),
+    ],
+)
+def test_parameters_are_read_and_named_in_one_way(text, name, parameters):
+    [found] = conditions([text])
+    assert (found.name, found.parameters) == (name, parameters)
+    assert [found.name] == [c.name for c in conditions([found.name])]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("erl(kk=3)", "the condition erl has no parameter 'kk': k is a whole number of at least 1$"),
+        (
+            "erl(zzz=3)",
+            "has no parameter 'zzz': k is a whole number.*; retrieve is one of llm, embedding, .*matched is",
+        ),
+        (
+            "erl(retrieve=embeding)",
+            "retrieve of the condition erl should be one of llm, embedding, .*, but is embeding",
+        ),
+        ("erl(k=0)", "k of the condition erl should be a whole number of at least 1, but is 0"),
+        ("erl(k=true)", "k of the condition erl should be a whole number"),
+        ("erl(k=2.5)", "k of the condition erl should be a whole number"),
+        ("expel(retry=1)", "retry of the condition expel should be true or false"),
+        ("expnote(share=nan)", "share of the condition expnote should be a number above 0 and at most 1, but is nan"),
+        ("erl(3)", "expected the parameters of erl as name=value, each once, but got '3'"),
+        ("erl(k=3, k=4)", "each once"),
+        ("erl(k=3,)", "as name=value"),
+        ("cot(k=3)", "the condition cot has no parameters: leave k=3 out"),
+        ("expnote-last(k=3)", r"takes no parameters: add them to expnote\(policy=\"last\"\)"),
+        ("erll(k=3)", "did you mean erl"),
+        ("erl(k=__import__('os').getpid())", "k of the condition erl should be a whole number"),
+        ("erl(k=10", "did you mean erl"),
+    ],
+)
+def test_a_wrong_parameter_is_told_with_what_it_may_be(text, says):
+    with pytest.raises(ConfigError, match=says):
+        conditions([text])
+
+
+def test_older_names_are_conditions_with_parameters_and_say_so():
+    assert {"erl-k10", "case", "expel-insights", "last"} <= set(ALIASES)
+    for name, text in ALIASES.items():
+        [old], [new] = conditions([name]), conditions([text])
+        assert (old.name, old.parameters, old.pool, old.acts, old.retries) == (
+            name, new.parameters, new.pool, new.acts, new.retries
+        )  # fmt: skip
+    assert renamed(["erl", "erl-k3", "case", "erl-k3"]).endswith(
+        'are written now: erl-k3 as erl(k=3); case as expnote(variant="case")'
+    )
+    assert renamed(BASES) == ""
+    with pytest.raises(ConfigError, match="every condition once"):
+        conditions(["erl-k3", "erl(k=3)"])
+
+
+def test_parameters_come_before_the_recipes_settings(recipe, benchmark):
+    wanted = recipe(erl={"k": 7, "retrieve": "llm"}, expel={"chunk": 4, "k": 5})
+    [erl, expel, few] = conditions(["erl(k=3)", "expel(chunk=2)", "few-shot(shots=2)"])
+    made = erl.method(wanted, benchmark, LLM)
+    assert (made.k, made.retrieve, erl.pool) == (3, "llm", "erl")
+    made = expel.method(wanted, benchmark, LLM)
+    assert (made.chunk, made.k, expel.pool) == (2, 5, "")  # it learns otherwise, so it learns alone
+    assert len(few.agent(wanted, benchmark, LLM, benchmark.train).examples) == 2
 
 
 OWN = """
@@ -167,7 +222,7 @@ def broken(recipe, benchmark, llm): return recipe.nothing
 def number(recipe, benchmark, llm): return 7
 def refused(recipe, benchmark, llm): raise DataError("a file of mine is missing")
 
-mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True, calls=2)
+mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True)
 again = dataclasses.replace(mine)
 silent = Condition("silent", "an agent without a model", lambda *given: Forgetful())
 stolen = dataclasses.replace(CONDITIONS["expnote"], says="mine")
@@ -229,6 +284,22 @@ def test_a_condition_of_ones_own_is_run_and_can_be_the_baseline(own, recipe, go,
     assert by_name["mine"]["successes"] == by_name["expnote"]["successes"] > by_name["notes"]["successes"]
     assert {block["lessons"] for block in by_name.values()} == {by_name["expnote"]["lessons"]}
     assert len(set(apprentice.answered)) == apprentice.calls
+
+
+def test_conditions_with_parameters_are_run_under_one_name(recipe, go, apprentice):
+    names = ["disabled", 'expnote(policy="last", k=2)', "expnote-last"]
+    directory = go(recipe(conditions=names, embedder="hashing"))
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    assert summary["run"]["conditions"] == ["disabled", "expnote(policy=last,k=2)", "expnote-last"]
+    assert summary["run"]["parameters"] == {
+        "expnote(policy=last,k=2)": {"policy": "last", "k": 2},
+        "expnote-last": {"policy": "last"},
+    }
+    calls = apprentice.calls
+    again = go(recipe(conditions=names, embedder="hashing"), resume=directory, redo=["expnote(policy=last,k=2)"])
+    assert again == directory
+    assert apprentice.calls > calls
+    assert (directory / "report.html").is_file()
 
 
 @pytest.mark.parametrize(

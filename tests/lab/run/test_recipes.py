@@ -8,7 +8,7 @@ import pytest
 
 from seasoned.lab.benchmarks import alfworld, load_benchmark
 from seasoned.lab.run.acting import make_actor
-from seasoned.lab.run.conditions import CONDITIONS, conditions
+from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.recipe import load_recipe, make_recipe
 from seasoned.llm.scripted import ScriptedModel
@@ -104,8 +104,8 @@ def test_a_recipe_of_alfworld_runs(name, go, games):
 @pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("erl_")])
 def test_the_headline_of_a_recipe_of_erl_is_about_erl(name):
     recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
-    first = next(c for c in recipe.conditions if c != recipe.baseline and CONDITIONS[c].learns)
-    assert first == ("erl-k20" if name == "erl_k" else "erl")
+    first = next(c for c in recipe.conditions if c != recipe.baseline and conditions([c])[0].learns)
+    assert first == ("erl(k=20)" if name == "erl_k" else "erl")
 
 
 def test_expel_on_webshop_is_the_papers():

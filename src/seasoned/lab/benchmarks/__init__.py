@@ -2,7 +2,8 @@
 
 A benchmark is a module with `OPTIONS`, each option with its default, and `load(options, *, seed) -> Benchmark`. One
 whose tasks take more than an ANSWER also has `check(options, *, seed) -> Check`. Always holds: a benchmark is found by
-its short name or by a dotted path to a module (or function) of the user's, and is imported only when it is asked for.
+its short name, as a plugin, or by a dotted path to a module (or function) of the user's, and is imported only when it
+is asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from seasoned.errors import ConfigError
+from seasoned.plugins import load_plugin, plugins
 
 if TYPE_CHECKING:
     from seasoned.lab.benchmarks.base import Benchmark, Check
@@ -27,10 +29,11 @@ class CheckData(Protocol):
 
 
 def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: int = 0) -> Benchmark:
-    """Loads a benchmark by its short name, or by a dotted path.
+    """Loads a benchmark by its short name, by the name of a plugin, or by a dotted path.
 
     Args:
-        name: One of `NAMES`, or the path of a module that has `load(options, *, seed)`, or `module:function`.
+        name: One of `NAMES`, a plugin of "seasoned.benchmarks", or the path of a module that has
+            `load(options, *, seed)`, or `module:function`.
         options: The benchmark's own settings, as under `[benchmark]` in a recipe.
         seed: Decides the order of the tasks, which half is for training, and whatever is assigned or generated.
 
@@ -44,9 +47,13 @@ def load_benchmark(name: str, options: Mapping[str, Any] | None = None, seed: in
     path, _, function = name.partition(":")
     if name in NAMES:
         path = f"{__name__}.{name}"
+    elif name in plugins("benchmarks"):
+        path, _, function = plugins("benchmarks")[name].value.partition(":")
+        load_plugin("benchmarks", name)  # tells whose it is where it cannot be imported
     elif "." not in path and not function:
-        near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(NAMES)}, or give a dotted path"
+        known = [*NAMES, *plugins("benchmarks")]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}, or give a dotted path"
         raise ConfigError(f"no benchmark is called {name!r}; {hint}")
     try:
         module = import_module(path)

@@ -7,17 +7,31 @@ from __future__ import annotations
 
 import typer
 
-from seasoned.lab.cli import bench, demo, play, run, runs, stages, transfer
+from seasoned.errors import ConfigError
+from seasoned.lab.cli import bench, demo, play, run, runs, transfer
+
+_ONCE = {
+    "gather": "seasoned run RECIPE --until gather",
+    "learn": "seasoned run --resume RUN --until learn",
+    "evaluate": "seasoned run --resume RUN",
+}
+"""Commands of earlier versions, with what does the same."""
 
 
 def add(app: typer.Typer) -> None:
     """Add the laboratory's commands; the entry point `seasoned.commands` names this function."""
     app.command("run")(run.run)
-    app.command("gather")(stages.gather)
-    app.command("learn")(stages.learn)
-    app.command("evaluate")(stages.evaluate)
-    app.command("transfer")(transfer.transfer)
-    app.command("demo")(demo.demo)
-    app.command("play")(play.play)
     app.add_typer(runs.app, name="runs")
     app.add_typer(bench.app, name="bench")
+    app.command("demo")(demo.demo)
+    app.command("play")(play.play)
+    app.command("transfer")(transfer.transfer)
+    for name in _ONCE:
+        anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+        app.command(name, hidden=True, context_settings=anything)(_gone)
+
+
+def _gone(context: typer.Context) -> None:
+    """Say what does the same as a command of an earlier version."""
+    name = str(context.info_name)
+    raise ConfigError(f"{name} is a stage of a run now: {_ONCE[name]}")

@@ -23,18 +23,27 @@ OptionOption = Annotated[
 
 @app.command("list")
 def list_benchmarks(as_json: JsonOption = False) -> None:
-    """List the benchmarks."""
+    """List the benchmarks: those here, and those that plugins add."""
+    import sys
     from importlib import import_module
 
     from seasoned.lab.benchmarks import NAMES
+    from seasoned.plugins import loaded
 
-    docs = {name: import_module(f"seasoned.lab.benchmarks.{name}").__doc__ or "" for name in NAMES}
-    about = {name: " ".join(doc.split("\n\n")[0].split()) for name, doc in docs.items()}
+    found = {name: import_module(f"seasoned.lab.benchmarks.{name}") for name in NAMES}
+    found |= {name: plugin for name, plugin in loaded("benchmarks") if name not in NAMES}
+    about = {name: _about(name, sys.modules.get(getattr(one, "__module__", ""), one)) for name, one in found.items()}
     if as_json:
         print_json([{"name": name, "about": text} for name, text in about.items()])
         return
     for name, text in about.items():
-        typer.echo(f"{name:<8} {text[len(name) + 2 :] if text.lower().startswith(f'{name}: ') else text}")
+        tell(f"{name:<8} {text}")
+
+
+def _about(name: str, module: object) -> str:
+    """The first paragraph of a module's docstring, without the benchmark's name before it."""
+    text = " ".join((module.__doc__ or "").split("\n\n")[0].split())
+    return text[len(name) + 2 :] if text.lower().startswith(f"{name}: ") else text
 
 
 @app.command("check")

@@ -1,4 +1,4 @@
-"""`seasoned run`: an experiment from a recipe, new or resumed."""
+"""`seasoned run`: an experiment from a recipe, new or resumed, whole or up to a stage for a person to look."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,10 +34,9 @@ from seasoned.cli.shared import (
 from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
-    from seasoned.lab.run.experiment import Stage
     from seasoned.lab.run.recipe import Recipe
 
-RecipeArgument = Annotated[Path, typer.Argument(help="A recipe, such as experiments/emoji.toml.")]
+Stage = Literal["gather", "learn", "evaluate"]
 SettingOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -54,6 +53,10 @@ def run(
     recipe: Annotated[Path | None, typer.Argument(help="A recipe, such as experiments/emoji.toml.")] = None,
     setting: SettingOption = None,
     resume: Annotated[str | None, typer.Option(help="Go on with this run: its directory, its name, or 'last'.")] = None,
+    until: Annotated[
+        Stage,
+        typer.Option(help="The last stage: gather makes training attempts, learn writes lessons, evaluate judges."),
+    ] = "evaluate",
     limit: CasesOption = None,
     redo: Annotated[
         list[str] | None,
@@ -75,7 +78,8 @@ def run(
 ) -> None:
     """Run an experiment: gather attempts, learn from them, evaluate, and report.
 
-    It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice.
+    It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice. With
+    --until a person can read and correct what was learned (`seasoned lessons`) before it is judged.
     """
     directory = None if resume is None else find_run(resume, runs)
     given = {"limit": limit, "run_limits.cost": cost_limit}
@@ -86,7 +90,7 @@ def run(
     if dry_run:
         _count(chosen, as_json)
         return
-    execute(chosen, directory, store=store, runs=runs, redo=redo or [], quiet=quiet, as_json=as_json)
+    execute(chosen, directory, store=store, runs=runs, redo=redo or (), quiet=quiet, as_json=as_json, until=until)
 
 
 def execute(
@@ -95,7 +99,7 @@ def execute(
     *,
     store: str,
     runs: Path,
-    redo: list[str] | None = None,
+    redo: Sequence[str] = (),
     quiet: bool = False,
     as_json: bool = False,
     until: Stage = "evaluate",
@@ -107,33 +111,52 @@ def execute(
     from seasoned.lab.run.plan import make_plan
 
     require()
+    changed = 0
     if directory is not None:
         check_store(directory, store)
+        changed = _changed_since_judged(directory, store) if until == "evaluate" and not redo else 0
     plan = make_plan(recipe)
     if is_missing(store):
         check_start(plan)
     with open_store(store) as opened:
+        wanted: dict[str, Any] = {"resume": directory, "redo": redo, "quiet": quiet, "until": until}
         try:
             with _stops_when_told():
-                directory = run_experiment(
-                    plan,
-                    store=opened,
-                    runs_dir=runs,
-                    resume=directory,
-                    redo=redo or [],
-                    quiet=quiet,
-                    until=until,
-                )
+                directory = run_experiment(plan, store=opened, runs_dir=runs, **wanted)
         except (SeasonedError, KeyboardInterrupt) as error:
             raise typer.Exit(_stopped(error, store)) from None
+    again = f"seasoned run --resume {shlex.quote(str(directory))}{named_store(store)}"
     if until == "evaluate":
         show_run(directory, as_json)
     elif as_json:
         print_json({"path": str(directory), "done": until, "next": _NEXT[until]})
     else:
+        typer.echo(f"{directory}\nGo on with: {again}{' --until learn' if until == 'gather' else ''}")
+    if changed:
         typer.echo(
-            f"{directory}\nGo on with: seasoned {_NEXT[until]} {shlex.quote(str(directory))}{named_store(store)}"
+            f"{many(changed, 'lesson')} of this run changed after its tasks were judged; to judge a condition with the "
+            f"lessons as they are now: {again} --redo CONDITION",
+            err=True,
         )
+
+
+def _changed_since_judged(directory: Path, store: str) -> int:
+    """How many lessons a person wrote, changed or removed after the newest attempt of a run that was judged."""
+    from seasoned.lab.run.outputs import SUMMARY
+    from seasoned.store.pages import attempt_page
+
+    if not (directory / SUMMARY).is_file():
+        return 0
+    with open_store(store, must_exist=True) as opened:
+        newest = attempt_page(opened, run_id=directory.name, limit=1)
+        scopes = [scope for scope in opened.scopes() if scope.startswith(f"{directory.name}/")]
+        since = [
+            lesson.id
+            for scope in scopes
+            for lesson in opened.lessons(scope, status=None)
+            if newest and lesson.updated > newest[0].created
+        ]
+        return sum(opened.history(lesson_id)[-1].who == "person" for lesson_id in since)
 
 
 def check_store(directory: Path, store: str) -> None:
@@ -231,7 +254,9 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     if as_json:
         print_json(counts)
     else:
-        counted = f"{many(plan.episodes, 'episode')}, about {many(plan.calls, 'model call')}"
+        counted = (
+            f"{many(plan.episodes, 'episode')}, at most {many(plan.calls, 'model call')} beside learning and ranking"
+        )
         typer.echo(f"{counted}; nothing was run.")
 
 

@@ -118,5 +118,5 @@ def _insights(store: Store, recipe: Recipe, run: str, scope: str | None) -> tupl
     what = f"the pool {scope}" if scope else f"the run {run}"
     raise ConfigError(
         f"{what} has no insights in {store.where}: it needs a condition such as expel, a training task that was "
-        f"solved, and to have learned from it (seasoned learn {run})"
+        f"solved, and to have learned from it (seasoned run --resume {run})"
     )

@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from seasoned.errors import ConfigError, ContextLengthError, ParseError
 from seasoned.lab.methods.guidelines import write_guideline
@@ -60,6 +60,7 @@ class AutoGuide:
         ConfigError: a number is out of range, `by` is none of those above, or `worked` has none; see `worked_pair`.
     """
 
+    name: ClassVar[str] = "autoguide"
     llm: LLM
     about: str = ""
     worked: tuple[Sequence[Trajectory], str, str] | None = None

@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
@@ -23,6 +24,7 @@ HEAD = "Lessons from earlier tasks:"
 class Given:
     """Shows the same lessons for every task (ExpeL: those a person wrote, its table 3; transfer, section 4.4)."""
 
+    name: ClassVar[str] = "given"
     lessons: tuple[Lesson, ...]
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from seasoned.errors import DataError
 from seasoned.files import refuse_pickle
@@ -58,6 +59,7 @@ _LITTLE = frozenset(
 class TeachMe:
     """Up to k facts of `facts` (a CSV path) whose subject is a word of the task, the weightiest of each in turn."""
 
+    name: ClassVar[str] = "teachme"
     facts: str
     k: int = 5
     language: str = "en"

@@ -18,11 +18,18 @@ from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
 from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
+from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.types import Task
 
 Policy = Literal["act", "react", "choose"]
+
+MANY = 1000
+"""Heuristics considered where their tokens are what limits them."""
+
+_RECALL = {"k", "retrieve_by", "rerank"}
+"""What of ExpeL's parameters leaves what is learned alone."""
 
 
 def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
@@ -31,9 +38,7 @@ def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Tas
     It asks for guidance at each turn where demonstrations are chosen, or ordered, by what happened last.
     """
     del training
-    chosen = recipe.expel
-    by_steps = chosen.retrieve_by not in ("task", "random", "none")
-    asks = by_steps or (chosen.rerank == "thought" and chosen.retrieve_by != "none")
+    asks = _asks(recipe.expel.retrieve_by, recipe.expel.rerank)
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks)
 
 
@@ -75,19 +80,29 @@ def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy
     )
 
 
-def _acts(policy: Policy) -> MakeAgent:
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-        del training
-        return make_actor(recipe, benchmark, llm, policy)
-
-    return make
+def acts(policy: Policy) -> MakeAgent:
+    """An acting agent with a policy of its own, for conditions that learn nothing."""
+    return lambda recipe, benchmark, llm, training: make_actor(recipe, benchmark, llm, policy)
 
 
-def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeMethod:
-    """ExpeL as the recipe has it under `expel`, but for the settings that a condition is about."""
+def asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+    """Who asks for guidance at each turn, or after the first thought."""
+    if benchmark.manner == "answer":
+        return noted_later(recipe, benchmark, llm, training)
+    return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
+
+
+def expel(
+    mode: Literal["insights", "retrieve", "both"] = "both", retry: bool = False, worked: bool = False, **own: Any
+) -> Condition:
+    """ExpeL as the recipe has it, but for what the condition sets; what learns otherwise than the rest learns alone."""
+    if worked:
+        own = {"successes": True, "human": (), **own}
+    alike = not worked and own.keys() <= _RECALL
+    by = own.get("retrieve_by", "task" if "rerank" in own else "none")
+    asks = _asks(by, own.get("rerank", "none"))
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        chosen = recipe.expel.model_copy(update=other)
         return ExpeL(
             llm=llm,
             about=benchmark.about or benchmark.instruction,
@@ -97,66 +112,79 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
             manual=benchmark.trajectories,
             seed=recipe.seeds[0],
             max_tokens=max(400, recipe.caps.think),
-            **chosen.model_dump(),
+            **{**recipe.expel.model_dump(), **own},
+        )
+
+    return Condition(
+        "expel",
+        "insights and own successes",
+        asking if asks else carrier,
+        make,
+        learns=not worked,
+        worked=worked,
+        pool="expel" if alike else "",
+        acts=True if asks or retry or worked or "with_reflections" in own else None,
+        retries="reflexion" if retry else "",
+    )
+
+
+def trajectories(k: int | None) -> MakeMethod:
+    """Own successes alone, as demonstrations: k, or as many as the recipe says."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        tell = benchmark.manner == "answer"
+        return ExpeL(llm, mode="retrieve", k=k or recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
+
+    return make
+
+
+def autoguide(**own: Any) -> MakeMethod:
+    """AutoGuide as the recipe has it, but for what a condition sets."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        return AutoGuide(
+            llm,
+            about=benchmark.about or benchmark.instruction,
+            worked=worked_rule(benchmark),
+            begins=benchmark.rule_begins,
+            goal=benchmark.goal,
+            max_tokens=max(200, recipe.caps.think),
+            **{**recipe.autoguide.model_dump(), **own},
         )
 
     return make
 
 
-def _chunks(recipe: Recipe, attempts: int) -> int:
-    """ExpeL's calls where nothing failed: there is nothing to compare, and each chunk of successes takes one."""
-    chosen = recipe.expel
-    return _all_chunks(recipe, attempts) if chosen.successes and not chosen.human else 0
+def erl(matched: bool = False, **own: Any) -> Condition:
+    """ERL as the recipe has it, but for how the condition recalls.
 
+    Heuristics for the first thought are told after it, to agents that answer once (ours). With `matched` they get as
+    many tokens as the trajectories of few-shot-trajectories (the paper's figure 5).
+    """
 
-def _pairs(recipe: Recipe, pairs: int) -> int:
-    return pairs if recipe.expel.compare and not recipe.expel.human else 0
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        if not matched:
+            return heuristics(recipe, benchmark, llm, **own)
+        shown = trajectories(None)(recipe, benchmark, llm)
+        return heuristics(recipe, benchmark, llm, **{"k": MANY, "retrieve": "embedding", **own}, matched=shown)
 
-
-def _all_chunks(recipe: Recipe, attempts: int) -> int:
-    return -(-attempts // recipe.expel.chunk)
-
-
-def each_once(recipe: Recipe, attempts: int) -> int:
-    """One call for each attempt, as in ERL, or for each pair of them, as in AutoGuide."""
-    del recipe
-    return attempts
-
-
-def _asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    if benchmark.manner == "answer":
-        return noted_later(recipe, benchmark, llm, training)
-    return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
-
-
-def _contexts(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, int]:
-    """AutoGuide's calls: one after each turn, which no other run shares, or one after the first thought."""
-    if recipe.autoguide.by != "llm" or not lessons:
-        return {}
-    return {"contexts": recipe.repeats * (benchmark.max_turns if benchmark.manner == "act" else 1)}
-
-
-def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    return AutoGuide(
-        llm,
-        about=benchmark.about or benchmark.instruction,
-        worked=worked_rule(benchmark),
-        begins=benchmark.rule_begins,
-        goal=benchmark.goal,
-        max_tokens=max(200, recipe.caps.think),
-        **recipe.autoguide.model_dump(),
+    later = own.get("on") == "thought"
+    return Condition(
+        "erl",
+        "heuristics from single attempts",
+        noted_later if later else carrier,
+        make,
+        learns=True,
+        pool="erl",
+        acts=False if later else None,
     )
-
-
-def gives_reasons(recipe: Recipe) -> bool:
-    """Whether heuristics are ranked in lists, with reasons; a bundled model marks each on its own, unless it is set."""
-    return not recipe.llm.bundled if recipe.erl.reasons is None else recipe.erl.reasons
 
 
 def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> ERL:
     """ERL as the recipe has it under `erl`, but for how a condition recalls.
 
-    All conditions of ERL share what the first of them learned, so whatever learning uses is the same for each.
+    All conditions of ERL share what the first of them learned, so whatever learning uses is the same for each. A
+    bundled model marks each heuristic on its own, unless the recipe wants reasons.
     """
     chosen = recipe.erl
     recalls: dict[str, Any] = {
@@ -172,7 +200,7 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         begins=benchmark.rule_begins,
         goal=benchmark.goal,
         recall_first=chosen.recall_first,
-        reasons=gives_reasons(recipe),
+        reasons=not recipe.llm.bundled if chosen.reasons is None else chosen.reasons,
         judge=chosen.judge,
         blind=chosen.blind,
         first=chosen.first,
@@ -184,95 +212,12 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
     )
 
 
-def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+def given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    """The lessons of the recipe's file."""
     del benchmark, llm
     return Given(read_lessons(recipe.method.given))
 
 
-def _learned(
-    name: str,
-    says: str,
-    mode: Literal["insights", "retrieve", "both"],
-    agent: MakeAgent = carrier,
-    pool: str = "expel",
-    acts: bool | None = None,
-    retries: Literal["", "reflexion"] = "",
-    **other: Any,
-) -> Condition:
-    """A condition of ExpeL; one that learns otherwise than the rest has another pool, "" for one of its own."""
-    return Condition(
-        name,
-        says,
-        agent,
-        _expel(mode, **other),
-        learns=True,
-        calls=2,
-        pool=pool,
-        acts=acts,
-        retries=retries,
-        learning=_chunks,
-        comparing=_pairs,
-    )
-
-
-ACTING = (
-    Condition("act", "actions alone", _acts("act"), acts=True),
-    Condition("react", "thoughts and actions", _acts("react"), acts=True),
-    Condition("choose", "actions chosen among those that follow from what was observed", _acts("choose"), acts=True),
-    Condition("given", "lessons from a file, such as adapted or hand-written ones", actor, _given, acts=True),
-    Condition("retry", "the agent, which tries again", carrier, acts=None, retries="none"),
-    Condition("last", "the agent, which tries again and sees its last attempt", carrier, acts=None, retries="last"),
-    Condition("reflexion", "the agent, which reflects and tries again", carrier, acts=None, retries="reflexion"),
-    Condition("last-reflexion", "both: its last attempt and reflections", carrier, acts=None, retries="last+reflexion"),
-    _learned("expel", "insights and own successes", "both"),
-    _learned("expel-insights", "insights alone", "insights"),
-    _learned("expel-retrieve", "own successes alone", "retrieve"),
-    _learned(
-        "expel-reasoning",
-        "insights, and at each turn own successes by the last thought",
-        "both",
-        agent=_asking,
-        acts=True,
-        retrieve_by="thought",
-    ),
-    _learned("expel-random", "insights, and own successes drawn at random", "both", retrieve_by="random"),
-    _learned(
-        "expel-reflections",
-        "insights from attempts with their reflections, and own successes",
-        "both",
-        pool="",
-        acts=True,
-        with_reflections=True,
-    ),
-    Condition(
-        "expel-worked",
-        "insights from the benchmark's worked examples alone",
-        actor,
-        _expel("insights", successes=True, human=()),
-        acts=True,
-        worked=True,
-        learning=_all_chunks,
-    ),
-    Condition(
-        "autoguide",
-        "guidelines chosen at each turn",
-        _asking,
-        _autoguide,
-        learns=True,
-        calls=2,
-        pool="autoguide",
-        acts=None,
-        comparing=each_once,
-        recalling=_contexts,
-    ),
-    _learned(
-        "expel-reflexion", "insights and own successes, and it tries again", "both", acts=True, retries="reflexion"
-    ),
-    _learned(
-        "expel-retrieve-reflexion",
-        "own successes alone, and it tries again",
-        "retrieve",
-        acts=True,
-        retries="reflexion",
-    ),
-)
+def _asks(retrieve_by: RetrieveBy, rerank: Rerank) -> bool:
+    """Whether demonstrations are chosen, or ordered, by what happened last."""
+    return retrieve_by not in ("task", "random", "none") or (rerank == "thought" and retrieve_by != "none")

@@ -1,23 +1,30 @@
-"""The agents of benchmarks that ask for one answer: the dialogue of ExpNote, and those that answer directly.
+"""The conditions of benchmarks that ask for one answer: the dialogue of ExpNote, and agents that answer directly.
 
-Always holds: each is made from the recipe and the benchmark alone, so that conditions differ in what is recalled, and
-when.
+Always holds: each agent is made from the recipe and the benchmark alone, so that conditions differ in what is recalled,
+and when.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from seasoned.agents.dialogue import Dialogue, offered
 from seasoned.agents.direct import Direct
+from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
-from seasoned.lab.run.condition import MakeAgent
+from seasoned.lab.methods.teachme import TeachMe, read_facts
+from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
 from seasoned.lab.run.recipe import Recipe
-from seasoned.protocols import LLM, Agent
+from seasoned.methods.expnote import ExpNote
+from seasoned.methods.nearest import NearestCases
+from seasoned.protocols import LLM, Agent, Method
 from seasoned.replies.commands import WRONG
 from seasoned.text import prompt_line
 from seasoned.types import Example, Outcome, Step, Task, Trajectory
+
+PAPER_K = 5
+"""Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
 
 _ANALYSIS = 200  # characters of a reflection, of which the whole sentences are told
 
@@ -100,14 +107,14 @@ def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
     return attempt, f"{whole}." if whole else prompt_line(reflection, _ANALYSIS)
 
 
-def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
-    """An agent that answers at once: with nothing before it, training cases, or worked reasoning."""
+def direct(style: Literal["zero-shot", "few-shot", "cot"], shots: int | None = None) -> MakeAgent:
+    """An agent that answers at once: with nothing before it, the first training cases, or worked reasoning."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+        examples: Sequence[Example] = benchmark.examples
         if style == "few-shot":
-            examples: Sequence[Example] = _shots(training, recipe.agent.shots)
-        else:
-            examples = benchmark.examples
+            first = training[: shots or recipe.agent.shots]
+            examples = [Example(question=t.text, thought="", answer=str(t.data.get("answer", ""))) for t in first]
         return Direct(
             llm=llm,
             instruction=benchmark.instruction,
@@ -122,6 +129,48 @@ def direct(style: Literal["zero-shot", "few-shot", "cot"]) -> MakeAgent:
     return make
 
 
-def _shots(training: Sequence[Task], k: int) -> list[Example]:
-    """The first k training cases with their right answers, as few-shot has them."""
-    return [Example(question=t.text, thought="", answer=str(t.data.get("answer", ""))) for t in training[:k]]
+def expnote(**own: Any) -> Condition:
+    """ExpNote; where it recalls for the question or the thought alone, its dialogue has the notes there."""
+    agents: dict[Any, MakeAgent] = {"question": noted_first, "thought": noted_later}
+    agent = agents.get(own.get("on"), dialogue)
+    return Condition("expnote", "the dialogue with recalled notes", agent, notes(**own), learns=True)
+
+
+def notes(**own: Any) -> MakeMethod:
+    """ExpNote as the recipe and the benchmark have it, but for what a condition sets."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        del llm
+        settings, usual = recipe.method, benchmark.retrieval
+        k = settings.k or usual.k
+        set_here = {
+            "k": max(k, PAPER_K) if own.get("on") == "question" else k,
+            "share": settings.share or usual.share,
+            "policy": settings.policy,
+            "show": settings.show,
+            "on": settings.on or usual.on,
+        }
+        return ExpNote(**{**set_here, **own})
+
+    return make
+
+
+def nearest(k: int | None) -> MakeMethod:
+    """Similar training cases as examples: k, or as many as the recipe says."""
+    return lambda recipe, benchmark, _: NearestCases(k=k or recipe.method.k or benchmark.retrieval.k)
+
+
+def teachme(k: int | None) -> MakeMethod:
+    """Facts of the recipe's knowledge base: k, or as many as the recipe says."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        del llm
+        if not recipe.method.facts:
+            raise ConfigError(
+                "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "
+                "(tab-separated URI, relation, start, end, JSON)"
+            )
+        read_facts(recipe.method.facts, "en")  # a file that is none is told of before any model is called
+        return TeachMe(facts=recipe.method.facts, k=k or recipe.method.k or benchmark.retrieval.k)
+
+    return make

@@ -1,238 +1,261 @@
-"""The conditions an experiment compares: which agent, which method, and whether it learns from the training attempts.
+"""The conditions an experiment compares, as a recipe writes them: `expel`, `erl(k=10, retrieve="embedding")`.
 
 Always holds: conditions of one benchmark answer in the same environment under the same limits and constraints; those
-that learn share one set of training attempts.
+that learn share one set of training attempts. A condition's name has none of the signs that keys and scopes are split
+at: its parameters are numbers, true or false, and words of a list.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.importing import import_member
-from seasoned.lab.benchmarks.base import Benchmark
-from seasoned.lab.methods.teachme import TeachMe, read_facts
-from seasoned.lab.run.acting import ACTING, carrier, each_once, gives_reasons, heuristics
-from seasoned.lab.run.answering import dialogue, direct, noted_first, noted_later
-from seasoned.lab.run.condition import Condition, CountRecalls, MakeAgent, MakeMethod
-from seasoned.lab.run.recipe import Recipe
+from seasoned.lab.methods.autoguide import By
+from seasoned.lab.run.acting import acts, asking, autoguide, carrier, erl, expel, given, trajectories
+from seasoned.lab.run.answering import dialogue, direct, expnote, nearest, notes, teachme
+from seasoned.lab.run.condition import Condition
+from seasoned.methods import make_method
 from seasoned.methods.erl import Outcomes, Retrieve
-from seasoned.methods.expel import ExpeL
-from seasoned.methods.expnote import ExpNote
-from seasoned.methods.nearest import NearestCases
-from seasoned.protocols import LLM, Method
+from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
+from seasoned.methods.reflexion import Strategy
+from seasoned.plugins import plugins
 
-MANY = 1000
-"""Heuristics considered where their tokens are what limits them."""
-
-PAPER_K = 5
-"""Notes recalled for the question alone: what the paper shows for EMOJI, so that all four candidates have theirs."""
-
-ERL_KS = (1, 3, 5, 10, 20)
-"""How many heuristics the paper shows (ERL, table 3)."""
-RANDOM_KS = (*ERL_KS, 40, 60)
-"""How many it draws at random (figure 4)."""
+Kind = type[bool] | type[int] | type[float] | tuple[str, ...]
+"""What a parameter may be: true or false, a whole number of 1 or more, a share above 0, or one of these words."""
 
 _NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episodes, and of scopes
+_FORM = re.compile(r"\s*([\w.:-]+)\s*\((.*)\)\s*", re.DOTALL)
 
 
-def _expnote(
-    variant: Literal["notes", "case", "positive", "negative", "disabled"] = "notes",
-    policy: Literal["last", "merge"] | None = None,
-    on: Literal["question", "thought"] | None = None,
-) -> MakeMethod:
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        del llm
-        settings = recipe.method
-        return ExpNote(
-            k=settings_k(recipe, benchmark) if on is None else max(settings_k(recipe, benchmark), PAPER_K),
-            share=settings.share or benchmark.retrieval.share,
-            policy=policy or settings.policy,
-            variant=variant,
-            show=settings.show,
-            on=on or settings.on or benchmark.retrieval.on,
-        )
-
-    return make
+def _few_shot(shots: int | None = None) -> Condition:
+    says = "one answer, after training cases with their right answers"
+    return Condition("few-shot", says, direct("few-shot", shots))
 
 
-def _teachme(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    del llm
-    if not recipe.method.facts:
-        raise ConfigError(
-            "the condition teachme needs a knowledge base: -c method.facts=FILE, a CSV in ConceptNet's form "
-            "(tab-separated URI, relation, start, end, JSON)"
-        )
-    read_facts(recipe.method.facts, "en")  # a file that is none is told of before any model is called
-    return TeachMe(facts=recipe.method.facts, k=settings_k(recipe, benchmark))
+def _nearest(k: int | None = None) -> Condition:
+    says = "the most similar training cases as examples"
+    return Condition("nearest", says, dialogue, nearest(k), learns=True, own_pool=False)
 
 
-def settings_k(recipe: Recipe, benchmark: Benchmark) -> int:
-    """How many lessons, facts or cases are recalled."""
-    return recipe.method.k or benchmark.retrieval.k
+def _teachme(k: int | None = None) -> Condition:
+    return Condition("teachme", "facts of a commonsense knowledge base", dialogue, teachme(k))
 
 
-def _nearest(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    del llm
-    return NearestCases(k=settings_k(recipe, benchmark))
+def _trajectories(k: int | None = None) -> Condition:
+    says = "own successes at the most similar tasks, as many as `erl.trajectories` says"
+    return Condition("few-shot-trajectories", says, carrier, trajectories(k), learns=True, own_pool=False, acts=None)
 
 
-def _erl(
-    retrieve: Retrieve | None = None,
-    outcomes: Outcomes = "all",
-    k: int | None = None,
-    on: Literal["task", "thought"] = "task",
-) -> MakeMethod:
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        chosen = {"k": k, "retrieve": retrieve, "outcomes": outcomes, "on": on}
-        return heuristics(recipe, benchmark, llm, **{name: value for name, value in chosen.items() if value})
-
-    return make
+def _reflexion(strategy: Strategy = "reflexion") -> Condition:
+    says = "the agent, which tries again, told its reflections, its last attempt, or both"
+    return Condition("reflexion", says, carrier, acts=None, retries=strategy)
 
 
-def _trajectories(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    tell = benchmark.manner == "answer"
-    return ExpeL(llm, mode="retrieve", k=recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
+def _autoguide(**own: Any) -> Condition:
+    says = "guidelines chosen at each turn"
+    return Condition("autoguide", says, asking, autoguide(**own), learns=True, pool="autoguide", acts=None)
 
 
-def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-    shown = _trajectories(recipe, benchmark, llm)
-    return heuristics(recipe, benchmark, llm, k=MANY, retrieve="embedding", matched=shown)
-
-
-def _noted(name: str, says: str, method: MakeMethod, agent: MakeAgent = dialogue) -> Condition:
-    return Condition(name, says, agent, method, learns=True, calls=2)
-
-
-def _ranked(retrieve: Retrieve | None, outcomes: Outcomes, k: int | None) -> CountRecalls:
-    """ERL's calls: one for a list, however long, or one for each heuristic that is marked on its own."""
-
-    def count(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, int]:
-        del benchmark
-        chosen = recipe.erl
-        wanted, how = k or chosen.k, retrieve or chosen.retrieve
-        if how == "two-stage":
-            lessons = min(lessons, max(chosen.recall_first, wanted))
-        if how not in ("llm", "two-stage") or lessons <= wanted:
-            return {}
-        return {f"{wanted} of {outcomes}": 1} if gives_reasons(recipe) else {f"each of {outcomes}": lessons}
-
-    return count
-
-
-def _heuristics(
-    name: str, says: str, retrieve: Retrieve | None = None, outcomes: Outcomes = "all", k: int | None = None
-) -> Condition:
-    return Condition(
-        name,
-        says,
-        carrier,
-        _erl(retrieve, outcomes, k),
-        learns=True,
-        calls=2,
-        pool="erl",
-        acts=None,
-        learning=each_once,
-        recalling=_ranked(retrieve, outcomes, k),
-    )
-
-
-def _thought(name: str, says: str, k: int | None = None) -> Condition:
-    """Heuristics for situations like the first thought, told after it, for agents that answer once (ours)."""
-    told = _heuristics(name, says, "embedding", k=k)
-    return replace(told, agent=noted_later, method=_erl("embedding", k=k, on="thought"), acts=False)
-
-
-CONDITIONS = {
-    condition.name: condition
-    for condition in (
-        Condition("zero-shot", "one answer, no examples", direct("zero-shot")),
-        Condition("few-shot", "one answer, after training cases with their right answers", direct("few-shot")),
-        Condition("cot", "one answer after worked reasoning", direct("cot")),
-        Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, _expnote("disabled"), calls=2),
-        _noted("expnote", "the dialogue with recalled notes", _expnote()),
-        _noted("expnote-last", "the last note under a key wins", _expnote(policy="last")),
-        _noted(
-            "expnote-question", "notes beside the question, before any thought", _expnote(on="question"), noted_first
-        ),
-        _noted("expnote-merge", "distinct notes under a key are kept", _expnote(policy="merge")),
-        _noted("case", "the noted cases instead of the notes", _expnote("case")),
-        _noted("positive", "only notes from cases answered right", _expnote("positive")),
-        _noted("negative", "only notes from cases answered wrong", _expnote("negative")),
-        Condition(
-            "nearest",
-            "the most similar training cases as examples",
-            dialogue,
-            _nearest,
-            learns=True,
-            calls=2,
-            own_pool=False,
-        ),
-        Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
-        _heuristics("erl", "heuristics from single attempts, those that a model ranks highest"),
-        _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", "embedding"),
-        _thought("erl-thought", "heuristics for situations like the first thought, told after it"),
-        _heuristics("erl-random", "heuristics drawn at random", "random"),
-        _heuristics("erl-all", "all heuristics", "all"),
-        _heuristics("erl-success", "heuristics from successes alone", outcomes="success"),
-        _heuristics("erl-failure", "heuristics from failures alone", outcomes="failure"),
-        *(_heuristics(f"erl-k{k}", f"the {k} heuristics that a model ranks highest", k=k) for k in ERL_KS),
-        *(
-            _heuristics(f"erl-embedding-k{k}", f"the heuristics of the {k} most similar tasks", "embedding", k=k)
-            for k in ERL_KS
-        ),
-        *(_thought(f"erl-thought-k{k}", f"the {k} for situations like the first thought", k) for k in ERL_KS),
-        *(_heuristics(f"erl-random-k{k}", f"{k} heuristics drawn at random", "random", k=k) for k in RANDOM_KS),
-        Condition(
-            "few-shot-trajectories",
-            "own successes at the most similar tasks, as many as `erl.trajectories` says",
-            carrier,
-            _trajectories,
-            learns=True,
-            calls=2,
-            own_pool=False,
-            acts=None,
-        ),
-        replace(
-            _heuristics(
-                "erl-matched",
-                "heuristics of the nearest tasks, as many tokens of them as few-shot-trajectories shows",
-                "embedding",
-            ),
-            method=_matched,
-        ),
-        *ACTING,
-    )
+_ALONE = (
+    Condition("zero-shot", "one answer, no examples", direct("zero-shot")),
+    Condition("cot", "one answer after worked reasoning", direct("cot")),
+    Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, notes(variant="disabled")),
+    Condition("act", "actions alone", acts("act"), acts=True),
+    Condition("react", "thoughts and actions", acts("react"), acts=True),
+    Condition("choose", "actions chosen among those that follow from what was observed", acts("choose"), acts=True),
+    Condition("given", "lessons from a file, such as adapted or hand-written ones", carrier, given, acts=True),
+    Condition("retry", "the agent, which tries again", carrier, acts=None, retries="none"),
+)
+_VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
+    "few-shot": (_few_shot, {"shots": int}),
+    "expnote": (
+        expnote,
+        {
+            "policy": ("last", "merge"),
+            "variant": ("notes", "case", "positive", "negative"),
+            "on": ("question", "thought"),
+            "k": int,
+            "share": float,
+            "show": int,
+        },
+    ),
+    "nearest": (_nearest, {"k": int}),
+    "teachme": (_teachme, {"k": int}),
+    "erl": (
+        erl,
+        {
+            "k": int,
+            "retrieve": get_args(Retrieve),
+            "outcomes": get_args(Outcomes),
+            "on": ("task", "thought"),
+            "guidance_tokens": int,
+            "matched": bool,
+        },
+    ),
+    "few-shot-trajectories": (_trajectories, {"k": int}),
+    "reflexion": (_reflexion, {"strategy": get_args(Strategy)}),
+    "expel": (
+        expel,
+        {
+            "mode": ("insights", "retrieve", "both"),
+            "k": int,
+            "retrieve_by": get_args(RetrieveBy),
+            "rerank": get_args(Rerank),
+            "chunk": int,
+            "max_insights": int,
+            "compare": bool,
+            "successes": bool,
+            "with_reflections": bool,
+            "worked": bool,
+            "retry": bool,
+        },
+    ),
+    "autoguide": (_autoguide, {"k": int, "by": get_args(By), "least": float}),
 }
 
+ALIASES = {
+    "expnote-last": 'expnote(policy="last")',
+    "expnote-merge": 'expnote(policy="merge")',
+    "expnote-question": 'expnote(on="question")',
+    "case": 'expnote(variant="case")',
+    "positive": 'expnote(variant="positive")',
+    "negative": 'expnote(variant="negative")',
+    "erl-embedding": 'erl(retrieve="embedding")',
+    "erl-thought": 'erl(retrieve="embedding", on="thought")',
+    "erl-random": 'erl(retrieve="random")',
+    "erl-all": 'erl(retrieve="all")',
+    "erl-success": 'erl(outcomes="success")',
+    "erl-failure": 'erl(outcomes="failure")',
+    "erl-matched": "erl(matched=true)",
+    **{f"erl-k{k}": f"erl(k={k})" for k in (1, 3, 5, 10, 20)},
+    **{f"erl-embedding-k{k}": f'erl(k={k}, retrieve="embedding")' for k in (1, 3, 5, 10, 20)},
+    **{f"erl-thought-k{k}": f'erl(k={k}, retrieve="embedding", on="thought")' for k in (1, 3, 5, 10, 20)},
+    **{f"erl-random-k{k}": f'erl(k={k}, retrieve="random")' for k in (1, 3, 5, 10, 20, 40, 60)},
+    "last": 'reflexion(strategy="last")',
+    "last-reflexion": 'reflexion(strategy="last+reflexion")',
+    "expel-insights": 'expel(mode="insights")',
+    "expel-retrieve": 'expel(mode="retrieve")',
+    "expel-reasoning": 'expel(retrieve_by="thought")',
+    "expel-random": 'expel(retrieve_by="random")',
+    "expel-reflections": "expel(with_reflections=true)",
+    "expel-worked": 'expel(mode="insights", worked=true)',
+    "expel-reflexion": "expel(retry=true)",
+    "expel-retrieve-reflexion": 'expel(mode="retrieve", retry=true)',
+}
+"""Older names of conditions with parameters. They stay valid, and stay the names in keys, scopes and results."""
 
-def conditions(names: Sequence[str], manner: Literal["answer", "act"] | None = None) -> list[Condition]:
-    """The conditions of these names, in order.
+BASES = {condition.name: condition for condition in _ALONE} | {name: make() for name, (make, _) in _VARIED.items()}
+"""The conditions without parameters."""
+
+
+def conditions(texts: Sequence[str], manner: Literal["answer", "act"] | None = None) -> list[Condition]:
+    """The conditions that a recipe names, in order.
 
     Args:
-        names: from `CONDITIONS`, or import paths: see `own_condition`.
+        texts: names of `BASES` or `ALIASES`, a base with parameters, or import paths: see `own_condition`.
         manner: how the benchmark is played; None leaves that unchecked.
 
     Raises:
-        ConfigError: if a name is unknown (the nearest one is named), doubled, or made for the other manner.
+        ConfigError: a text names no condition (the nearest is named), a parameter is wrong (with what it may be), or
+            a condition is doubled, or made for the other manner.
     """
-    chosen = [CONDITIONS.get(name) or own_condition(name) for name in names]
-    if len({condition.name for condition in chosen}) < len(names):
-        raise ConfigError(f"expected every condition once, but got {', '.join(names)}")
+    chosen = [_condition(text) for text in texts]
+    if len({_condition(ALIASES[c.name]).name if c.name in ALIASES else c.name for c in chosen}) < len(texts):
+        raise ConfigError(f"expected every condition once, but got {', '.join(texts)}")
     other = manner == "answer"
     wrong = [c.name for c in chosen if manner is not None and c.acts is other]
     if wrong:
-        right = ", ".join(c.name for c in CONDITIONS.values() if c.acts is not other)
+        right = ", ".join(c.name for c in BASES.values() if c.acts is not other)
         raise ConfigError(f"this benchmark has no condition {', '.join(wrong)}; it has {right}")
     return chosen
 
 
+def renamed(texts: Sequence[str]) -> str:
+    """A sentence that says how older names are written now; "" where there are none."""
+    new = [f"{text} as {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
+    return f"older names of conditions stay valid, and are written now: {'; '.join(new)}" if new else ""
+
+
+def _condition(text: str) -> Condition:
+    if text in ALIASES:
+        return replace(_condition(ALIASES[text]), name=text)
+    if text in BASES:
+        return BASES[text]
+    form = _FORM.fullmatch(text)
+    if form is None:
+        return own_condition(text)
+    base, inside = form[1], form[2]
+    if base not in {**BASES, **ALIASES}:
+        raise ConfigError(f"{own_condition(base).name} is a condition of your own, which takes no parameters")
+    if base in ALIASES:
+        raise ConfigError(f"the condition {base} takes no parameters: add them to {ALIASES[base]}, which it stands for")
+    parameters = _parameters(base, inside)
+    if not parameters:
+        return BASES[base]
+    name = f"{base}({','.join(f'{name}={_plain(value)}' for name, value in parameters.items())})"
+    return replace(_VARIED[base][0](**parameters), name=name, parameters=parameters)
+
+
+def _parameters(base: str, inside: str) -> dict[str, Any]:
+    """The checked parameters of a base, in the order of its table."""
+    kinds = _VARIED[base][1] if base in _VARIED else {}
+    found: dict[str, Any] = {}
+    for part in inside.split(",") if inside.strip() else []:
+        name, sign, text = (word.strip() for word in part.partition("="))
+        if not kinds:
+            raise ConfigError(f"the condition {base} has no parameters: leave {part.strip()} out")
+        if not sign or name in found:
+            raise ConfigError(f"expected the parameters of {base} as name=value, each once, but got {inside.strip()!r}")
+        if name not in kinds:
+            near = difflib.get_close_matches(name, kinds, n=1, cutoff=0.4)
+            right = "; ".join(f"{known} is {_may_be(kinds[known])}" for known in near or kinds)
+            raise ConfigError(f"the condition {base} has no parameter {name!r}: {right}")
+        found[name] = _read(text)
+        if not _fits(found[name], kinds[name]):
+            raise ConfigError(f"{name} of the condition {base} should be {_may_be(kinds[name])}, but is {text}")
+    return {name: found[name] for name in kinds if name in found}
+
+
+def _read(text: str) -> bool | int | float | str:
+    """A value as TOML or Python write it, or a word without quotes."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1]
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for number in (int, float):
+        with suppress(ValueError):
+            return number(text)
+    return text
+
+
+def _fits(value: object, kind: Kind) -> bool:
+    if isinstance(kind, tuple):
+        return value in kind
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and value >= 1
+    return isinstance(value, (int, float)) and 0 < value <= 1
+
+
+def _may_be(kind: Kind) -> str:
+    if isinstance(kind, tuple):
+        return f"one of {', '.join(kind)}"
+    return {bool: "true or false", int: "a whole number of at least 1"}.get(kind, "a number above 0 and at most 1")
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def own_condition(path: str) -> Condition:
-    """The condition at an import path, "mypackage.mine" or "mypackage:mine".
+    """The condition at an import path, "mypackage.mine" or "mypackage:mine", or with a plugin's method.
 
     It may be a `Condition`; or a function of the recipe, the benchmark and the model that makes a method: then the
     condition has the function's name, learns, and its agent is who carries the methods here.
@@ -240,20 +263,27 @@ def own_condition(path: str) -> Condition:
     Raises:
         ConfigError: nothing is there, it is something else, or it has a name that no condition of one's own can have.
     """
-    near = difflib.get_close_matches(path, CONDITIONS, n=1)
-    known = f"there are {', '.join(CONDITIONS)}, or the import path of one of your own"
+    if path in plugins("methods") and _NAME.fullmatch(path):
+        says = f"the method {path} of another package"
+        return Condition(path, says, carrier, lambda _, __, llm: make_method(path, llm), learns=True, acts=None)
+    near = difflib.get_close_matches(path, [*BASES, *ALIASES], n=1)
+    known = f"there are {', '.join(BASES)}, or the import path of one of your own"
     found = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
     if callable(found):
         says = (found.__doc__ or "").strip().partition("\n")[0]
-        found = Condition(re.split(r"[.:]", path)[-1], says, carrier, found, learns=True, calls=2, acts=None)
+        found = Condition(re.split(r"[.:]", path)[-1], says, carrier, found, learns=True, acts=None)
     if not isinstance(found, Condition):
         raise ConfigError(
             f"{path!r} should be a Condition, or a function of recipe, benchmark and model that makes a method, and is "
             f"a {type(found).__name__}"
         )
-    if found.name in CONDITIONS or not _NAME.fullmatch(found.name):
+    if found.name in {**BASES, **ALIASES} or not _NAME.fullmatch(found.name):
         raise ConfigError(
             f"the condition at {path!r} is called {found.name!r}: give it a name of letters, digits, '.', '_' and '-' "
             "that no condition here has, and not 'training'"
         )
     return found
+
+
+CONDITIONS: Mapping[str, Condition] = BASES | {name: _condition(name) for name in ALIASES}
+"""Every condition that has a name without parameters."""

@@ -168,7 +168,7 @@ def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence
     if method is not None and condition.writes and not learned:
         unlearn(session.store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         pool = ExperiencePool(session.store, scope, run_id=session.run_id, embedder=made, experience=experience)
-        with part.watch.learns(label, condition.calls_of(recipe, shown)) as told:
+        with part.watch.learns(label, len(shown)) as told:
             learning(part, condition, name, told).learn(shown, pool)
         mark_learned(session.store, scope, shown, pool.problems)
     pool = ExperiencePool(

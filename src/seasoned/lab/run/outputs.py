@@ -73,6 +73,7 @@ def write_outputs(
         "folds": plan.recipe.folds,
         "repeats": plan.recipe.repeats,
         "conditions": [condition.name for condition in plan.conditions],
+        "parameters": {c.name: dict(c.parameters) for c in plan.conditions if c.parameters},
         "started": min([started, *(t.created for t in kept)]),
         "finished": max([t.created for t in kept], default=now()),
         "version": __version__,

@@ -13,9 +13,8 @@ from itertools import repeat
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.base import Benchmark, take
-from seasoned.lab.run.answering import dialogue
 from seasoned.lab.run.condition import Condition
-from seasoned.lab.run.conditions import CONDITIONS, conditions
+from seasoned.lab.run.conditions import conditions, renamed
 from seasoned.lab.run.folds import stratified_folds
 from seasoned.lab.run.recipe import Recipe
 from seasoned.types import Task
@@ -98,9 +97,10 @@ class Plan:
 
     @property
     def idle(self) -> list[str]:
-        """What of the recipe does nothing here, in sentences."""
+        """What of the recipe does nothing here, or is written otherwise now, in sentences."""
         recipe, most = self.recipe, max(len(block.train) for block in self.blocks)
-        found = []
+        older = renamed([*recipe.conditions, recipe.baseline])
+        found = [older] if older else []
         outside = [n for n in recipe.curve if not 0 < n <= most]
         if recipe.curve and self._curved is None:
             found.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
@@ -138,54 +138,11 @@ class Plan:
 
     @property
     def calls(self) -> int:
-        """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE).
+        """Model calls of the attempts at most, with no task tried again: a call a step, or three an answer.
 
-        An answer that two conditions ask for with the same words is asked for once: then there are fewer. Where an
-        agent acts, it is one call for each step an attempt may take, with no task tried again. `learning` and
-        `recalling` are in it.
+        What conditions ask with the same words is asked once: then there are fewer. Learning and ranking come on top.
         """
-        beside = self.learning + self.recalling
-        if self.acts:
-            return self.episodes * self.blocks[0].benchmark.max_turns + beside
-        tests = sum(self._calls_of_a_test(block) * len(block.test) for block in self.blocks)
-        return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0) + beside
-
-    @property
-    def learning(self) -> int:
-        """The calls that write lessons, once for each pool, if every attempt solves its task."""
-        pools: dict[str, int] = {}
-        for block in self.blocks:
-            for condition in self.conditions:
-                for trained_on in self.points(condition, block) if condition.writes else ():
-                    seen = len(block.benchmark.trajectories) if condition.worked else trained_on
-                    pools[self.pool(condition, block, trained_on)] = condition.learning(self.recipe, seen)
-        return sum(pools.values())
-
-    @property
-    def recalling(self) -> int:
-        """The calls that choose among lessons, if every attempt taught one; see `recalling` of `Condition`."""
-        calls, gather = 0, self.recipe.gather
-        for block in self.blocks:
-            asked: dict[tuple[str, str], int] = {}
-            for condition in self.conditions:
-                for trained_on in self.points(condition, block):
-                    pool = self.pool(condition, block, trained_on)
-                    wanted = condition.recalling(self.recipe, block.benchmark, trained_on)
-                    asked |= {(pool, what): n for what, n in wanted.items()}
-            calls += sum(asked.values()) * len(block.test)
-            for place in range(len(block.train)) if gather.iterate == "all" and self.trains else ():
-                known = place - place % gather.batch
-                calls += sum(CONDITIONS["erl"].recalling(self.recipe, block.benchmark, known).values())
-        return calls
-
-    def _calls_of_a_test(self, block: Block) -> int:
-        evaluated = list(self._test_runs(block))
-        calls = sum(condition.calls for condition in evaluated)
-        thinking = sum(condition.agent is dialogue for condition in evaluated)
-        recipe, recalled = self.recipe, self.recipe.method.on or block.benchmark.retrieval.on
-        # Before anything is recalled all dialogues ask for the same thought, and at temperature 0 it is asked for once.
-        shared = recalled == "thought" and recipe.llm.temperature == 0 and recipe.agent.style == "guided"
-        return calls - max(thinking - 1, 0) if shared else calls
+        return self.episodes * (self.blocks[0].benchmark.max_turns if self.acts else 3)
 
 
 def make_plan(recipe: Recipe) -> Plan:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.jobs import run_jobs
@@ -73,6 +73,7 @@ class ERL:
         ConfigError: a number is out of range, a name is none of those above, or `worked` comes without `example`.
     """
 
+    name: ClassVar[str] = "erl"
     llm: LLM
     about: str = ""
     example: tuple[str, str] | None = None

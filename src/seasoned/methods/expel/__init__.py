@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from seasoned.methods import check_least
 from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
@@ -64,6 +64,7 @@ class ExpeL:
         ConfigError: a number is out of range, or `worked` has no such attempts; see `worked_pair`.
     """
 
+    name: ClassVar[str] = "expel"
     llm: LLM
     about: str = ""
     worked: tuple[Sequence[Trajectory], str, str] | None = None
