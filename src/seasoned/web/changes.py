@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, ConflictError
-from seasoned.memory.changes import Switch, edited, switched, written
+from seasoned.memory.editing import Switch, edited, switched, written
 from seasoned.text import clean
 from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find

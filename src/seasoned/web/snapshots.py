@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
-from seasoned.memory.changes import checked_snapshot_name
+from seasoned.memory.editing import checked_snapshot_name
 from seasoned.store import pages
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import mask
