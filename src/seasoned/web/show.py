@@ -34,22 +34,22 @@ _WORDS = 600  # of a text that are compared
 _WORK = 2_000_000  # words times pairs of equal words: a comparison takes no longer than about 0.1 s
 _DONE = {
     "added": "The lesson was added.",
-    "waits": "The lesson was added. Its text seems aimed at the model, so it waits in quarantine.",
+    "waits": "The lesson was added to quarantine: its text looks like an instruction to the model.",
     "edited": "The change was saved as a new version.",
-    "same": "Nothing was different, so nothing was saved.",
-    "pin": "Pinned: learning leaves this lesson alone.",
-    "unpin": "No longer pinned: learning may change this lesson.",
-    "disable": "Disabled: it is kept and recalled no more.",
-    "enable": "Enabled: it is recalled again.",
-    "release": "Released from quarantine: it is recalled from now on.",
-    "delete": "Deleted. It can be restored below.",
+    "same": "No change, so nothing was saved.",
+    "pin": "Pinned: learning does not change this lesson.",
+    "unpin": "Unpinned: learning may change this lesson.",
+    "disable": "Disabled: kept, but not recalled.",
+    "enable": "Enabled: recalled again.",
+    "release": "Released from quarantine: recalled from now on.",
+    "delete": "Deleted. You can restore it below.",
     "restore": "Restored.",
-    "rollback": "The earlier version was brought back as a new one.",
+    "rollback": "The earlier version was restored as a new version.",
     "purge": "The lesson and its history were deleted for good.",
-    "purge-later": "The lesson and its history were deleted. Another program is reading the store: until the last one "
-    "closes it, the log beside its file still holds the text.",
-    "snapshot": "The present state has a name now.",
-    "rolled": "The earlier state was brought back; each lesson that changed has a new version.",
+    "purge-later": "The lesson and its history were deleted. Another program has the store open: until it closes it, "
+    "the log file beside the store still holds the text.",
+    "snapshot": "The snapshot was saved.",
+    "rolled": "The earlier state was restored; each changed lesson has a new version.",
 }
 
 
@@ -82,6 +82,13 @@ def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Re
     done = _DONE.get(request.query_params.get("done", ""), "")
     page = templates().get_template(name).render(path=request.url.path, done=done, **values)
     return HTMLResponse(page, status)
+
+
+def redirect(path: str, /, **parts: object) -> Response:
+    """Send the browser to another address of this page, after a change."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(link(path, **parts), 303)
 
 
 def link(path: str, /, **parts: object) -> str:
