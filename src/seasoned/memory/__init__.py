@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -25,7 +24,7 @@ from seasoned.memory.chat import read_chat
 from seasoned.memory.editing import checked_category, checked_key, checked_kind, checked_snapshot_name, checked_text
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.learning import Learned, Learning, learn_new
-from seasoned.memory.opening import LateModel, check_arguments, judge, open_embedder
+from seasoned.memory.opening import LateModel, check_arguments, finite, judge, open_embedder
 from seasoned.memory.screened import Forgotten, ScreenedPool, forget, screen_trajectory
 from seasoned.methods import make_method
 from seasoned.pool import Who
@@ -33,18 +32,7 @@ from seasoned.protocols import LLM, Advise, Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import Secret, mask, masker
-from seasoned.types import (
-    Guidance,
-    Lesson,
-    LessonKind,
-    LessonStatus,
-    Message,
-    Outcome,
-    Step,
-    Task,
-    Trajectory,
-    new_id,
-)
+from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Message, Outcome, Step, Task, Trajectory, new_id
 
 __all__ = ["Attempt", "Forgotten", "Learned", "Learning", "Memory"]
 
@@ -129,13 +117,12 @@ class Memory:
         """Wait for learning in the background, store attempts that were never finished, close what was opened here.
 
         Raises:
-            StoreError: when an attempt cannot be stored. It and the store are open still, so `close` can be called
-                again.
+            StoreError: when an attempt cannot be stored. It and the store stay open, so call `close` again.
         """
         with self._lock:
-            begun = list(self._learning)
-        for learning in begun:
-            learning.join()  # what stopped it comes out of its wait()
+            running = list(self._learning)
+        for learning in running:
+            learning.join()  # its errors come out of its wait()
         try:
             close_open(self._keep)
         finally:
@@ -168,9 +155,8 @@ class Memory:
     def recall(self, task: str | Task, category: str = "", k: int | None = None) -> Guidance:
         """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
 
-        Beside what the method recalls stand the heuristics nearest to the task, such as those of `add`, unless the
-        method recalls heuristics itself. With `k` it is that many lessons at most, but that those which contradict
-        each other stay together.
+        Unless the method recalls heuristics itself, those nearest to the task, such as those of `add`, are added. With
+        `k` it is at most that many lessons, but lessons that stand together, such as contradicting ones, stay together.
         """
         wanted = self._task(task, category)
         return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, k)
@@ -254,7 +240,7 @@ class Memory:
         """Let a quarantined lesson be recalled.
 
         Raises:
-            StoreError: when there is no such lesson, or it is not in quarantine.
+            StoreError: when there is no such lesson in quarantine.
         """
         lesson = self.store.get_lesson(lesson_id)
         if lesson is None or self.store.scope_of(lesson_id) != self.pool.scope or lesson.status != "quarantined":
@@ -368,7 +354,7 @@ class Attempt:
             ContractError: when the attempt was finished.
             ConfigError: when the reward is no finite number.
         """
-        given = _number(reward)
+        given = finite(reward)
         if given is None:
             raise ConfigError(f"the reward of a step is a finite number, and was {reward!r}")
         made = Step(thought=str(thought), action=str(action), observation=str(observation), reward=given)
@@ -419,9 +405,9 @@ class Attempt:
         """Store the attempt with its outcome; it is safe from the end of the process when this returns.
 
         Args:
-            success: True, False, a reward (success from the memory's `success_at` on), or None where nobody knows: then
-                a memory with `judge=True` asks its model.
-            answer: what the agent answered, where there is an answer.
+            success: True, False, a reward (success from the memory's `success_at` on), or None for unknown: then a
+                memory with `judge=True` asks its model.
+            answer: what the agent answered, if anything.
             detail: anything worth knowing about how it ended.
 
         Returns:
@@ -483,24 +469,13 @@ def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, s
     if isinstance(success, bool):
         solved, reward = success, float(success)
     elif success is not None:
-        reward = _number(success)
+        reward = finite(success)
         if reward is None:
             raise ConfigError(f"the outcome of an attempt is True, False, None or a finite reward, and was {success!r}")
         solved = reward >= success_at
     return Outcome(
         success=solved, reward=reward, reason="answered" if answer else "reported", answer=answer, detail=detail
     )
-
-
-def _number(value: object) -> float | None:
-    """The value as a finite number, None where it is none; a text is none."""
-    if not isinstance(value, SupportsFloat):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def close_open(keep: Keep | None = None) -> None:
@@ -521,6 +496,5 @@ def close_open(keep: Keep | None = None) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    for attempt in list(_open):
-        with suppress(Exception):  # of a store that was closed, or opened before a fork, nobody is left to hear
-            attempt._unfinished("never finished")
+    with suppress(Exception):  # of a store that was closed, or opened before a fork: nobody is left to hear
+        close_open()

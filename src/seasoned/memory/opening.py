@@ -50,11 +50,22 @@ def check_arguments(store: object, namespace: object, cap: object, success_at: o
         raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
     if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
         raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap!r}")
-    if not isinstance(success_at, SupportsFloat) or not math.isfinite(float(success_at)):
+    if finite(success_at) is None:
         raise ConfigError(f"success_at is the reward that counts as success, a finite number, and was {success_at!r}")
     listed = isinstance(secrets, Sequence) and all(isinstance(each, Secret) for each in secrets)
     if secrets is not None and not listed:
         raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
+
+
+def finite(value: object) -> float | None:
+    """The value as a finite number, None where it is none; a text is none."""
+    if not isinstance(value, SupportsFloat):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def open_embedder(given: str | Embedder | None) -> Embedder | None:

@@ -8,7 +8,7 @@ is forgotten is deleted as a whole or not at all, in its namespace alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -192,15 +192,9 @@ def _texts(value: Any) -> Iterator[str]:
     """All texts in a value, keys too."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        yield from _all(value.items())
-    elif isinstance(value, list | tuple):
-        yield from _all(value)
-
-
-def _all(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        yield from _texts(value)
+    inside = value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inside:
+        yield from _texts(each)
 
 
 class Forgotten(NamedTuple):

@@ -194,9 +194,8 @@ def _sentence(request: Request, error: Exception) -> Response:
 
 
 def _not_here(request: Request, error: Any) -> Response:
-    sentence = (
-        "There is no page at this address." if error.status_code == 404 else "This page does not take that method."
-    )
+    missing = error.status_code == 404
+    sentence = "There is no page at this address." if missing else "This address takes no such request."
     return _message(request, error.status_code, "Not there", sentence)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -148,20 +147,17 @@ def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
 
 def moved(before: Lesson, after: Lesson) -> list[str]:
     """What changed from one version of a lesson to the next beside its text, a few words each."""
-    return list(_moved(before.model_dump(), after.model_dump()))
-
-
-def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    found = []
     for name in ("status", "kind", "key", "category", "importance"):
-        if before[name] != after[name]:
-            old, new = (
-                f"{one[name]:g}" if name == "importance" else one_line(one[name], 60) for one in (before, after)
-            )
-            yield f"{name}: {old or UNKNOWN} → {new or UNKNOWN}"
-    if before["pinned"] != after["pinned"]:
-        yield "pinned" if after["pinned"] else "no longer pinned"
-    if before["sources"] != after["sources"]:
-        yield f"sources: {len(before['sources'])} → {len(after['sources'])}"
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            words = [f"{one:g}" if name == "importance" else one_line(one, 60) or UNKNOWN for one in (old, new)]
+            found.append(f"{name}: {' → '.join(words)}")
+    if before.pinned != after.pinned:
+        found.append("pinned" if after.pinned else "no longer pinned")
+    if before.sources != after.sources:
+        found.append(f"sources: {len(before.sources)} → {len(after.sources)}")
+    return found
 
 
 def _beginning(text: str, whole: bool = False, limit: int = LONG) -> str:
