@@ -62,9 +62,9 @@ class ScreenedPool(ExperiencePool):
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Mask and store a trajectory, on the side where it belongs; see `ExperiencePool.record`."""
-        made = screen_trajectory(trajectory, self._masking)
-        self.store.add_trajectories(self.scopes["flags" in made.meta], [made])
-        return made
+        screened = screen_trajectory(trajectory, self._masking)
+        self.store.add_trajectories(self.scopes["flags" in screened.meta], [screened])
+        return screened
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
         """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person."""
@@ -137,10 +137,10 @@ def screen_lesson(
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
     if longest is not None and len(fields["text"]) > longest:
         fields["text"] = f"{fields['text'][: longest - 1]}…"
-    told = {name: value for name, value in fields["data"].items() if name != "flags"}
-    found = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(told))))]
-    if found:
-        fields["data"] = {**told, "flags": found}
+    data = {name: value for name, value in fields["data"].items() if name != "flags"}
+    reasons = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(data))))]
+    if reasons:
+        fields["data"] = {**data, "flags": reasons}
         fields["status"] = "quarantined" if lesson.status == "active" else lesson.status
     return lesson.model_copy(update=fields)
 
@@ -161,9 +161,9 @@ def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajector
         said["user"] = [text.replace(clean.guidance, "") for text in said["user"]]
     outside = [clean.task, *(step.observation for step in clean.steps), *said["user"]]
     inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *said["assistant"]]
-    found = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
+    reasons = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
     meta = {name: value for name, value in clean.meta.items() if name != "flags"}
-    return clean.model_copy(update={"meta": {**meta, "flags": list(found)} if found else meta})
+    return clean.model_copy(update={"meta": {**meta, "flags": list(reasons)} if reasons else meta})
 
 
 def _masked(trajectory: Trajectory, masking: Mask) -> tuple[Block, ...]:
