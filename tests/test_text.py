@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from seasoned import text
 from seasoned.text import (
     CAP,
-    bullets,
     fold,
     prompt_line,
     render_prompt,
@@ -89,13 +88,13 @@ def test_count(number, shown):
 
 
 def test_values_are_never_templates():
-    text = render_prompt("seasoned.methods", "expnote.j2", notes=[{"key": "k", "text": "{{ 7 * 7 }}{% raw %}"}])
+    text = render_prompt("seasoned.methods", "reflexion_ask.j2", about="{{ 7 * 7 }}{% raw %}")
     assert "{{ 7 * 7 }}{% raw %}" in text
 
 
 def test_a_missing_value_is_an_error_not_a_gap():
     with pytest.raises(jinja2.UndefinedError):
-        render_prompt("seasoned.methods", "expnote.j2")
+        render_prompt("seasoned.methods", "reflexion_ask.j2")
 
 
 def test_clean_keeps_scripts_and_emoji_and_drops_controls():
@@ -124,11 +123,6 @@ def test_clean_is_one_line_within_the_cap_and_stable(text):
     assert len(cleaned.splitlines()) <= 1
     assert not any(unicodedata.category(c) == "Cc" for c in cleaned)
     assert prompt_line(cleaned) == cleaned
-
-
-@given(st.lists(st.text(), max_size=5))
-def test_bullets_have_one_line_each(lines):
-    assert len(bullets(lines).split("\n")) == max(len(lines), 1)
 
 
 def attempt(*steps, task="Find the mug."):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from seasoned.types import Guidance, Lesson, Outcome, Step, Task, Trajectory, Usage, new_id, now
+from seasoned.types import Block, Entry, Guidance, Lesson, Outcome, Step, Task, Trajectory, Usage, new_id, now
 
 text = st.text(st.characters(codec="utf-8"), max_size=30)
 usages = st.builds(
@@ -64,8 +64,33 @@ def test_guidance_that_is_added_keeps_each_thing_once_in_its_place():
     both = Guidance(lessons=(old,), demonstrations=(one, two), text="- look") + Guidance(
         lessons=(new,), demonstrations=(two, one), text="- look first"
     )
-    assert both == Guidance(lessons=(new,), demonstrations=(one, two), text="- look\n\n- look first")
+    assert (both.lessons, both.demonstrations, both.text) == ((new,), (one, two), "- look\n\n- look first")
+    assert [block.text for block in both.blocks] == ["- look", "- look first"]
     assert (both + Guidance(text="- look")).text == both.text
+
+
+def test_the_text_of_guidance_is_that_of_its_blocks():
+    notes = tuple(Lesson(kind="note", text=text) for text in ("one", "two"))
+    case = Trajectory(task_id="t", task="x")
+    cases = Block(entries=(Entry(text="a case", demonstration_ids=(case.id,)),))
+    blocks = (Block.listing("Notes:", notes, ("one", "two")), Block(), cases)
+    guidance = Guidance(lessons=notes, demonstrations=(case,), blocks=blocks)
+    assert guidance.text == "Notes:\n- one\n- two\n\na case"
+    assert [entry.lesson_ids for entry in blocks[0].entries] == [(note.id,) for note in notes]
+    assert Guidance.model_validate_json(guidance.model_dump_json()) == guidance
+    assert Guidance(text="be quick").blocks == (Block(entries=(Entry(text="be quick"),)),)
+    assert guidance.saying(()) == Guidance(lessons=notes, demonstrations=(case,))
+    with pytest.raises(ValidationError, match="give one or the other"):
+        Guidance(blocks=blocks, text="another")
+
+
+def test_an_attempt_of_before_blocks_were_kept_has_those_that_its_text_shows():
+    frames = ["<experience>\n- one\n</experience>", "<experience>\n- two\n</experience>"]
+    old = Trajectory(task_id="t", task="x", guidance="\n\n".join(frames))
+    assert [block.text for block in old.blocks()] == frames
+    assert Trajectory(task_id="t", task="x").blocks() == ()
+    kept = (Block(heading="Notes:"),)
+    assert old.model_copy(update={"guidance_blocks": kept}).blocks() == kept
 
 
 def test_values_are_frozen_and_strict():

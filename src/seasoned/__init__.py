@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from seasoned.protocols import Environment as Environment
     from seasoned.protocols import Method as Method
     from seasoned.store.sql import Store as Store
+    from seasoned.types import Block as Block
+    from seasoned.types import Entry as Entry
     from seasoned.types import Guidance as Guidance
     from seasoned.types import Lesson as Lesson
     from seasoned.types import Message as Message
@@ -100,7 +102,7 @@ _NAMES = {
     "seasoned.lab.run.outputs": "read_summary",
     "seasoned.lab.run.recipe": "Recipe load_recipe make_recipe",
     "seasoned.store.sql": "Store",
-    "seasoned.types": "Guidance Lesson Message Outcome Reply Step Task Trajectory Usage",
+    "seasoned.types": "Block Entry Guidance Lesson Message Outcome Reply Step Task Trajectory Usage",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 

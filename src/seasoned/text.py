@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
-from seasoned.types import Step, Trajectory
+from seasoned.types import Guidance, Step, Trajectory
 
 if TYPE_CHECKING:
     import jinja2
@@ -154,19 +154,22 @@ def _is_shown(char: str) -> bool:
     return number & 0xFFFE != 0xFFFE and not any(first <= number <= last for first, last in _NEVER)
 
 
-def bullets(lines: Iterable[str]) -> str:
-    """Lines as a list, each cleaned and capped."""
-    return "\n".join(f"- {prompt_line(line)}" for line in lines)
-
-
 def tokens(text: str) -> int:
     """About how many tokens a text has: a quarter of its characters, rounded up."""
     return -(-len(text) // TOKEN)
 
 
-def guidance_tokens(text: str, demonstrations: Iterable[Trajectory]) -> int:
+def guidance_tokens(guidance: Guidance) -> int:
     """About how many tokens guidance has: its text, and as transcripts the demonstrations that are not in the text."""
-    return tokens(text) + sum(tokens(transcript(one)) for one in demonstrations if prompt_line(one.task) not in text)
+    return tokens(guidance.text) + sum(tokens(transcript(one)) for one in not_in_text(guidance))
+
+
+def not_in_text(guidance: Guidance) -> list[Trajectory]:
+    """The demonstrations that the text does not show. An entry without ids shows those whose task it holds."""
+    entries = [entry for block in guidance.blocks for entry in block.entries]
+    named = {demonstration_id for entry in entries for demonstration_id in entry.demonstration_ids}
+    plain = "\n".join(entry.text for entry in entries if not (entry.lesson_ids or entry.demonstration_ids))
+    return [one for one in guidance.demonstrations if one.id not in named and prompt_line(one.task) not in plain]
 
 
 def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int | None = None, task: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""The types everything is said in: Task, Example, Step, Trajectory, Outcome, Lesson, Guidance, Usage, Reply.
+"""The types everything is said in: Task, Example, Step, Trajectory, Outcome, Lesson, Guidance, Block, Usage, Reply.
 
 Floor 0: pydantic models and nothing else. Always holds: they are frozen (a change is a new value), they refuse unknown
 fields, and `model_dump_json` followed by `model_validate_json` gives an equal value, whatever text is inside.
@@ -6,11 +6,13 @@ fields, and `model_dump_json` followed by `model_validate_json` gives an equal v
 
 from __future__ import annotations
 
+import re
 import uuid
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION = 1
 
@@ -134,12 +136,41 @@ class Outcome(_Frozen):
     detail: str = ""
 
 
+class Entry(_Frozen):
+    """A part of guidance that stands or falls as one, with the ids of the lessons and demonstrations it tells of.
+
+    Without ids it is text of which nobody said where it comes from.
+    """
+
+    text: str
+    lesson_ids: tuple[str, ...] = ()
+    demonstration_ids: tuple[str, ...] = ()
+
+
+class Block(_Frozen):
+    """A paragraph of guidance: a heading ("" for none) and the entries below it, each on a line of its own."""
+
+    heading: str = ""
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The block as a prompt shows it."""
+        return "\n".join(filter(None, (self.heading, *(entry.text for entry in self.entries))))
+
+    @classmethod
+    def listing(cls, heading: str, lessons: Iterable[Lesson], lines: Iterable[str]) -> Self:
+        """A heading, and below it a line for each lesson, with a dash before it."""
+        pairs = zip(lessons, lines, strict=True)
+        return cls(heading=heading, entries=tuple(Entry(text=f"- {line}", lesson_ids=(x.id,)) for x, line in pairs))
+
+
 class Trajectory(_Frozen):
     """The record of one attempt at one task.
 
     `messages` is the conversation as the model saw it last, last reply included; where demonstrations were exchanged
     on the way, `meta["demonstrations"]` says which stood there from which step on. `guidance` is the text that was in
-    force, `lesson_ids` and `demonstration_ids` where it came from.
+    force, `guidance_blocks` its blocks, `lesson_ids` and `demonstration_ids` where it came from.
     """
 
     id: str = Field(default_factory=lambda: new_id("tra"))
@@ -151,12 +182,18 @@ class Trajectory(_Frozen):
     steps: tuple[Step, ...] = ()
     outcome: Outcome = Outcome()
     guidance: str = ""
+    guidance_blocks: tuple[Block, ...] = ()
     lesson_ids: tuple[str, ...] = ()
     demonstration_ids: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
     usage: Usage = Usage()
     meta: dict[str, Any] = Field(default_factory=dict)
     created: str = Field(default_factory=now)
+
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of the guidance; where none were kept, the text, cut between the frames of a memory."""
+        texts = re.split(r"(?<=>)\n+(?=<)", self.guidance) if self.guidance else ()
+        return self.guidance_blocks or tuple(Block(entries=(Entry(text=text),)) for text in texts)
 
 
 class Lesson(_Frozen):
@@ -185,17 +222,41 @@ class Lesson(_Frozen):
 
 
 class Guidance(_Frozen):
-    """What recall returns: lessons, demonstrations, and the text for an agent's prompt ("" when there is none)."""
+    """What recall returns: lessons, demonstrations, and what a prompt says of them, in blocks.
+
+    `text` is the blocks with an empty line between them, "" when there is nothing to say. Text given without blocks
+    is one block of one entry without ids.
+    """
 
     lessons: tuple[Lesson, ...] = ()
     demonstrations: tuple[Trajectory, ...] = ()
+    blocks: tuple[Block, ...] = ()
     text: str = ""
 
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        text = _text(self.blocks)
+        if self.text and not self.blocks:
+            object.__setattr__(self, "blocks", (Block(entries=(Entry(text=self.text),)),))
+        elif self.text not in ("", text):
+            raise ValueError("the text of guidance is that of its blocks: give one or the other")
+        else:
+            object.__setattr__(self, "text", text)
+        return self
+
+    def saying(self, blocks: Iterable[Block]) -> Guidance:
+        """The same lessons and demonstrations, with these blocks."""
+        return Guidance(lessons=self.lessons, demonstrations=self.demonstrations, blocks=tuple(blocks))
+
     def __add__(self, other: Guidance) -> Guidance:
-        """Both: each lesson and demonstration once, and the other's text below this one's, unless it stands there."""
+        """Both: each lesson and demonstration once, and the other's blocks below these, unless they stand there."""
         repeats = f"\n\n{other.text}\n\n" in f"\n\n{self.text}\n\n"
         return Guidance(
             lessons=tuple({lesson.id: lesson for lesson in (*self.lessons, *other.lessons)}.values()),
             demonstrations=tuple({shown.id: shown for shown in (*self.demonstrations, *other.demonstrations)}.values()),
-            text="\n\n".join(text for text in (self.text, "" if repeats else other.text) if text),
+            blocks=self.blocks if repeats else (*self.blocks, *other.blocks),
         )
+
+
+def _text(blocks: Iterable[Block]) -> str:
+    return "\n\n".join(filter(None, (block.text for block in blocks)))

@@ -6,8 +6,7 @@ import pytest
 
 from seasoned.memory import Memory
 from seasoned.store.sql import Store
-from seasoned.text import bullets
-from seasoned.types import Guidance, Lesson
+from seasoned.types import Block, Guidance, Lesson
 
 
 @dataclass
@@ -24,7 +23,7 @@ class Diary:
 
     def recall(self, task, pool, progress=None):
         found = pool.lessons("insight")
-        return Guidance(lessons=tuple(found), text=bullets(lesson.text for lesson in found))
+        return Guidance(lessons=tuple(found), blocks=(Block.listing("", found, (lesson.text for lesson in found)),))
 
 
 @dataclass

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import StoreLockedError
-from seasoned.memory.changes import edited, written
+from seasoned.memory.editing import edited, written
 from seasoned.methods.attempts import parts
 from seasoned.methods.expnote import ExpNote, counted, index_keys, noted, telling
 from seasoned.pool import ExperiencePool

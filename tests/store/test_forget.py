@@ -6,7 +6,7 @@ import pytest
 from seasoned.pool import ExperiencePool
 from seasoned.store.forget import FORGOTTEN
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Outcome, Reply, Step, Trajectory
+from seasoned.types import Block, Entry, Guidance, Lesson, Outcome, Reply, Step, Trajectory
 
 SECRET = "the-blue-heron-lands-at-noon"
 
@@ -151,6 +151,29 @@ def test_attempts_that_were_shown_a_lesson_lose_their_guidance_and_its_words(sto
     assert blank.lesson_ids == ("les-1",)
     assert store.get_trajectory("tra-2") == other
     assert store.check() == []
+
+
+def test_what_was_recalled_on_the_way_goes_where_it_stands_by_itself(store):
+    said = f"Remember: {SECRET}."
+    first, later = (Block(heading=f"{when}:", entries=(Entry(text=said, lesson_ids=("les-1",)),)) for when in "ab")
+    guidance = Guidance(blocks=(first, later))
+    messages = [{"role": "user", "content": text} for text in (f"Be kind.\n\n{first.text}", f"{later.text}\n\nGo on.")]
+    shown = Trajectory(
+        id="tra-1",
+        task_id="t",
+        task="x",
+        guidance=guidance.text,
+        guidance_blocks=guidance.blocks,
+        lesson_ids=("les-1",),
+        messages=tuple(messages),
+    )
+    store.add_trajectories("s", [shown])
+    store.add_lessons("s", [Lesson(id="les-1", kind="note", text="in other words")], who="person")
+    assert store.get_trajectory("tra-1") == shown
+    store.remove_lesson("les-1", who="person", purge=True)
+    blank = store.get_trajectory("tra-1")
+    assert (blank.guidance, blank.guidance_blocks) == (FORGOTTEN, ())
+    assert [m["content"] for m in blank.messages] == [f"Be kind.\n\n{FORGOTTEN}", f"{FORGOTTEN}\n\nGo on."]
 
 
 def test_attempts_that_were_shown_another_lose_their_guidance(store):

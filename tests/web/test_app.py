@@ -17,7 +17,7 @@ TOKEN = "a-token-of-a-test-0123456789"
 def test_an_unknown_address_is_a_sentence(client):
     answer = client.get("/no/such/page")
     assert answer.status_code == 404
-    assert "nothing under this address" in answer.text
+    assert "no page at this address" in answer.text
     assert client.post("/lessons", data={"a": "b"}).status_code == 405
 
 

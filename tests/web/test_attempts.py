@@ -6,7 +6,7 @@ def test_the_list_and_its_filters(client):
     assert page.index("Refund order 18") < page.index("Refund order 17")
     assert "Refund order 17" not in client.get("/attempts?ended=yes").text
     assert "Refund order 18" not in client.get("/attempts?q=ORDER+17").text
-    assert "No attempt fits" in client.get("/attempts?run=none").text
+    assert "No attempt matches" in client.get("/attempts?run=none").text
     assert client.get("/attempts?ended=maybe").status_code == 400
 
 

@@ -142,7 +142,7 @@ def test_a_journey(browser, address, store, tmp_path):
 
     store.update_lesson(store.get_lesson("les-1").model_copy(update={"text": "Theirs."}), who="model", why="learned")
     browser.find_element("css selector", "button[value=disable]").click()
-    until(lambda: "Somebody else was quicker" in text(browser))
+    until(lambda: "Changed meanwhile" in text(browser))
     assert store.get_lesson("les-1").status == "active"
 
     browser.save_screenshot(str(tmp_path / "conflict.png"))

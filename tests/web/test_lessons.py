@@ -16,10 +16,10 @@ def test_the_list_shows_newest_first_and_counts(client):
 def test_search_and_filters(client):
     assert "It was shipped." in client.get("/lessons?q=ORDER+shipped").text
     assert "Ask twice." not in client.get("/lessons?q=ORDER+shipped").text
-    assert "No lesson fits" in client.get("/lessons?q=zzz").text
+    assert "No lesson matches" in client.get("/lessons?q=zzz").text
     assert "Ask twice." in client.get("/lessons?status=quarantined").text
     assert "It was shipped." not in client.get("/lessons?kind=insight").text
-    assert "No lesson fits" in client.get("/lessons?scope=other").text
+    assert "No lesson matches" in client.get("/lessons?scope=other").text
     assert client.get("/lessons?kind=opinion").status_code == 400
     assert client.get("/lessons?before=x").status_code == 400
 
@@ -147,7 +147,7 @@ def test_a_search_by_meaning_does_not_wait_for_the_start(store, runs):
         client.get(f"/?token={'t' * 16}")
         page = client.get("/lessons?by=meaning&q=shipped").text
         held.set()
-        assert "1 found by words: the search by meaning is getting ready" in page
+        assert "1 found by words: search by meaning is still loading" in page
         deadline = time.monotonic() + 20
         while "nearest in meaning" not in client.get("/lessons?by=meaning&q=shipped").text:
             assert time.monotonic() < deadline

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
-from seasoned.adapters.running import Check, Run, Where, checked, recording, shown
+from seasoned.adapters.running import Check, Run, Where, checked, shown
 from seasoned.errors import ConfigError
 
 P = ParamSpec("P")
@@ -50,8 +50,7 @@ def remembering(
         def remembered(*args: Any, **kwargs: Any) -> Any:
             run, call, full = calls.begin(args, kwargs)
             with run:
-                with _failing(run, call):
-                    result = cast(Any, function)(*args, **full)
+                result = cast(Any, function)(*args, **full)
                 if inspect.isawaitable(result):  # a plain function around a coroutine
                     return _awaited(run, call, result)
                 run.record(_end, run, call, result)
@@ -94,25 +93,20 @@ class _Calls:
         run = Run(self.where, text, check=self.check, agent=self.agent)
         extra = {name: value for name, value in zip(_GIVEN, (run.guidance, run.attempt)) if name not in given}
         wanted = {name: value for name, value in extra.items() if name in self.signature.parameters}
-        return run, "" if "attempt" in self.signature.parameters else call, kwargs | wanted
+        call = "" if "attempt" in self.signature.parameters else call
+        run.on_error = partial(_failed, run, call)
+        return run, call, kwargs | wanted
 
 
-@contextmanager
-def _failing(run: Run, call: str) -> Iterator[None]:
-    """Around the function: an error of it is what its step brought."""
-    try:
-        yield
-    except Exception as error:
-        if call:
-            with recording(run):
-                run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
-        raise
+def _failed(run: Run, call: str, error: BaseException) -> None:
+    """An error of the function is what its step brought."""
+    if call and isinstance(error, Exception):
+        run.attempt.step(action=call, observation=f"{type(error).__name__}: {error}")
 
 
 async def _awaited(run: Run, call: str, coming: Awaitable[Any]) -> Any:
     with run:
-        with _failing(run, call):
-            result = await coming
+        result = await coming
         await asyncio.to_thread(run.record, _end, run, call, result)
     return result
 

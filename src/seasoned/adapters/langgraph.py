@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked
-from seasoned.errors import ConfigError, MissingExtraError
+from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 
 if TYPE_CHECKING:
@@ -43,12 +43,10 @@ def remembering(
         ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when LangGraph is not installed.
     """
-    checked(where, check)
-    try:
-        from langchain_core.runnables import RunnableConfig, RunnableLambda
-        from langgraph.pregel import Pregel
-    except ImportError as error:
-        raise MissingExtraError("langgraph", "langgraph") from error
+    checked(where, check, "langgraph.pregel", "langgraph")
+    from langchain_core.runnables import RunnableConfig, RunnableLambda
+    from langgraph.pregel import Pregel
+
     if not isinstance(graph, Pregel):
         raise ConfigError(f"the graph should be a compiled one of LangGraph, and is a {type(graph).__name__}")
     runs = _Runs(where, check, agent or graph.name or "", key)

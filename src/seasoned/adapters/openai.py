@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -91,11 +92,8 @@ class _Talks:
 
         def create(**wanted: Any) -> Any:
             talk, before, sent = self._begin(wanted)
-            try:
+            with _asking(talk):
                 reply = real(**sent)
-            except BaseException as error:
-                self._failed(talk, error)
-                raise
             with recording(talk.run):
                 self._end(talk, before, reply)
             return reply
@@ -107,11 +105,8 @@ class _Talks:
 
         async def create(**wanted: Any) -> Any:
             talk, before, sent = await asyncio.to_thread(self._begin, wanted)
-            try:
+            with _asking(talk):
                 reply = await real(**sent)
-            except BaseException as error:
-                self._failed(talk, error)
-                raise
             with recording(talk.run):
                 await asyncio.to_thread(self._end, talk, before, reply)
             return reply
@@ -158,10 +153,6 @@ class _Talks:
         alike = [_alike(_heard(talk.said), heard) for talk in found]
         return found[alike.index(max(alike))] if any(alike) else None
 
-    def _failed(self, talk: _Talk, error: BaseException) -> None:
-        if not talk.calls:  # else the agent may ask again
-            talk.run.__exit__(type(error), error, error.__traceback__)
-
     def _end(self, talk: _Talk, before: list[Any], reply: Any) -> None:
         if not hasattr(reply, "model_dump") and hasattr(reply, "parse"):  # from with_raw_response
             reply = reply.parse()
@@ -187,6 +178,13 @@ class _Talks:
             oldest = self._open.pop(0) if len(self._open) > MAX_OPEN else None
         if oldest is not None:
             oldest.run.attempt.__exit__(None, None, None)
+
+
+@contextmanager
+def _asking(talk: _Talk) -> Iterator[None]:
+    """Around a request: where it fails the run breaks off, unless it waits for results, as the agent may ask again."""
+    with nullcontext() if talk.calls else talk.run:
+        yield
 
 
 def _with_system(messages: list[Any], guidance: str) -> list[Any]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, asked, checked, led, recording
-from seasoned.errors import ConfigError, MissingExtraError
+from seasoned.adapters.running import Check, Run, Where, asked, checked, led
+from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 
 if TYPE_CHECKING:
@@ -30,11 +31,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
         ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when the SDK is not installed.
     """
-    checked(where, check)
-    try:
-        import agents  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("openai-agents", "openai-agents") from error
+    checked(where, check, "agents", "openai-agents")
     return RememberingRunner(where, check, agent)
 
 
@@ -46,30 +43,19 @@ class RememberingRunner:
 
     async def run(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
         """As `Runner.run`, with its options."""
-        from agents import AgentsException, Runner
+        from agents import Runner
 
-        run = await asyncio.to_thread(self._begin, starting_agent, input)
-        with run:
-            try:
-                result = await Runner.run(starting_agent, input, **_told(options, run.guidance))
-            except AgentsException as error:
-                with recording(run):
-                    _broken_off(run, error)
-                raise
+        with await asyncio.to_thread(self._begin, starting_agent, input) as run:
+            result = await Runner.run(starting_agent, input, **_with_guidance(options, run.guidance))
             await asyncio.to_thread(run.record, _end, run, result)
         return result
 
     def run_sync(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
         """As `Runner.run_sync`, with its options."""
-        from agents import AgentsException, Runner
+        from agents import Runner
 
         with self._begin(starting_agent, input) as run:
-            try:
-                result = Runner.run_sync(starting_agent, input, **_told(options, run.guidance))
-            except AgentsException as error:
-                with recording(run):
-                    _broken_off(run, error)
-                raise
+            result = Runner.run_sync(starting_agent, input, **_with_guidance(options, run.guidance))
             run.record(_end, run, result)
         return result
 
@@ -91,10 +77,12 @@ class RememberingRunner:
                 "to go on with a run, begin an attempt and give that: remembering(attempt)"
             )
         task = given if isinstance(given, str) else asked(given) if isinstance(given, list) else ""
-        return Run(self._where, task, check=self._check, agent=self._agent or starting_agent.name)
+        run = Run(self._where, task, check=self._check, agent=self._agent or starting_agent.name)
+        run.on_error = partial(_broken_off, run)
+        return run
 
 
-def _told(options: dict[str, Any], guidance: str) -> dict[str, Any]:
+def _with_guidance(options: dict[str, Any], guidance: str) -> dict[str, Any]:
     """The options of a run, with the guidance put after the instructions at each call of a model."""
     if not guidance:
         return options
@@ -118,9 +106,11 @@ def _end(run: Run, result: RunResult) -> None:
         run.ended(result.final_output)
 
 
-def _broken_off(run: Run, error: Any) -> None:
-    """Record what was done before a run broke off, such as by too many turns."""
-    done = error.run_data
+def _broken_off(run: Run, error: BaseException) -> None:
+    """Record what was done before a run broke off, such as by too many turns, where the SDK's error says it."""
+    from agents import AgentsException
+
+    done = error.run_data if isinstance(error, AgentsException) else None
     if done is not None:
         given = [{"role": "user", "content": done.input}] if isinstance(done.input, str) else done.input
         run.attempt.messages([*given, *(item.to_input_item() for item in done.new_items)])

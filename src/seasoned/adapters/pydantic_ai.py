@@ -10,8 +10,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, checked, recording
-from seasoned.errors import MissingExtraError
+from seasoned.adapters.running import Check, Run, Where, checked
 
 if TYPE_CHECKING:
     from pydantic_ai.capabilities import AbstractCapability
@@ -29,12 +28,9 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
         ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when PydanticAI is not installed.
     """
-    checked(where, check)
-    try:
-        from pydantic_ai import DeferredToolRequests
-        from pydantic_ai.capabilities import AbstractCapability
-    except ImportError as error:
-        raise MissingExtraError("pydantic-ai", "pydantic-ai-slim") from error
+    checked(where, check, "pydantic_ai.capabilities", "pydantic-ai", "pydantic-ai-slim")
+    from pydantic_ai import DeferredToolRequests
+    from pydantic_ai.capabilities import AbstractCapability
 
     class Remembering(AbstractCapability[Any]):
         def __init__(self) -> None:
@@ -56,13 +52,9 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
             run = await asyncio.to_thread(Run, where, _task(ctx), check=check, agent=who)
             self.guidance = run.guidance
             known = len(ctx.messages)
+            run.on_error = lambda error: run.attempt.messages(chat(self.said[known:]))
             with run:
-                try:
-                    result = await handler()
-                except BaseException:
-                    with recording(run):
-                        run.attempt.messages(chat(self.said[known:]))
-                    raise
+                result = await handler()
                 await asyncio.to_thread(run.record, end, run, result)
             return result
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, SupportsFloat, TypeAlias
 
-from seasoned.errors import ConfigError, ContractError
+from seasoned.errors import ConfigError, ContractError, MissingExtraError
 from seasoned.memory import Attempt, Memory
 from seasoned.memory.chat import read_chat
 
@@ -31,8 +32,11 @@ NO_TEXT = "(no text)"
 class Run:
     """One run: `guidance` goes into its system prompt, what was done goes into `attempt`, and `ended` ends it.
 
-    Used in a `with` block: a run that breaks off is kept as unknown. With the result there, `record` does the rest.
+    Used in a `with` block: a run that breaks off is kept as unknown, after `on_error`, if set, has recorded what was
+    done till then. With the result there, `record` does the rest.
     """
+
+    on_error: Callable[[BaseException], None] | None = None
 
     def __init__(self, where: Where, task: str, *, check: Check | None = None, agent: str = "") -> None:
         """Begin a run; with a memory, this recalls for the task.
@@ -53,6 +57,9 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is not None and self.on_error is not None:
+            with recording(self):
+                self.on_error(error)
         if self.own and error is not None:
             self.attempt.__exit__(kind, error, at)
 
@@ -61,6 +68,7 @@ class Run:
 
         Raises nothing: what goes wrong is logged, and the result is the caller's all the same.
         """
+        self.on_error = None  # the agent is done
         with recording(self), self:
             how(*given)
             if self.own:
@@ -88,12 +96,14 @@ def recording(run: Run) -> Iterator[None]:
         )
 
 
-def checked(where: object, check: object) -> None:
-    """See that `remembering` was given what it needs.
+def checked(where: object, check: object, module: str = "", extra: str = "", package: str = "") -> None:
+    """See that `remembering` was given what it needs, and that the framework's module can be imported.
 
     Raises:
         ConfigError: when it was given neither a memory nor an attempt, or a check for an attempt, or a check that
             cannot be called.
+        MissingExtraError: when the framework is not installed; it comes with the extra, in the package (by default of
+            the same name).
     """
     if not isinstance(where, Memory | Attempt):
         raise ConfigError(
@@ -105,6 +115,11 @@ def checked(where: object, check: object) -> None:
         )
     if check is not None and not callable(check):
         raise ConfigError(f"check is a function of the task and the answer, and was {check!r}")
+    if module:
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise MissingExtraError(extra, package or extra) from error
 
 
 def asked(messages: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from seasoned.adapters.running import Check, Run, Where, checked, led, recording
-from seasoned.errors import ConfigError, MissingExtraError
+from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
     from smolagents import MultiStepAgent
@@ -33,11 +33,9 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
         ConfigError: when an argument has the wrong type or value.
         MissingExtraError: when smolagents is not installed.
     """
-    checked(where, check)
-    try:
-        from smolagents import MultiStepAgent, RunResult
-    except ImportError as error:
-        raise MissingExtraError("smolagents", "smolagents") from error
+    checked(where, check, "smolagents", "smolagents")
+    from smolagents import MultiStepAgent, RunResult
+
     if not isinstance(agent, MultiStepAgent):
         raise ConfigError(f"the agent should be one of smolagents, and is a {type(agent).__name__}")
     copied: Any = copy.copy(agent)
@@ -49,33 +47,30 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
 
     def begin(task: str, reset: bool) -> tuple[Run, int]:
         nonlocal guidance
-        run = Run(where, task, check=check, agent=name)
-        guidance = run.guidance
-        return run, 0 if reset else len(copied.memory.steps)
+        run, known = Run(where, task, check=check, agent=name), 0 if reset else len(copied.memory.steps)
+        guidance, run.on_error = run.guidance, lambda error: _record(run, copied, known)
+        return run, known
+
+    def end(run: Run, known: int, answer: Any) -> None:
+        with recording(run):
+            _record(run, copied, known)
+        run.record(run.ended, answer)
 
     def streamed(task: str, reset: bool, options: dict[str, Any]) -> Iterator[Any]:
         run, known = begin(task, reset)
         last = None
         with run:
-            try:
-                for last in type(agent).run(copied, task, stream=True, reset=reset, **options):
-                    yield last
-            finally:
-                with recording(run):
-                    _record(run, copied, known)
-            run.record(run.ended, getattr(last, "output", None))
+            for last in type(agent).run(copied, task, stream=True, reset=reset, **options):
+                yield last
+            end(run, known, getattr(last, "output", None))
 
     def remembered(task: str, stream: bool = False, reset: bool = True, **options: Any) -> Any:
         if stream:
             return streamed(task, reset, options)
         run, known = begin(task, reset)
         with run:
-            try:
-                result = type(agent).run(copied, task, reset=reset, **options)
-            finally:
-                with recording(run):
-                    _record(run, copied, known)
-            run.record(run.ended, result.output if isinstance(result, RunResult) else result)
+            result = type(agent).run(copied, task, reset=reset, **options)
+            end(run, known, result.output if isinstance(result, RunResult) else result)
         return result
 
     copied.initialize_system_prompt, copied.run = initialize_system_prompt, remembered

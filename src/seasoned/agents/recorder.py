@@ -158,6 +158,7 @@ class Recorder:
             steps=tuple(self.steps),
             outcome=outcome,
             guidance=self.guidance.text,
+            guidance_blocks=self.guidance.blocks,
             lesson_ids=tuple(lesson.id for lesson in self.guidance.lessons),
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),

@@ -1,7 +1,7 @@
 """`seasoned lessons add|edit|disable|release|rm`: what a person changes by hand.
 
 Always holds: each change is made by "person" and is a version with a reason; it obeys the same rule as on the page
-(`memory.changes`); what changes nothing makes no version.
+(`memory.editing`); what changes nothing makes no version.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add(
     store: StoreOption = STORE,
 ) -> None:
     """Add a lesson in your own words; one that seems aimed at the model waits in quarantine."""
-    from seasoned.memory.changes import written
+    from seasoned.memory.editing import written
     from seasoned.trust import mask
 
     pool = pool_of(namespace, scope) or HOME
@@ -61,7 +61,7 @@ def edit(
 
     New words that seem aimed at the model put the lesson into quarantine, until it is released.
     """
-    from seasoned.memory.changes import edited
+    from seasoned.memory.editing import edited
 
     if text is None and key is None and pin is None:
         raise ConfigError("nothing to change: give --text, --key, --pin or --no-pin")
@@ -78,7 +78,7 @@ def disable(
     store: StoreOption = STORE,
 ) -> None:
     """Keep a lesson but recall it no more."""
-    from seasoned.memory.changes import switched
+    from seasoned.memory.editing import switched
 
     with open_store(store, must_exist=True) as opened:
         found = find_lesson(opened, lesson)
@@ -142,7 +142,7 @@ def _put(store: Store, found: Lesson, changed: Lesson, why: str) -> None:
 
 
 def _told_if_waiting(kept: Lesson) -> None:
-    from seasoned.memory.changes import reasons
+    from seasoned.memory.editing import reasons
 
     if kept.status == "quarantined":
         why = "; it ".join(reasons(kept)) or "seems aimed at the model"

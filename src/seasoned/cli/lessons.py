@@ -77,7 +77,7 @@ def search(
 @app.command("show")
 def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
     """Show a lesson: its text, where it came from, its history, and how the attempts that used it ended."""
-    from seasoned.memory.changes import reasons
+    from seasoned.memory.editing import reasons
 
     with open_store(store, must_exist=True) as opened:
         found = find_lesson(opened, lesson)
@@ -194,7 +194,7 @@ def _made(raw: dict[str, Any]) -> tuple[str, Lesson]:
     """
     from pydantic import ValidationError
 
-    from seasoned.memory.changes import checked_key, checked_text
+    from seasoned.memory.editing import checked_key, checked_text
     from seasoned.memory.screened import MAX_LESSON, screen_lesson
     from seasoned.types import Lesson, new_id
 

@@ -38,7 +38,7 @@ def snapshot(
     store: StoreOption = STORE,
 ) -> None:
     """Give the present state of all lessons of a pool a name."""
-    from seasoned.memory.changes import checked_snapshot_name
+    from seasoned.memory.editing import checked_snapshot_name
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:

@@ -8,7 +8,6 @@ refused; an error is a sentence and no traceback.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import secrets
 import socket
@@ -66,23 +65,13 @@ def make_server(memory: Memory) -> MCPServer[Any]:
                 cause = error.__cause__
                 if isinstance(cause, ValidationError):
                     raise ToolError(wrong_with(cause)) from error
-                if isinstance(cause, ToolError):
+                if isinstance(cause, SeasonedError):
                     raise ToolError(str(cause)) from error
                 raise
 
-    def told(tool: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(tool)
-        def call(*args: Any, **more: Any) -> Any:
-            try:
-                return tool(*args, **more)
-            except SeasonedError as error:
-                raise ToolError(str(error)) from error
-
-        return call
-
     server = Server("seasoned", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     for name, tool in offered.items():
-        server.tool(name)(told(tool))
+        server.tool(name)(tool)
     return server
 
 

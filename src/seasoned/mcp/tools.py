@@ -13,8 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from seasoned.errors import ConfigError
-from seasoned.memory import Memory
-from seasoned.memory.attempt import outcome_of
+from seasoned.memory import Memory, outcome_of
 from seasoned.methods import method_name
 from seasoned.traces.source import task_name
 from seasoned.trust import mask

@@ -6,13 +6,12 @@ free of characters that hide text, and "" where there is nothing to say.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from seasoned.pool import ExperiencePool
-from seasoned.text import prompt_line, render_prompt, transcript
+from seasoned.text import not_in_text, prompt_line, render_prompt, transcript
 from seasoned.trust import enclosed, visible
-from seasoned.types import Guidance, Lesson, Task, Trajectory
+from seasoned.types import Block, Entry, Guidance, Lesson, Task, Trajectory
 
 ADVICE = 5
 """At most so many heuristics stand beside what a method recalls that recalls none itself."""
@@ -20,70 +19,75 @@ ADVICE = 5
 TAG = "experience"
 
 _LEAST = 200  # characters of an example that is worth its place
-_ITEM = re.compile(r"\n(?! )")  # between the items of a list, each with the lines that are indented below it
-_KNOWN_BY = 200  # characters of a lesson that tell which item is its own
 
 
-def complete(found: Guidance, task: Task, pool: ExperiencePool, cap: int, most: int | None = None) -> Guidance:
+def complete(recalled: Guidance, task: Task, pool: ExperiencePool, cap: int, most: int | None = None) -> Guidance:
     """What a method recalled for a task, framed, with what a prompt needs beside it.
 
     That is the heuristics nearest to the task where the method recalled none, and the demonstrations, where the method
     leaves it to the agent to show them. Lessons come first; demonstrations are shortened to the room that is left.
 
     Args:
-        found: from the method.
+        recalled: from the method.
         task: what it was recalled for.
         pool: where heuristics are found: by meaning, or where the pool has no embedder by importance.
         cap: the most characters of the text within the frame.
         most: at most so many lessons, see `shortened`; None for all.
     """
-    advice = [] if any(x.kind == "heuristic" for x in found.lessons) else _advice(task, pool)
+    advice = [] if any(lesson.kind == "heuristic" for lesson in recalled.lessons) else _advice(task, pool)
     if most is not None:
-        found = shortened(found, most)
-        advice = advice[: max(most - len(found.lessons), 0)]
-    parts = [found.text]
+        recalled = shortened(recalled, most)
+        advice = advice[: max(most - len(recalled.lessons), 0)]
+    blocks = list(recalled.blocks)
+    room = cap - len(recalled.text) - 40
     if advice:
-        lines = [prompt_line(lesson.text) for lesson in advice]
-        parts.append(render_prompt("seasoned.memory", "advice.j2", lines=lines))
-    silent = [shown for shown in found.demonstrations if prompt_line(shown.task) not in found.text]
-    room = (cap - sum(map(len, parts)) - 40) // len(silent) if silent else 0
-    if room >= _LEAST:
-        attempts = [_example(shown, room) for shown in silent]
-        parts.append(render_prompt("seasoned.memory", "examples.j2", attempts=attempts))
-    text = framed("\n\n".join(filter(None, parts)), cap)
-    return found.model_copy(update={"lessons": (*found.lessons, *advice), "text": text})
+        blocks.append(
+            Block.listing("Advice for work like this:", advice, (prompt_line(lesson.text) for lesson in advice))
+        )
+        room -= len(blocks[-1].text)
+    silent = not_in_text(recalled)
+    if silent and room // len(silent) >= _LEAST:
+        examples = tuple(_example(attempt, room // len(silent)) for attempt in silent)
+        blocks.append(Block(heading="Earlier attempts that went well:", entries=examples))
+    lessons = (*recalled.lessons, *advice)
+    return framed(Guidance(lessons=lessons, demonstrations=recalled.demonstrations, blocks=tuple(blocks)), cap)
 
 
-def shortened(found: Guidance, most: int) -> Guidance:
-    """What a method recalled, with its first lessons alone: the items of its text that tell of others are left out.
+def shortened(recalled: Guidance, most: int) -> Guidance:
+    """What a method recalled, with its first lessons alone: the entries that tell only of others are left out.
 
-    Lessons that stand in one item, as those that contradict each other do, stay together; so some more may be left.
+    Lessons that stand in one entry, as those that contradict each other do, stay together; so some more may be left. An
+    entry without ids may tell of any of the lessons, so it stays, and so do the lessons that no entry names.
     """
-    kept, others = found.lessons[:most], found.lessons[most:]
-    items = [
-        item
-        for item in _ITEM.split(found.text)
-        if not (item.startswith("- ") and _tells(item, others)) or _tells(item, kept)
-    ]
-    left = tuple(lesson for lesson in others if any(_tells(item, [lesson]) for item in items))
-    return found.model_copy(update={"lessons": (*kept, *left), "text": "\n".join(items)})
+    first = {lesson.id for lesson in recalled.lessons[:most]}
+    blocks = []
+    for block in recalled.blocks:
+        entries = tuple(each for each in block.entries if not each.lesson_ids or first.intersection(each.lesson_ids))
+        if entries:
+            blocks.append(block.model_copy(update={"entries": entries}))
+    kept = {*first, *_lesson_ids(blocks)}
+    if any(not (each.lesson_ids or each.demonstration_ids) for block in blocks for each in block.entries):
+        kept |= {lesson.id for lesson in recalled.lessons}.difference(_lesson_ids(recalled.blocks))
+    lessons = tuple(lesson for lesson in recalled.lessons if lesson.id in kept)
+    return Guidance(lessons=lessons, demonstrations=recalled.demonstrations, blocks=tuple(blocks))
 
 
-def _tells(item: str, lessons: Sequence[Lesson]) -> bool:
-    """Whether an item is the own one of any of these: with its key first, or with its text."""
-    return any(
-        f"- {prompt_line(lesson.text)[:_KNOWN_BY]}" in item
-        or (lesson.key != "" and item.startswith(f"- {prompt_line(lesson.key)}: "))
-        for lesson in lessons
-    )
-
-
-def framed(text: str, cap: int) -> str:
-    """The text in a block that says that it is advice; cut after the last line that fits, or else in a line."""
-    inside = enclosed(visible(text), TAG).strip()
+def framed(guidance: Guidance, cap: int) -> Guidance:
+    """Guidance whose text is one block that says that it is advice; cut after the last line that fits, or in a line."""
+    inside = enclosed(visible(guidance.text), TAG).strip()
     if len(inside) > cap:
         inside = inside[:cap].rpartition("\n")[0] or f"{inside[: cap - 1]}…"
-    return render_prompt("seasoned.memory", "guidance.j2", text=inside) if inside else ""
+    if not inside:
+        return guidance.saying(())
+    text = render_prompt("seasoned.memory", "guidance.j2", text=inside)
+    shown = tuple(name for block in guidance.blocks for entry in block.entries for name in entry.demonstration_ids)
+    entry = Entry(text=text, lesson_ids=_lesson_ids(guidance.blocks), demonstration_ids=shown)
+    return guidance.saying([Block(entries=(entry,))])
+
+
+def _lesson_ids(blocks: Iterable[Block]) -> tuple[str, ...]:
+    names = (name for block in blocks for entry in block.entries for name in entry.lesson_ids)
+    return tuple(dict.fromkeys(names))
 
 
 def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
@@ -92,6 +96,7 @@ def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
     return sorted(pool.lessons("heuristic"), key=lambda x: (x.importance, x.updated), reverse=True)[:ADVICE]
 
 
-def _example(attempt: Trajectory, room: int) -> str:
+def _example(attempt: Trajectory, room: int) -> Entry:
     answer = f"\nAnswer: {prompt_line(attempt.outcome.answer, _LEAST // 2)}" if attempt.outcome.answer else ""
-    return transcript(attempt, limit=room - len(answer) - 2) + answer
+    said = transcript(attempt, limit=room - len(answer) - 2) + answer
+    return Entry(text=f"\n{said}", demonstration_ids=(attempt.id,))

@@ -1,26 +1,44 @@
-"""What a memory is opened with, looked at before anything is opened.
+"""What a memory is opened with: its arguments, its embedder, and the model that it learns and judges with.
 
-Always holds: what is wrong is told in a sentence that names what was given.
+Always holds: what is wrong is said in a sentence that names what was given; the model is opened when it is first asked,
+once, and closed here if it was opened here; only an unknown outcome is judged, a verdict is marked as such in
+`meta["judged"]`, and where the model fails the outcome stays unknown.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
-from seasoned.errors import ConfigError
-from seasoned.protocols import Embedder
+from seasoned.errors import ConfigError, LLMError
+from seasoned.llm.structured import with_parsed
+from seasoned.protocols import LLM, Embedder
 from seasoned.store.sql import Store
-from seasoned.trust import Secret
+from seasoned.text import prompt_line, render_prompt, transcript
+from seasoned.trust import Secret, enclosed
+from seasoned.types import Message, Reply, Trajectory
 
 log = logging.getLogger(__name__)
 
+ROOM = 8_000
+"""Characters of the record that is shown; longer ones are shortened, the longest observations first."""
 
-def check_given(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
+_CAP = 600
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"reason": {"type": "string", "maxLength": _CAP}, "done": {"type": "boolean"}},
+    "required": ["reason", "done"],
+    "additionalProperties": False,
+}
+
+
+def check_arguments(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
     """See that a memory is given what it takes; see `Memory`.
 
     Raises:
@@ -32,11 +50,22 @@ def check_given(store: object, namespace: object, cap: object, success_at: objec
         raise ConfigError(f"a namespace is a text, such as a user's or a project's name, and was {namespace!r}")
     if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
         raise ConfigError(f"the cap of guidance is a number of characters, 1 or more, and was {cap!r}")
-    if not isinstance(success_at, SupportsFloat) or not math.isfinite(float(success_at)):
+    if finite(success_at) is None:
         raise ConfigError(f"success_at is the reward that counts as success, a finite number, and was {success_at!r}")
     listed = isinstance(secrets, Sequence) and all(isinstance(each, Secret) for each in secrets)
     if secrets is not None and not listed:
         raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
+
+
+def finite(value: object) -> float | None:
+    """The value as a finite number, None where it is none; a text is none."""
+    if not isinstance(value, SupportsFloat):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def open_embedder(given: str | Embedder | None) -> Embedder | None:
@@ -70,3 +99,97 @@ def _say_what_is_missing() -> None:
         "meaning. For that: %s. To leave it so: Memory(.., embedder='hashing')",
         advice(),
     )
+
+
+class LateModel:
+    """A model by name, given, or none: then it says so when it is asked. Safe in threads."""
+
+    def __init__(self, llm: str | LLM | None) -> None:
+        """Open nothing yet.
+
+        Args:
+            llm: "local" for the bundled model, another name for `OpenAIChat` (address and key from `OPENAI_BASE_URL`
+                and `OPENAI_API_KEY`), a model, or None.
+
+        Raises:
+            ConfigError: when it is none of these.
+        """
+        if llm == "" or not isinstance(llm, str | LLM | None):
+            raise ConfigError(f"llm should be the name of a model, such as 'local', a model, or None; it was {llm!r}")
+        self._llm = llm
+        self._opened = None if isinstance(llm, str) else llm
+        self._closing = ExitStack()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name, as it was given; "" where there is none."""
+        return self._llm if isinstance(self._llm, str) else "" if self._llm is None else self._llm.name
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """One reply of the model.
+
+        Raises:
+            ConfigError: when there is no model.
+            LLMError: as the model raises it; a ParseError where it gave no `parsed`, and its text does not fit.
+        """
+        model = self._open()
+        reply = model.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+        return with_parsed(reply, schema, model.name)
+
+    def close(self) -> None:
+        """Close the model if it was opened here; the next question opens it again."""
+        with self._lock:
+            if isinstance(self._llm, str):
+                self._opened = None
+            self._closing.close()
+
+    def _open(self) -> LLM:
+        with self._lock:
+            if self._opened is None:
+                if self._llm is None:
+                    raise ConfigError(
+                        "this method learns with a model, and the memory has none: "
+                        "Memory(.., llm='gpt-5-mini'), or llm='local' for the bundled one"
+                    )
+                from seasoned.llm.opening import ModelSettings, open_llm
+
+                self._opened = self._closing.enter_context(open_llm(ModelSettings(model=str(self._llm))))
+            return self._opened
+
+
+def judge(trajectory: Trajectory, llm: LLM) -> Trajectory:
+    """The attempt with the model's verdict as its outcome, and {"done", "reason", "model"} in `meta["judged"]`.
+
+    Where the model fails, the attempt stays unknown and `meta["judged"]` holds {"error"}.
+    """
+    if trajectory.outcome.success is not None:
+        return trajectory
+    answer = prompt_line(trajectory.outcome.answer, _CAP)
+    record = transcript(trajectory, limit=ROOM) + (f"\nAnswer: {answer}" if answer else "")
+    messages = [
+        {"role": "system", "content": render_prompt("seasoned.memory", "judge_system.j2")},
+        {"role": "user", "content": render_prompt("seasoned.memory", "judge.j2", record=enclosed(record, "record"))},
+    ]
+    try:
+        reply = llm.chat(messages, schema=_SCHEMA, max_tokens=300)
+    except LLMError as error:
+        log.warning("an attempt could not be judged and stays unknown: %s", error)
+        return _marked(trajectory, {"error": str(error)[:_CAP]})
+    done = bool(reply.parsed["done"])
+    verdict = {"done": done, "reason": prompt_line(str(reply.parsed["reason"]), _CAP), "model": reply.model or llm.name}
+    outcome = trajectory.outcome.model_copy(update={"success": done, "reward": float(done)})
+    judged = trajectory.model_copy(update={"outcome": outcome, "usage": trajectory.usage + reply.usage})
+    return _marked(judged, verdict)
+
+
+def _marked(trajectory: Trajectory, verdict: dict[str, Any]) -> Trajectory:
+    return trajectory.model_copy(update={"meta": {**trajectory.meta, "judged": verdict}})

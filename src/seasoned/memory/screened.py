@@ -2,21 +2,23 @@
 
 A flagged attempt goes into a scope of its own, where no method that learns or recalls for real can see it. What is
 learned from it waits as quarantined lessons. Always holds: nothing passes that was not masked; a method that learns
-from flagged attempts sees and changes quarantined lessons alone, and one that learns from others never sees those.
+from flagged attempts sees and changes quarantined lessons alone, and one that learns from others never sees those; what
+is forgotten is deleted as a whole or not at all, in its namespace alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
+from seasoned.errors import ConfigError, StoreError
 from seasoned.pool import ExperiencePool, Who
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
 from seasoned.store.sql import Store
 from seasoned.trust import Mask, flags, mask, mask_value
-from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
+from seasoned.types import Block, Guidance, Lesson, LessonKind, LessonStatus, Trajectory
 
 MAX_LESSON = 10_000
 """Characters of a lesson that a method wrote, or that came from a file; the rest is cut."""
@@ -60,9 +62,9 @@ class ScreenedPool(ExperiencePool):
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Mask and store a trajectory, on the side where it belongs; see `ExperiencePool.record`."""
-        made = screen_trajectory(trajectory, self._masking)
-        self.store.add_trajectories(self.scopes["flags" in made.meta], [made])
-        return made
+        screened = screen_trajectory(trajectory, self._masking)
+        self.store.add_trajectories(self.scopes["flags" in screened.meta], [screened])
+        return screened
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
         """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person."""
@@ -135,10 +137,10 @@ def screen_lesson(
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
     if longest is not None and len(fields["text"]) > longest:
         fields["text"] = f"{fields['text'][: longest - 1]}…"
-    told = {name: value for name, value in fields["data"].items() if name != "flags"}
-    found = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(told))))]
-    if found:
-        fields["data"] = {**told, "flags": found}
+    data = {name: value for name, value in fields["data"].items() if name != "flags"}
+    reasons = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(data))))]
+    if reasons:
+        fields["data"] = {**data, "flags": reasons}
         fields["status"] = "quarantined" if lesson.status == "active" else lesson.status
     return lesson.model_copy(update=fields)
 
@@ -149,18 +151,31 @@ def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajector
     What the agent wrote itself is looked at less strictly than what came from outside; system messages, and the
     guidance that was given, are the user's own.
     """
-    kept = {"id", "created", "usage", "lesson_ids", "demonstration_ids"}
+    kept = {"id", "created", "usage", "lesson_ids", "demonstration_ids", "guidance_blocks"}
     values = trajectory.model_dump()
     masked = {name: value if name in kept else mask_value(value, masking) for name, value in values.items()}
+    masked["guidance_blocks"] = _masked(trajectory, masking)
     clean = Trajectory.model_validate(masked)
     said = {role: [m["content"] for m in clean.messages if m["role"] == role] for role in ("user", "assistant")}
     if clean.guidance:
         said["user"] = [text.replace(clean.guidance, "") for text in said["user"]]
     outside = [clean.task, *(step.observation for step in clean.steps), *said["user"]]
     inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *said["assistant"]]
-    found = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
+    reasons = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
     meta = {name: value for name, value in clean.meta.items() if name != "flags"}
-    return clean.model_copy(update={"meta": {**meta, "flags": list(found)} if found else meta})
+    return clean.model_copy(update={"meta": {**meta, "flags": list(reasons)} if reasons else meta})
+
+
+def _masked(trajectory: Trajectory, masking: Mask) -> tuple[Block, ...]:
+    """The blocks of the guidance without secrets; none where a secret reaches from one entry into the next."""
+    blocks = tuple(
+        Block(
+            heading=masking(block.heading),
+            entries=tuple(entry.model_copy(update={"text": masking(entry.text)}) for entry in block.entries),
+        )
+        for block in trajectory.guidance_blocks
+    )
+    return blocks if Guidance(blocks=blocks).text == masking(trajectory.guidance) else ()
 
 
 def _says_the_same(stored: Lesson | None, fresh: Lesson) -> bool:
@@ -177,12 +192,58 @@ def _texts(value: Any) -> Iterator[str]:
     """All texts in a value, keys too."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        yield from _all(value.items())
-    elif isinstance(value, list | tuple):
-        yield from _all(value)
+    inside = value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inside:
+        yield from _texts(each)
 
 
-def _all(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        yield from _texts(value)
+class Forgotten(NamedTuple):
+    """How many attempts and lessons were deleted; `kept` are the lessons that other attempts taught as well.
+
+    Some of those may tell of the forgotten attempts in an earlier version alone. `erased` is False where another
+    program was reading: then SQLite's log beside the file holds what was deleted until the store is closed or scrubbed.
+    """
+
+    attempts: int
+    lessons: int
+    kept: tuple[str, ...] = ()
+    erased: bool = True
+
+
+def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
+    """Delete what `Memory.forget` was asked to.
+
+    Raises:
+        ConfigError: when neither ids nor everything is given, or both.
+        StoreError: when an id is not in this namespace.
+    """
+    if bool(ids) == everything:
+        raise ConfigError("give what is to be forgotten: ids of attempts or lessons, or everything=True")
+    store = pool.store
+    with store.transaction(*pool.scopes):
+        if everything:
+            counts = [store.clear_scope(scope) for scope in reversed(pool.scopes)]
+            done = Forgotten(sum(attempts for attempts, _ in counts), sum(lessons for _, lessons in counts))
+        else:
+            done = _some(pool, list(dict.fromkeys(ids)))
+        store.drop_loose_vectors()
+    return done._replace(erased=store.scrub())
+
+
+def _some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
+    store = pool.store
+    lessons = [i for i in ids if store.scope_of(i) == pool.scope]
+    attempts = [i for i in ids if i not in lessons]
+    removed = sum(store.remove_trajectories(scope, attempts) for scope in pool.scopes)
+    if removed < len(attempts):
+        raise StoreError(
+            f"not all of these are attempts or lessons of {pool.scope!r}, so nothing was deleted: "
+            f"{', '.join(attempts[:5])}"
+        )
+    if attempts:
+        store.blank_demonstrations(pool.scopes, attempts)
+    taught = store.lessons_from(pool.scope, attempts) if attempts else {}
+    alone = [i for i, others in taught.items() if not others and i not in lessons]
+    for lesson_id in (*lessons, *alone):
+        store.remove_lesson(lesson_id, who="person", purge=True)
+    return Forgotten(removed, len(lessons) + len(alone), tuple(i for i in taught if taught[i] and i not in lessons))

@@ -17,8 +17,8 @@ from seasoned.methods.attempts import last_word, parts, thoughts
 from seasoned.pool import ExperiencePool
 from seasoned.replies.commands import parse, recall_words
 from seasoned.store.filters import short_name
-from seasoned.text import fold, prompt_line, render_prompt, split_words
-from seasoned.types import Guidance, Lesson, Task, Trajectory
+from seasoned.text import fold, prompt_line, split_words
+from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,11 @@ class ExpNote:
         if not found:
             return Guidance()
         told = book.told if self.policy == "merge" else {}
-        shown = [{"key": prompt_line(n.key), "text": self._text(n, told, thought)} for n in found]
-        template = "expnote_case.j2" if self.variant == "case" else "expnote.j2"
-        return Guidance(lessons=tuple(found), text=render_prompt("seasoned.methods", template, notes=shown))
+        lines = [self._text(note, told, thought) for note in found]
+        if self.variant == "case":
+            return Guidance(lessons=tuple(found), blocks=(Block.listing("Earlier cases like this one:", found, lines),))
+        lines = [f"{prompt_line(note.key)}: {line}" for note, line in zip(found, lines, strict=True)]
+        return Guidance(lessons=tuple(found), blocks=(Block.listing("Notes from earlier cases:", found, lines),))
 
     def _wanted(self, trajectory: Trajectory) -> bool:
         success = trajectory.outcome.success

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from seasoned.methods.attempts import last_word
 from seasoned.pool import ExperiencePool
-from seasoned.text import prompt_line, render_prompt, transcript
-from seasoned.types import Guidance, Task, Trajectory
+from seasoned.text import prompt_line, transcript
+from seasoned.types import Block, Entry, Guidance, Task, Trajectory
 
 _ROOM = 800  # characters of a case's steps
 _ENDED = {True: "this went well", False: "this failed", None: "how it ended is not known"}
@@ -39,12 +39,13 @@ class NearestCases:
         near = [t for t in found if self.same_task or t.task_id != task.id][: self.k]
         if not near:
             return Guidance()
-        return Guidance(demonstrations=tuple(near), text=told_cases(near))
+        return Guidance(demonstrations=tuple(near), blocks=(told_cases(near),))
 
 
-def told_cases(cases: Sequence[Trajectory]) -> str:
+def told_cases(cases: Sequence[Trajectory]) -> Block:
     """Cases as guidance: each on a line, with what was said of its answer."""
-    return render_prompt("seasoned.methods", "expnote_case.j2", notes=[{"text": _told(case)} for case in cases])
+    entries = tuple(Entry(text=f"- {_told(case)}", demonstration_ids=(case.id,)) for case in cases)
+    return Block(heading="Earlier cases like this one:", entries=entries)
 
 
 def _told(case: Trajectory) -> str:

@@ -17,7 +17,7 @@ from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.replies.reflections import LONGEST, read_reflection
 from seasoned.text import prompt_line, render_prompt, transcript
-from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
+from seasoned.types import Block, Entry, Guidance, Lesson, Message, Task, Trajectory
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,7 @@ Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 
 ATTEMPT = 8000
 """Characters of an attempt in a prompt, before a context that is too short halves them."""
+_PLANS = "You have tried this task before and failed. Your plans after each failure, the newest last:"
 _LEAST = 500
 
 
@@ -90,13 +91,13 @@ class Reflexion:
         failed = pool.trajectories(task_id=task.id, success=False)[-1:] if "last" in self.strategy else []
         if not plans and not failed:
             return Guidance()
-        text = render_prompt(
-            "seasoned.methods",
-            "reflexion.j2",
-            attempt=transcript(without_verdict(failed[0]), limit=self.attempt_chars, task=False) if failed else "",
-            plans=[prompt_line(lesson.text, LONGEST) for lesson in plans],
-        )
-        return Guidance(lessons=tuple(plans), text=text)
+        blocks = []
+        if failed and (said := transcript(without_verdict(failed[0]), limit=self.attempt_chars, task=False)):
+            entry = Entry(text=said, demonstration_ids=(failed[0].id,))
+            blocks.append(Block(heading="Your last attempt at this task, which failed:", entries=(entry,)))
+        if plans:
+            blocks.append(Block.listing(_PLANS, plans, (prompt_line(lesson.text, LONGEST) for lesson in plans)))
+        return Guidance(lessons=tuple(plans), blocks=tuple(blocks))
 
     def _remembered(self, task_id: str, pool: ExperiencePool) -> list[Lesson]:
         """The newest reflections on a task that say different things, the oldest of them first."""

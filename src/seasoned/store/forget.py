@@ -8,7 +8,6 @@ file's pages, which SQLite overwrites with zeros, are all that is left of it.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -161,14 +160,14 @@ def _blank(connection: Connection, trajectory_ids: Sequence[str], words: Sequenc
         part = trajectory_ids[start : start + _PAGE]
         for row in connection.execute(select(_t.id, _t.body).where(_t.id.in_(part))).all():
             stored = from_body(Trajectory, row.body, f"the trajectory {row.id}")
-            # Guidance that was asked for again stands below the first, in a block of its own.
-            told = [stored.guidance, *re.split(r"(?<=>)\n+(?=<)", stored.guidance)]
+            blocks = (block.text for block in stored.blocks())  # what was recalled on the way stands by itself
             spelled = (form for text in words for form in _forms(text))
-            gone = [text for text in (*told, *spelled) if len(text) >= _OWN]
+            gone = [text for text in (stored.guidance, *blocks, *spelled) if len(text) >= _OWN]
             values = stored.model_dump()
             fields = {name: _without(values[name], gone) for name in ("messages", "steps", "outcome", "meta")}
             guidance = FORGOTTEN if stored.guidance else ""
-            blank, body = to_body(Trajectory.model_validate({**values, **fields, "guidance": guidance}))
+            fields |= {"guidance": guidance, "guidance_blocks": ()}
+            blank, body = to_body(Trajectory.model_validate({**values, **fields}))
             connection.execute(update(schema.trajectories).where(_t.id == row.id).values(trajectory_row(blank, body)))
 
 

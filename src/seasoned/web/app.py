@@ -20,9 +20,9 @@ from seasoned.protocols import Embedder
 from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
-from seasoned.web import attempts, changes, lessons, snapshots
+from seasoned.web import attempts, forms, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
-from seasoned.web.show import show, templates
+from seasoned.web.show import redirect, show, templates
 from seasoned.web.site import Site
 
 if TYPE_CHECKING:
@@ -33,18 +33,12 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def _start(_request: Request) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse("/lessons", 303)
-
-
 _PAGES: dict[str, Callable[[Request], Response]] = {
-    "/": _start,
+    "/": lambda request: redirect("/lessons"),
     "/lessons": lessons.lesson_list,
     "/lesson": lessons.lesson_page,
-    "/lesson/add": changes.add_form,
-    "/lesson/edit": changes.edit_form,
+    "/lesson/add": forms.add_form,
+    "/lesson/edit": forms.edit_form,
     "/attempts": attempts.attempt_list,
     "/attempt": attempts.attempt_page,
     "/snapshots": snapshots.snapshot_list,
@@ -52,9 +46,9 @@ _PAGES: dict[str, Callable[[Request], Response]] = {
 }
 
 _WRITES: dict[str, Callable[[Request], Response]] = {
-    "/lesson/add": changes.add,
-    "/lesson/edit": changes.edit,
-    "/lesson/do": changes.do,
+    "/lesson/add": forms.add,
+    "/lesson/edit": forms.edit,
+    "/lesson/do": forms.do,
     "/snapshots": snapshots.add_snapshot,
     "/rollback": snapshots.rollback,
 }
@@ -178,7 +172,7 @@ def _sentence(request: Request, error: Exception) -> Response:
     if isinstance(error, lessons.Missing):
         status, title = 404, "Not there"
     elif isinstance(error, ConflictError):
-        status, title = 409, "Somebody else was quicker"
+        status, title = 409, "Changed meanwhile"
     elif isinstance(error, StoreLockedError):
         status, title = 503, "The store is busy"
     elif isinstance(error, StoreError) and isinstance(error.__cause__, DATABASE_ERRORS):
@@ -187,12 +181,11 @@ def _sentence(request: Request, error: Exception) -> Response:
     fields: dict[str, str] = request.scope.get(FORM, {})
     again = status == 503
     lesson_id = str(fields.get("id", "")) if status == 409 else ""
-    return show(
+    return _message(
         request,
-        "message.html.j2",
         status,
-        title=title,
-        sentence=text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."),
+        title,
+        text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else "."),
         post=request.method == "POST" and again,
         again=str(request.url.path) + (f"?{request.url.query}" if request.url.query else "") if again else "",
         fields=fields,
@@ -201,15 +194,16 @@ def _sentence(request: Request, error: Exception) -> Response:
 
 
 def _not_here(request: Request, error: Any) -> Response:
-    sentence = "There is nothing under this address." if error.status_code == 404 else "This address is used otherwise."
-    return _plain(request, error.status_code, "Not there", sentence)
+    missing = error.status_code == 404
+    sentence = "There is no page at this address." if missing else "This address takes no such request."
+    return _message(request, error.status_code, "Not there", sentence)
 
 
 def _broken(request: Request, _error: Exception) -> Response:
     sentence = "Something went wrong inside Seasoned. The terminal where it runs says what; nothing was half-written."
-    return _plain(request, 500, "A fault of ours", sentence)
+    return _message(request, 500, "A fault of ours", sentence)
 
 
-def _plain(request: Request, status: int, title: str, sentence: str) -> Response:
-    values: dict[str, Any] = {"post": False, "again": "", "fields": {}, "lesson_id": ""}
+def _message(request: Request, status: int, title: str, sentence: str, **values: Any) -> Response:
+    values = {"post": False, "again": "", "fields": {}, "lesson_id": "", **values}
     return show(request, "message.html.j2", status, title=title, sentence=sentence, **values)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -34,22 +33,22 @@ _WORDS = 600  # of a text that are compared
 _WORK = 2_000_000  # words times pairs of equal words: a comparison takes no longer than about 0.1 s
 _DONE = {
     "added": "The lesson was added.",
-    "waits": "The lesson was added. Its text seems aimed at the model, so it waits in quarantine.",
+    "waits": "The lesson was added to quarantine: its text looks like an instruction to the model.",
     "edited": "The change was saved as a new version.",
-    "same": "Nothing was different, so nothing was saved.",
-    "pin": "Pinned: learning leaves this lesson alone.",
-    "unpin": "No longer pinned: learning may change this lesson.",
-    "disable": "Disabled: it is kept and recalled no more.",
-    "enable": "Enabled: it is recalled again.",
-    "release": "Released from quarantine: it is recalled from now on.",
-    "delete": "Deleted. It can be restored below.",
+    "same": "No change, so nothing was saved.",
+    "pin": "Pinned: learning does not change this lesson.",
+    "unpin": "Unpinned: learning may change this lesson.",
+    "disable": "Disabled: kept, but not recalled.",
+    "enable": "Enabled: recalled again.",
+    "release": "Released from quarantine: recalled from now on.",
+    "delete": "Deleted. You can restore it below.",
     "restore": "Restored.",
-    "rollback": "The earlier version was brought back as a new one.",
+    "rollback": "The earlier version was restored as a new version.",
     "purge": "The lesson and its history were deleted for good.",
-    "purge-later": "The lesson and its history were deleted. Another program is reading the store: until the last one "
-    "closes it, the log beside its file still holds the text.",
-    "snapshot": "The present state has a name now.",
-    "rolled": "The earlier state was brought back; each lesson that changed has a new version.",
+    "purge-later": "The lesson and its history were deleted. Another program has the store open: until it closes it, "
+    "the log file beside the store still holds the text.",
+    "snapshot": "The snapshot was saved.",
+    "rolled": "The earlier state was restored; each changed lesson has a new version.",
 }
 
 
@@ -82,6 +81,13 @@ def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Re
     done = _DONE.get(request.query_params.get("done", ""), "")
     page = templates().get_template(name).render(path=request.url.path, done=done, **values)
     return HTMLResponse(page, status)
+
+
+def redirect(path: str, /, **parts: object) -> Response:
+    """Send the browser to another address of this page, after a change."""
+    from starlette.responses import RedirectResponse
+
+    return RedirectResponse(link(path, **parts), 303)
 
 
 def link(path: str, /, **parts: object) -> str:
@@ -141,20 +147,17 @@ def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
 
 def moved(before: Lesson, after: Lesson) -> list[str]:
     """What changed from one version of a lesson to the next beside its text, a few words each."""
-    return list(_moved(before.model_dump(), after.model_dump()))
-
-
-def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    found = []
     for name in ("status", "kind", "key", "category", "importance"):
-        if before[name] != after[name]:
-            old, new = (
-                f"{one[name]:g}" if name == "importance" else one_line(one[name], 60) for one in (before, after)
-            )
-            yield f"{name}: {old or UNKNOWN} → {new or UNKNOWN}"
-    if before["pinned"] != after["pinned"]:
-        yield "pinned" if after["pinned"] else "no longer pinned"
-    if before["sources"] != after["sources"]:
-        yield f"sources: {len(before['sources'])} → {len(after['sources'])}"
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            words = [f"{one:g}" if name == "importance" else one_line(one, 60) or UNKNOWN for one in (old, new)]
+            found.append(f"{name}: {' → '.join(words)}")
+    if before.pinned != after.pinned:
+        found.append("pinned" if after.pinned else "no longer pinned")
+    if before.sources != after.sources:
+        found.append(f"sources: {len(before.sources)} → {len(after.sources)}")
+    return found
 
 
 def _beginning(text: str, whole: bool = False, limit: int = LONG) -> str:

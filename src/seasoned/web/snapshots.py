@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
-from seasoned.memory.changes import checked_snapshot_name
+from seasoned.memory.editing import checked_snapshot_name
 from seasoned.store import pages
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import mask
-from seasoned.web.show import link, show
+from seasoned.web.show import redirect, show
 from seasoned.web.site import asked, form, site_of
 
 if TYPE_CHECKING:
@@ -36,15 +36,13 @@ def snapshot_list(request: Request) -> Response:
 
 def add_snapshot(request: Request) -> Response:
     """Name the present state of a pool."""
-    from starlette.responses import RedirectResponse
-
     store, given = site_of(request).store, form(request)
     scope = given.get("scope", "")
     if scope not in store.scopes():
         raise ConfigError(f"there is no pool {scope[:80]!r} in this store; choose one of the list")
     why = mask(" ".join(given.get("why", "").split()))[:500]
     store.add_snapshot(scope, checked_snapshot_name(given.get("name", "")), who="person", why=why)
-    return RedirectResponse(link("/snapshots", scope=scope, done="snapshot"), 303)
+    return redirect("/snapshots", scope=scope, done="snapshot")
 
 
 def diff_page(request: Request) -> Response:
@@ -83,11 +81,9 @@ def _there(lessons: Iterable[Lesson | None]) -> list[Lesson]:
 
 def rollback(request: Request) -> Response:
     """Bring back a state of a pool."""
-    from starlette.responses import RedirectResponse
-
     store, given = site_of(request).store, form(request)
     if given.get("sure") != "on":
         raise ConfigError("going back changes many lessons at once: tick the box that says so")
     scope, when = given.get("scope", ""), given.get("when", "")
     store.rollback(scope, when, who="person", why=f"rolled back to {when} on the page")
-    return RedirectResponse(link("/lessons", scope=scope, done="rolled"), 303)
+    return redirect("/lessons", scope=scope, done="rolled")

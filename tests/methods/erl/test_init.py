@@ -465,20 +465,22 @@ def test_what_a_text_tells_of_trajectories_is_matched_and_not_what_it_leaves_out
     steps = tuple(Step(action=f"go to desk {n}", observation="Nothing is here.") for n in range(60))
     cases = [attempt(f"old{n}", text=f"Put mug {n} on the desk.") for n in range(3)]
     cases = [each.model_copy(update={"steps": steps}) for each in cases]
-    told = told_cases(cases)
-    assert guidance_tokens(told, cases) == tokens(told) < sum(tokens(transcript(each)) for each in cases)
-    assert guidance_tokens("", cases) == sum(tokens(transcript(each)) for each in cases)
+    told = Guidance(demonstrations=tuple(cases), blocks=(told_cases(cases),))
+    silent = Guidance(demonstrations=tuple(cases))
+    assert guidance_tokens(told) == tokens(told.text) < guidance_tokens(silent)
+    assert guidance_tokens(silent) == sum(tokens(transcript(each)) for each in cases)
+    assert guidance_tokens(Guidance(demonstrations=tuple(cases), text=told.text)) == tokens(told.text)
 
     class Told:
         def learn(self, trajectories, pool):
             raise AssertionError("it only shows")
 
         def recall(self, task, pool, progress=None):
-            return Guidance(demonstrations=tuple(cases), text=told)
+            return told
 
     pool.add([heuristic(n, f"{n} is seen", f"take {n}") for n in range(50)])
     method = ERL(ScriptedModel([]), k=100, retrieve="embedding", matched=Told())
-    assert tokens(told) / 2 < tokens(method.recall(TASK, pool).text) <= tokens(told)
+    assert tokens(told.text) / 2 < tokens(method.recall(TASK, pool).text) <= tokens(told.text)
 
 
 def test_tasks_are_compared_by_what_they_want_where_that_is_known(pool):

@@ -21,7 +21,7 @@ from seasoned.methods.expel.extraction import Call, attempts_before, plan_calls,
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.text import prompt_line, render_prompt, same_words, step_lines, tokens
-from seasoned.types import Guidance, Lesson, Message, Task, Trajectory
+from seasoned.types import Block, Guidance, Lesson, Message, Task, Trajectory
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ LAST = 2
 """Steps that tell in which context an attempt is."""
 NOTHING = ("", "OK.")
 """Observations that say nothing: then what was done tells the context."""
+_HEADING = "In a situation like this, at other tasks:"
 _STEP = 300  # characters of each part of a step
 _TASK = 600  # characters of the task that tell in which context an attempt is
 _REPLY = 20_000
@@ -131,9 +132,8 @@ class AutoGuide:
             found += self._fitting(usable, pool, task, progress)[: self.k]
         if not found:
             return Guidance()
-        shown = [{"context": prompt_line(lesson.key), "text": prompt_line(lesson.text)} for lesson in found]
-        text = render_prompt("seasoned.lab.methods", "autoguide.j2", guidelines=shown)
-        return Guidance(lessons=tuple(found), text=text)
+        lines = [": ".join(filter(None, (prompt_line(lesson.key), prompt_line(lesson.text)))) for lesson in found]
+        return Guidance(lessons=tuple(found), blocks=(Block.listing(_HEADING, found, lines),))
 
     def _fitting(
         self, usable: Sequence[Lesson], pool: ExperiencePool, task: Task, progress: Trajectory

@@ -14,8 +14,8 @@ from typing import ClassVar
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
 from seasoned.pool import ExperiencePool
-from seasoned.text import bullets
-from seasoned.types import Guidance, Lesson, Task, Trajectory
+from seasoned.text import prompt_line
+from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
 HEAD = "Lessons from earlier tasks:"
 
@@ -35,8 +35,8 @@ class Given:
         """All lessons of the file."""
         del task, pool, progress
         active = tuple(lesson for lesson in self.lessons if lesson.status == "active")
-        text = f"{HEAD}\n{bullets(lesson.text for lesson in active)}" if active else ""
-        return Guidance(lessons=active, text=text)
+        block = Block.listing(HEAD, active, (prompt_line(lesson.text) for lesson in active))
+        return Guidance(lessons=active, blocks=(block,) if active else ())
 
 
 def read_lessons(path: str | Path) -> tuple[Lesson, ...]:

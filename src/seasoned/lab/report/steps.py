@@ -20,7 +20,7 @@ from seasoned.embed import static
 from seasoned.errors import SeasonedError
 from seasoned.lab.report.rows import Row
 from seasoned.text import guidance_tokens
-from seasoned.types import Trajectory
+from seasoned.types import Guidance, Trajectory
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -62,7 +62,7 @@ def _guidance(made: Trajectory, known: Mapping[str, Trajectory]) -> int | None:
     shown = [known[one] for one in made.demonstration_ids if one in known]
     if len(shown) < len(made.demonstration_ids):
         return None
-    return guidance_tokens(made.guidance, shown)
+    return guidance_tokens(Guidance(demonstrations=tuple(shown), blocks=made.blocks()))
 
 
 def _mean(made: Sequence[Trajectory], figure: Callable[[Trajectory], int | None]) -> float | None:

@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError
 from seasoned.jobs import run_jobs
 from seasoned.methods import check_least
 from seasoned.methods.attempts import thoughts
-from seasoned.methods.erl.book import LONGEST, Book, as_item, fitting, open_book, told, trigger
+from seasoned.methods.erl.book import LONGEST, Book, as_block, as_item, fitting, open_book, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.erl.ranking import ROOM, rank, rank_each
 from seasoned.methods.expel.demonstrations import attempts_at
@@ -183,7 +183,7 @@ class ERL:
         if not groups:
             return Guidance()
         lessons = tuple(each for group in groups for each in group)
-        return Guidance(lessons=lessons, text=told(groups, headed=self.on == "task"))
+        return Guidance(lessons=lessons, blocks=(as_block(groups, headed=self.on == "task"),))
 
     def choose(self, task: Task, pool: ExperiencePool) -> list[Lesson]:
         """What retrieval alone picks, best first: at most k, but for `all`. `recall` adds opposites and cuts the text.
@@ -197,8 +197,7 @@ class ERL:
         """How many tokens of heuristics a task may be told."""
         if self.matched is None:
             return self.guidance_tokens
-        shown = self.matched.recall(task, pool)
-        return guidance_tokens(shown.text, shown.demonstrations)
+        return guidance_tokens(self.matched.recall(task, pool))
 
     def _goal(self, text: str) -> str:
         """What tasks are compared by."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.methods.erl.contradictions import ALIKE, contradict, forbids, telling
 from seasoned.pool import ExperiencePool
-from seasoned.text import TOKEN, prompt_line, render_prompt, same_words
-from seasoned.types import Lesson
+from seasoned.text import TOKEN, prompt_line, same_words
+from seasoned.types import Block, Entry, Lesson
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 LONGEST = 400
 """Characters of a heuristic in guidance."""
+
+_HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
+_OPPOSED = "- These contradict each other; go by what you see:"
 
 Side = tuple[Literal["success", "forbids"], bool]
 """What a heuristic is, so that only one that is the opposite can contradict it."""
@@ -181,12 +184,19 @@ def _length(group: Sequence[Lesson]) -> int:
 
 
 def told(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
-    """Heuristics as text, one a line, below a line on what they are; a group of several contradict each other."""
-    shown = [
-        [
-            {"text": prompt_line(each.text, LONGEST), "origin": f"from a {came_from(each)}" if came_from(each) else ""}
-            for each in g
-        ]
-        for g in groups
-    ]
-    return render_prompt("seasoned.methods", "erl.j2", groups=shown, headed=headed)
+    """Heuristics as text, one a line, below a line on what they are; see `as_block`."""
+    return as_block(groups, headed).text
+
+
+def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:
+    """Heuristics as guidance, an entry a group; a group of several contradict each other and stay together."""
+    entries = []
+    for group in groups:
+        lines = [prompt_line(each.text, LONGEST) for each in group]
+        if len(group) == 1:
+            text = f"- {lines[0]}"
+        else:
+            origins = (f" (from a {came_from(each)})" if came_from(each) else "" for each in group)
+            text = "\n  - ".join((_OPPOSED, *map("".join, zip(lines, origins, strict=True))))
+        entries.append(Entry(text=text, lesson_ids=tuple(each.id for each in group)))
+    return Block(heading=_HEADING if headed else "", entries=tuple(entries))

@@ -20,8 +20,8 @@ from seasoned.methods.nearest import told_cases
 from seasoned.pool import ExperiencePool, Who
 from seasoned.protocols import LLM
 from seasoned.replies.operations import ADDED, LONGEST, Item
-from seasoned.text import holds_words, prompt_line, render_prompt, same_words
-from seasoned.types import Guidance, Lesson, Task, Trajectory
+from seasoned.text import holds_words, prompt_line, same_words
+from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
 log = logging.getLogger(__name__)
 
@@ -168,15 +168,12 @@ class ExpeL:
         if self.mode != "retrieve":
             own = set() if self.same_task else attempts_at(task, pool)
             shown = [lesson for lesson in in_order(pool.lessons("insight")) if own.isdisjoint(lesson.sources)]
-        text = ""
-        if shown:
-            text = render_prompt(
-                "seasoned.methods", "expel.j2", insights=[prompt_line(lesson.text) for lesson in shown]
-            )
+        lines = [prompt_line(lesson.text) for lesson in shown]
+        blocks = [Block.listing("Lessons from earlier tasks:", shown, lines)] if shown else []
         examples = self._demonstrations(task, pool, progress)
         if self.tell and examples:
-            text = f"{text}\n\n{told_cases(examples)}".lstrip()
-        return Guidance(lessons=tuple(shown), demonstrations=examples, text=text)
+            blocks.append(told_cases(examples))
+        return Guidance(lessons=tuple(shown), demonstrations=examples, blocks=tuple(blocks))
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
         if self.mode == "insights":

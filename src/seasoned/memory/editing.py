@@ -1,7 +1,7 @@
-"""What a person writes and changes in lessons: one rule for the page, the command line and `Memory.add`.
+"""How a person writes and edits lessons: one rule for the page, the command line and `Memory.add`.
 
-Always holds: a text that seems aimed at the model waits in quarantine, whoever wrote it, and is let go by a release and
-by nothing else; a lesson is switched only from the state that the switch is for; nothing is stored here.
+Always holds: a text that seems aimed at the model waits in quarantine, whoever wrote it, until it is released; a lesson
+is switched only from the state that the switch is for; nothing is stored here.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def checked_key(kind: LessonKind, key: object) -> str:
     """A key as it is stored: with single spaces, and that of a note folded.
 
     Raises:
-        ConfigError: when it is no text or too long, or is empty and the lesson a note or a reflection, which are found
-            by it alone: a note by its words, a reflection by the id of its task.
+        ConfigError: when it is no text or too long, or is empty for a note or a reflection. Those are found by it
+            alone: a note by its words, a reflection by the id of its task.
     """
     if not isinstance(key, str):
         raise ConfigError(f"a key is a text, and this is {key!r:.80}")
@@ -94,8 +94,8 @@ def written(kind: str, text: str, *, key: str = "", category: str = "", pinned: 
         ConfigError: as the checks above.
     """
     known = checked_kind(kind)
-    made = Lesson(kind=known, text=_stored(text), pinned=pinned, origin="person")
-    return _screened(made.model_copy(update={"key": mask(checked_key(known, key)), "category": _category(category)}))
+    fields = {"key": mask(checked_key(known, key)), "category": _category(category)}
+    return _screened(Lesson(kind=known, text=_stored(text), pinned=pinned, origin="person", **fields))
 
 
 def edited(
@@ -115,9 +115,7 @@ def edited(
         ConfigError: as the checks above, or when the lesson is deleted.
     """
     if lesson.status == "deleted":
-        raise ConfigError(
-            f"the lesson {lesson.id} is deleted: restore it first, on the page or with `seasoned lessons rollback`"
-        )
+        raise ConfigError(f"the lesson {lesson.id} is deleted: restore it first: `seasoned lessons rollback`")
     fresh: dict[str, Any] = {} if pinned is None else {"pinned": pinned}
     if text is not None:
         fresh |= {"text": _stored(text, max(MAX_LESSON, len(lesson.text))), "origin": "person"}
@@ -135,7 +133,7 @@ def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> 
     Args:
         lesson: as it is.
         switch: what to do.
-        states: those that it had, oldest first.
+        states: its earlier states, oldest first.
 
     Raises:
         ConfigError: when it is in no state that this is for.
@@ -160,13 +158,13 @@ def reasons(lesson: Lesson) -> list[str]:
 
 
 def _screened(lesson: Lesson) -> Lesson:
-    """A lesson with new words: quarantined where these are flagged; of old reasons only what is true still is told."""
-    found, before = flags(_words(lesson)), reasons(lesson)
-    told = [reason for reason in before if reason in (*found, FROM_FLAGGED, EARLIER)]
-    told += [EARLIER] if len(told) < len(before) and EARLIER not in told else []
-    told += [reason for reason in found if reason not in told]
-    data = {**lesson.data, "flags": told} if told else lesson.data
-    return lesson.model_copy(update={"data": data, "status": "quarantined" if found else lesson.status})
+    """A lesson with new words: quarantined where these are flagged; old reasons stay only where they still hold."""
+    new, before = flags(_words(lesson)), reasons(lesson)
+    kept = [reason for reason in before if reason in (*new, FROM_FLAGGED, EARLIER)]
+    kept += [EARLIER] if len(kept) < len(before) and EARLIER not in kept else []
+    kept += [reason for reason in new if reason not in kept]
+    data = {**lesson.data, "flags": kept} if kept else lesson.data
+    return lesson.model_copy(update={"data": data, "status": "quarantined" if new else lesson.status})
 
 
 def _words(lesson: Lesson) -> str:

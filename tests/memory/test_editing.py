@@ -3,7 +3,7 @@
 import pytest
 
 from seasoned.errors import ConfigError
-from seasoned.memory.changes import EARLIER, checked_kind, edited, reasons, switched, written
+from seasoned.memory.editing import EARLIER, checked_kind, edited, reasons, switched, written
 from seasoned.memory.screened import FROM_FLAGGED
 from seasoned.trust import COMMANDS, IGNORES
 from seasoned.types import Lesson

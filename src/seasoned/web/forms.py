@@ -1,20 +1,20 @@
-"""What a person changes on the page: adding, editing, and the buttons of a lesson.
+"""The forms of a lesson: adding, editing, and its buttons.
 
 Always holds: each change is made by "person" and is a version with a reason; each form carries the version it was made
-from, and where somebody else was quicker nothing is overwritten: both texts are shown.
+from, and where the lesson was changed meanwhile nothing is overwritten: both texts are shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from seasoned.errors import ConfigError, ConflictError
-from seasoned.memory.changes import Switch, edited, switched, written
+from seasoned.memory.editing import Switch, edited, switched, written
 from seasoned.text import clean
 from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find
-from seasoned.web.show import link, show
+from seasoned.web.show import redirect, show
 from seasoned.web.site import asked, form, site_of
 
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from seasoned.types import Lesson
     from seasoned.web.site import Site
 
+_EMPTY = dict.fromkeys(("scope", "kind", "key", "category", "text", "pinned", "why"), "")
 _PINS = {"pin": (True, "pinned"), "unpin": (False, "no longer pinned")}
-_SWITCHES: Mapping[str, tuple[Switch, str]] = {
-    "disable": ("disable", "disabled"),
-    "enable": ("enable", "enabled"),
-    "release": ("release", "released from quarantine"),
-    "delete": ("delete", "deleted"),
-    "restore": ("restore", "restored"),
+_SWITCHES: Mapping[str, str] = {
+    "disable": "disabled",
+    "enable": "enabled",
+    "release": "released from quarantine",
+    "delete": "deleted",
+    "restore": "restored",
 }
 
 
@@ -38,13 +39,12 @@ def add_form(request: Request) -> Response:
     """An empty form for a new lesson."""
     scopes = site_of(request).store.scopes()
     scope = asked(request, "scope") or next((s for s in scopes if s.startswith("memory/")), "memory/default")
-    empty = {"scope": scope, "kind": "heuristic", "key": "", "category": "", "text": "", "pinned": "on", "why": ""}
-    return _add_page(request, empty)
+    return _add_page(request, {**_EMPTY, "scope": scope, "kind": "heuristic", "pinned": "on"})
 
 
 def add(request: Request) -> Response:
     """Store a new lesson."""
-    given = {"scope": "", "kind": "", "key": "", "category": "", "text": "", "pinned": "", "why": "", **form(request)}
+    given = {**_EMPTY, **form(request)}
     try:
         scope = given["scope"].strip()
         if not scope or given["kind"] not in KINDS:
@@ -54,7 +54,7 @@ def add(request: Request) -> Response:
     except ConfigError as error:
         return _add_page(request, given, str(error), 422)
     (kept,) = site_of(request).store.add_lessons(scope, [made], who="person", why=_why(given, "added on the page"))
-    return _go(kept.id, "waits" if kept.status == "quarantined" else "added")
+    return redirect("/lesson", id=kept.id, done="waits" if kept.status == "quarantined" else "added")
 
 
 def edit_form(request: Request) -> Response:
@@ -66,7 +66,7 @@ def edit_form(request: Request) -> Response:
 
 def edit(request: Request) -> Response:
     """Store an edited lesson, unless somebody else has changed it since it was read."""
-    site, given = site_of(request), {"text": "", "key": "", "category": "", "why": "", "pinned": "", **form(request)}
+    site, given = site_of(request), {**_EMPTY, **form(request)}
     lesson = find(site, given.get("id", ""))
     version = _version(given)
     try:
@@ -74,7 +74,7 @@ def edit(request: Request) -> Response:
     except ConfigError as error:
         return _edit_page(request, lesson, given, str(error), 422, version=version)
     if version == lesson.version and changed == lesson:
-        return _go(lesson.id, "same")
+        return redirect("/lesson", id=lesson.id, done="same")
     try:
         site.store.update_lesson(
             changed.model_copy(update={"version": version}), who="person", why=_why(given, "edited on the page")
@@ -83,7 +83,7 @@ def edit(request: Request) -> Response:
         stored = find(site, lesson.id)
         last = site.store.history(stored.id)[-1]
         return show(request, "conflict.html.j2", 409, lesson=stored, last=last, given=given)
-    return _go(lesson.id, "edited")
+    return redirect("/lesson", id=lesson.id, done="edited")
 
 
 def do(request: Request) -> Response:
@@ -103,19 +103,17 @@ def do(request: Request) -> Response:
         pinned, why = _PINS[action]
         changed = lesson.model_copy(update={"pinned": pinned})
     elif action in _SWITCHES:
-        switch, why = _SWITCHES[action]
+        why = _SWITCHES[action]
         states = [change.lesson.status for change in site.store.history(lesson.id)]
         # What is out of date is told below, whatever it was for.
-        changed = switched(lesson, switch, states) if version == lesson.version else lesson
+        changed = switched(lesson, cast(Switch, action), states) if version == lesson.version else lesson
     else:
         raise ConfigError(f"there is no button {action[:40]!r}")
     site.store.update_lesson(changed.model_copy(update={"version": version}), who="person", why=_why(given, why))
-    return _go(lesson.id, action)
+    return redirect("/lesson", id=lesson.id, done=action)
 
 
 def _purge(site: Site, lesson: Lesson, version: int, given: Mapping[str, str]) -> Response:
-    from starlette.responses import RedirectResponse
-
     if given.get("sure") != "on":
         raise ConfigError("deleting for good takes the history too: tick the box that says so")
     with site.store.transaction():
@@ -123,7 +121,7 @@ def _purge(site: Site, lesson: Lesson, version: int, given: Mapping[str, str]) -
             raise ConflictError(f"the lesson {lesson.id} was changed meanwhile; read it again before it is deleted")
         site.store.remove_lesson(lesson.id, who="person", purge=True)
     done = "purge" if site.store.scrub() else "purge-later"
-    return RedirectResponse(link("/lessons", done=done), 303)
+    return redirect("/lessons", done=done)
 
 
 def _edited(lesson: Lesson, given: Mapping[str, str]) -> Lesson:
@@ -142,12 +140,6 @@ def _version(given: Mapping[str, str]) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 12):
         raise ConfigError("the form does not say which version it was made from; open the lesson again")
     return int(text)
-
-
-def _go(lesson_id: str, done: str) -> Response:
-    from starlette.responses import RedirectResponse
-
-    return RedirectResponse(link("/lesson", id=lesson_id, done=done), 303)
 
 
 def _add_page(request: Request, given: Mapping[str, str], wrong: str = "", status: int = 200) -> Response:
