@@ -9,8 +9,8 @@ from seasoned.lab.benchmarks.webshop.catalogue import Product, read_products
 from seasoned.lab.benchmarks.webshop.goals import Goal, as_task
 from seasoned.lab.benchmarks.webshop.search import MAX_QUERY, make_search
 from seasoned.lab.benchmarks.webshop.shop import CLICK_HERE, CUT, SEARCH_FIRST, STEPS, Shop, ShopEnvironment
+from seasoned.lab.report.measures import endings
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.trials import endings
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance, Task
 
