@@ -228,7 +228,7 @@ def test_methods_are_paired_by_what_their_trials_came_to(retried_summary):
 def test_gathering_has_its_trials_and_counts_tasks(retried_summary):
     training = retried_summary.training
     assert (training.n, training.successes, training.tokens.total) == (12, 6, 33 * 110)
-    part = training.conditions.training
+    part = training.conditions["training"]
     assert [trial.solved for trial in part.trials] == [5, 5, 5, 6]
     assert part.outcomes == {"success": 6, "failed": 2, "halted": 4}
 

@@ -228,14 +228,14 @@ def test_pass_at_k_and_pass_hat_k(make_row):
 
 def test_the_baseline_is_named_where_it_is_known():
     figure = Figure("Against {baseline}", lambda summary: "", "")
-    assert figure.heading({"baseline": "few-shot"}) == "Against few-shot"
-    assert figure.heading({}) == figure.heading({"baseline": None}) == "Against the baseline"
-    assert figure.svg({}) == ""
+    assert figure.heading(build([], run={}, baseline="few-shot")) == "Against few-shot"
+    assert figure.heading(build([], run={}, baseline="")) == "Against the baseline"
+    assert figure.svg(build([], run={})) == ""
 
 
 def test_colours_that_a_dark_page_changes_have_names():
     figure = Figure("x", lambda summary: f"<path style='fill: {PALE}; stroke: {BLUE}'/>", "")
-    assert figure.svg({}) == f"<path style='fill: var(--pale, {PALE}); stroke: var(--blue, {BLUE})'/>"
+    assert figure.svg(build([], run={})) == f"<path style='fill: var(--pale, {PALE}); stroke: var(--blue, {BLUE})'/>"
 
 
 def test_every_plot_takes_any_summary_and_no_title_stands_twice(summary, retried_summary):
@@ -243,7 +243,7 @@ def test_every_plot_takes_any_summary_and_no_title_stands_twice(summary, retried
     for given in (summary, retried_summary):
         drawn = [figure.heading(given) for figure in FIGURES if figure.svg(given)]
         assert {"Accuracy", "Tokens"} < set(drawn)
-        assert len(set(drawn)) == len(drawn_again)
+        assert len(set(drawn)) == len(drawn)
 
 
 def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary):

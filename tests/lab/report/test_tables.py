@@ -13,7 +13,7 @@ from seasoned.lab.report.forms import to_json, to_markdown
 from seasoned.lab.report.html import render
 from seasoned.lab.report.measures import phases
 from seasoned.lab.report.rows import Row, judged
-from seasoned.lab.report.summary import Summary
+from seasoned.lab.report.summary import Solved, Summary
 from seasoned.lab.report.tables import (
     FEW,
     categories_table,
@@ -140,8 +140,8 @@ def test_markdown_has_as_many_cells_in_every_line(summary: Summary):
 
 def test_json_has_figures_not_their_looks(summary: Summary):
     found = json.loads(json.dumps(forms.to_json(tables.main_table(summary))))
-    assert found["rows"][0].n == 119
-    assert found["rows"][0].source == ""
+    assert found["rows"][0]["n"] == 119
+    assert found["rows"][0]["source"] == ""
     assert found["rows"][-1]["value"] == 60.0
     assert found["columns"][2] == "accuracy [95%]"
 
@@ -151,7 +151,7 @@ def test_the_lessons_table(summary: Summary):
     assert len(table.lines) == 4
     assert table.lines[0].cells[0] == "the"
     assert [column.name for column in table.columns][2] == "seed"
-    assert table.notes[0] == f"{len(summary['lessons']) - 4} more lessons are in summary.json."
+    assert table.notes[0] == f"{len(summary.lessons) - 4} more lessons are in summary.json."
     assert "2 of 18 lessons were never recalled" in table.notes[1]
 
 
@@ -181,7 +181,7 @@ def test_a_task_under_several_seeds_is_one_pair_of_two_runs(make_row):
         told[name] = (build(rows, run={"id": name}), rows)
     table = tables.comparison_table([one for one, _ in told.values()], [rows for _, rows in told.values()])
     found = table.lines[1].values
-    assert (found.pairs, found.tasks, found.test, found.p) == (24, 8, "sign-flip", 2 / 2**5)
+    assert tuple(found[key] for key in ("pairs", "tasks", "test", "p")) == (24, 8, "sign-flip", 2 / 2**5)
     assert table.notes[-1] == "A task that occurs several times counts once in p."
     once = tables.comparison_table(
         [build(rows[:8], run={"id": name}) for name, (_, rows) in told.items()], [rows[:8] for _, rows in told.values()]
@@ -303,8 +303,8 @@ def test_tasks_whose_goal_was_met_in_training_stand_apart(make_row):
     ]
     summary = build(rows, run={}, baseline="react")
     assert [block.familiar["yes"] for block in summary.conditions] == [
-        {"n": 3, "successes": 0},
-        {"n": 3, "successes": 3},
+        Solved(n=3, successes=0),
+        Solved(n=3, successes=3),
     ]
     table = categories_table(summary)
     assert _own(table) == [("goal met in training", "0/3", "3/3"), ("goal not met", "5/5", "0/5")]
@@ -376,7 +376,7 @@ def test_points_are_against_the_trajectories_whichever_comes_first(guided, guide
     turned = build(guided[0], run={}, baseline="erl")
     assert [cells[1] for cells in _own(guidance_table(turned))] == ["—"] * 3
     assert _own(guidance_table(turned))[2][4:] == ("+37.5", "0.25")
-    assert guidance_table({key: part for key, part in guided_summary.items() if key != "guidance"}) is None
+    assert guidance_table(guided_summary.model_copy(update={"guidance": ()})) is None
 
 
 def test_heuristics_against_trajectories_are_over_all_runs(guided):
@@ -434,7 +434,7 @@ def test_two_methods_are_compared_though_neither_is_the_baseline(compared):
     assert cells["choose", "ReAct"] == ("10", "2", "0", "−20.0", "0.50")
     assert len(cells) == 6
     assert "| ReAct | ExpeL | 10 | 0 | 1 | +10.0 | 1.00 |" in forms.to_markdown(table)
-    assert forms.to_json(table)["rows"][0].both == 2
+    assert forms.to_json(table)["rows"][0]["both"] == 2
 
 
 def test_a_task_under_two_seeds_is_two_episodes(make_row):
@@ -601,6 +601,23 @@ def test_the_table_has_a_line_for_each_k_and_a_column_for_each_retrieval(swept):
     assert "ERL retrieves as the recipe says" in " ".join(table.notes)
     elsewhere = sweep_table(swept(erl_thought_k1=2, erl_thought_k20=8))
     assert elsewhere.notes == ("Over all runs of the test.",)
+
+
+def test_the_parameters_of_a_condition_say_what_it_shows(make_row):
+    parameters = {
+        "erl(k=3)": {"k": 3},
+        "erl(k=9,retrieve=random)": {"k": 9, "retrieve": "random"},
+        "erl-thought-k5": {"k": 5, "retrieve": "embedding", "on": "thought"},
+        "erl(k=3,outcomes=failure)": {"k": 3, "outcomes": "failure"},
+        "expel(k=3)": {"k": 3},
+    }
+    rows = [make_row(name, success=True) for name in (*parameters, "erl-k20")]
+    points = sweep(build(rows, run={"parameters": parameters}))
+    assert {name: [point.k for point in own] for name, own in points.items()} == {
+        "erl": [3, 20],
+        "erl-thought": [5],
+        "erl-random": [9],
+    }
 
 
 def test_nothing_is_swept_by_one_number(swept):

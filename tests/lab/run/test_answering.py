@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from seasoned.methods.expel.extraction import corrected, worked_pair
 
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.answering import worked_attempt, worked_rule
 from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.expel.extraction import corrected, worked_pair
 
 
 @pytest.mark.parametrize("name", ["emoji", "lets", "clutrr"])
@@ -99,9 +99,9 @@ def test_an_answer_is_tried_again_after_a_reflection(go, recipe):
         recipe(conditions=["disabled", "reflexion", "retry"], train=0, method={"trials": 1}),
         llm=ScriptedModel(reader, name="reader"),
     )
-    found = {block.name: block for block in read_summary(directory).conditions}
+    found = {condition.name: condition for condition in read_summary(directory).conditions}
     assert [found[name].successes for name in ("disabled", "reflexion", "retry")] == [0, 5, 0]
-    assert [trial.solved for trial in found["reflexion"]["trials"]] == [0, 5]
+    assert [trial.solved for trial in found["reflexion"].trials] == [0, 5]
     again = [row for row in read_rows(directory) if row.condition == "reflexion" and row.trial == 1]
     assert len(again) == 5
 
@@ -109,9 +109,9 @@ def test_an_answer_is_tried_again_after_a_reflection(go, recipe):
 def test_notes_of_a_run_stand_in_the_system_prompt_where_its_recipe_says_so(go, recipe):
     wanted = recipe(conditions=["disabled", "expnote"], agent={"guidance": "system"}, method={"on": "question"})
     rows = (go(wanted) / "trajectories.jsonl").read_text(encoding="utf-8").split("\n")
-    made = [row for row in map(json.loads, filter(None, rows)) if row.guidance]
+    made = [row for row in map(json.loads, filter(None, rows)) if row["guidance"]]
     assert made
     for row in made:
         system, *others = row["messages"]
-        assert system["content"].endswith(row.guidance)
-        assert row.guidance not in str(others)
+        assert system["content"].endswith(row["guidance"])
+        assert row["guidance"] not in str(others)
