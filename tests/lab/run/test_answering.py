@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from seasoned.methods.expel.extraction import corrected, worked_pair
 
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.answering import worked_attempt, worked_rule
 from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.expel.extraction import corrected, worked_pair
 
 
 @pytest.mark.parametrize("name", ["emoji", "lets", "clutrr"])

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from seasoned.lab.report import measures, stats
+from seasoned.lab.report.format import share
 from seasoned.lab.report.headline import empty_pool, headline, learning_remark, remarks, reply_remarks
 from seasoned.lab.report.rows import Row, final, final_attempts, judged, latest, outcomes
 from seasoned.lab.report.summary import (
@@ -32,7 +33,6 @@ from seasoned.lab.report.summary import (
     TrainingPart,
     Transition,
 )
-from seasoned.text import share
 from seasoned.types import Lesson, Trajectory, Usage
 
 

@@ -13,9 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from seasoned.lab.report.format import gathering
 from seasoned.lab.report.rows import EpisodeKey, Row, final
 from seasoned.lab.report.summary import Summary
-from seasoned.text import count, cut, gathering, label, one_line
+from seasoned.text import count, cut, label, one_line
 from seasoned.traces.conversation import conversation, spoken
 from seasoned.types import Lesson, Message, Trajectory
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from seasoned.lab.report.format import GATHERING, cost, p_clause
 from seasoned.lab.report.summary import Condition, Pair, Solved, Summary
-from seasoned.text import GATHERING, cost, count, label, one_line, p_clause
+from seasoned.text import count, label, one_line
 from seasoned.types import Trajectory, Usage
 
 ALPHA = 0.05

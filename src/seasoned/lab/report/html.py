@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from seasoned.errors import MissingExtraError
 from seasoned.lab.report.episodes import Call, every_call, every_episode, readable, readable_calls, views
+from seasoned.lab.report.format import cost, duration, percent, signed
 from seasoned.lab.report.forms import Table
 from seasoned.lab.report.headline import place, test_words
 from seasoned.lab.report.plots import FIGURES
@@ -33,7 +34,7 @@ from seasoned.lab.report.tables import (
     sweep_table,
     trials_table,
 )
-from seasoned.text import clean, cost, count, cut, duration, label, one_line, percent, signed
+from seasoned.text import clean, count, cut, label, one_line
 from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from seasoned.embed import static
 from seasoned.errors import DataError, SeasonedError
 from seasoned.lab.report import stats
+from seasoned.lab.report.format import share
 from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, until_solved
 from seasoned.lab.report.summary import (
     AtK,
@@ -33,8 +34,7 @@ from seasoned.lab.report.summary import (
     Tokens,
     Trial,
 )
-from seasoned.retrieve.transcript import guidance_tokens
-from seasoned.text import share
+from seasoned.text import guidance_tokens
 from seasoned.types import Lesson, Trajectory, Usage
 
 if TYPE_CHECKING:

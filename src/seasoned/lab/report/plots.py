@@ -33,11 +33,12 @@ from seasoned.lab.report.drawing import (
     stack,
     svg,
 )
+from seasoned.lab.report.format import GATHERING, gathering, percent
 from seasoned.lab.report.measures import FINISHED
 from seasoned.lab.report.reference import reference_for
 from seasoned.lab.report.summary import Condition, CurvePoint, Interval, Summary
 from seasoned.lab.report.tables import retried, sweep
-from seasoned.text import GATHERING, count, gathering, label, one_line, percent
+from seasoned.text import count, label, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

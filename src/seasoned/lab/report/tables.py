@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from seasoned.lab.report import stats
+from seasoned.lab.report.format import cost, gathering, interval, p_value, percent, signed
 from seasoned.lab.report.forms import Column, Line, Table, to_rich
 from seasoned.lab.report.reference import (
     Reference,
@@ -36,20 +37,7 @@ from seasoned.lab.report.summary import (
     Summary,
     Trial,
 )
-from seasoned.text import (
-    ELLIPSIS,
-    UNKNOWN,
-    clean,
-    cost,
-    count,
-    gathering,
-    interval,
-    label,
-    one_line,
-    p_value,
-    percent,
-    signed,
-)
+from seasoned.text import ELLIPSIS, UNKNOWN, clean, count, label, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
