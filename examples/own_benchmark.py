@@ -51,4 +51,4 @@ if __name__ == "__main__":
     raw |= {"conditions": ["disabled", "expnote"], "agent": {"style": "free"}}
     with seasoned.Store("own.db") as store:
         folder = seasoned.run(seasoned.make_recipe(raw), store=store, llm=seasoned.ScriptedModel(model), quiet=True)
-    print(seasoned.read_summary(folder)["headline"])
+    print(seasoned.read_summary(folder).headline)

@@ -46,5 +46,5 @@ if __name__ == "__main__":
     raw |= {"conditions": ["disabled", "expnote", "own_method:answers", "own_method:twice"], "agent": {"style": "free"}}
     with Store("own_method.db") as store:
         folder = run(make_recipe(raw), store=store, llm=ScriptedModel(model), quiet=True)
-    for condition in read_summary(folder)["conditions"]:
-        print(f"{condition['name']:<9} {condition['successes']} of {condition['n']}")
+    for condition in read_summary(folder).conditions:
+        print(f"{condition.name:<9} {condition.successes} of {condition.n}")

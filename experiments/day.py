@@ -19,7 +19,7 @@ from scipy.stats import mannwhitneyu
 from seasoned import Memory
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.report.drawing import BLUE, GREY, rates_axis, svg
-from seasoned.lab.report.reliability import interval
+from seasoned.lab.report.measures import interval
 from seasoned.lab.run.conditions import dialogue
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import make_recipe

@@ -31,7 +31,7 @@ from seasoned.errors import ParseError, SeasonedError
 from seasoned.lab.benchmarks.webshop.catalogue import read_products
 from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import as_task, synthetic_goals
-from seasoned.lab.report.reliability import interval
+from seasoned.lab.report.measures import interval
 from seasoned.lab.run.settings import LLMSettings
 from seasoned.llm.journal import Journaled
 from seasoned.llm.opening import open_llm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ pytest.importorskip("starlette")
 
 from starlette.testclient import TestClient
 
+from seasoned.lab.report.build import build
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import build
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Step, Trajectory
 from seasoned.web.app import make_app
@@ -85,7 +84,7 @@ def made_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.mkdir()
         (folder / "config.toml").write_text('name = "emoji"\n')
         (folder / "results.jsonl").write_text("\n".join(row.model_dump_json() for row in rows))
-        (folder / "summary.json").write_text(json.dumps(build(rows, run=run, baseline="disabled", lessons=[])))
+        (folder / "summary.json").write_text(build(rows, run=run).model_dump_json(by_alias=True))
         (folder / "report.html").write_text("<!doctype html><p>the report")
     unfinished = made / "20310407T101112-emoji-cccccc"
     unfinished.mkdir()

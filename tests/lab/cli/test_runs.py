@@ -60,9 +60,9 @@ def test_a_summary_of_another_form_is_a_sentence(cli, two, content):
     (two[0] / "summary.json").write_text(content, encoding="utf-8")
     shown, compared = cli("runs", "show", "one"), cli("runs", "compare", "two", "one")
     assert (shown.code, shown.out) == (1, "")
-    says = f"{two[0].name} has another form than this version writes"
+    says = f"{two[0].name}/summary.json has another form than this version writes"
     assert says in shown.err
-    assert f"write it again with seasoned run --resume {two[0].name}" in shown.err
+    assert f"write it again with seasoned run --resume {Path('runs') / two[0].name}" in shown.err
     assert compared.code == 0 or (compared.out == "" and says in compared.err)
     assert {row["run"] for row in cli("runs", "list", "--json").json} == {path.name for path in two}
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from seasoned.lab.report.build import build
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import build
+from seasoned.lab.report.summary import Summary
 from seasoned.types import Lesson, Outcome, Step, Trajectory, Usage
 
 MEANING = {"joy": "ka", "fear": "zu", "anger": "mo", "sadness": "li", "disgust": "ve", "shame": "ro", "guilt": "pe"}
@@ -90,7 +91,7 @@ def retried(make_row: Callable[..., Row]) -> list[Row]:
 
 
 @pytest.fixture(scope="session")
-def retried_summary(retried: list[Row]) -> dict[str, Any]:
+def retried_summary(retried: list[Row]) -> Summary:
     return build(retried, run={"benchmark": "alfworld", "method": "reflexion"}, baseline="react")
 
 
@@ -133,7 +134,7 @@ def guided(make_row: Callable[..., Row]) -> tuple[list[Row], list[Lesson], list[
 
 
 @pytest.fixture(scope="session")
-def guided_summary(guided: tuple[list[Row], list[Lesson], list[Trajectory]]) -> dict[str, Any]:
+def guided_summary(guided: tuple[list[Row], list[Lesson], list[Trajectory]]) -> Summary:
     rows, lessons, made = guided
     return build(rows, run={"benchmark": "webshop"}, baseline="react", lessons=lessons, trajectories=made)
 
@@ -210,7 +211,7 @@ def lessons(rows: list[Row]) -> list[Lesson]:
 
 
 @pytest.fixture(scope="session")
-def summary(rows: list[Row], lessons: list[Lesson]) -> dict[str, Any]:
+def summary(rows: list[Row], lessons: list[Lesson]) -> Summary:
     return build(rows, run=RUN, lessons=lessons)
 
 

@@ -7,12 +7,15 @@ import pytest
 
 from seasoned.errors import MissingExtraError
 from seasoned.lab.report import drawing
+from seasoned.lab.report.drawing import Stack
 from seasoned.lab.report.reference import reference_for
 
 
 def test_a_drawing_has_its_own_ids_and_the_colour_of_its_page():
     def draw(axes):
-        drawing.stack(axes, ["a"], [("part", [3], drawing.GREEN, "////"), ("rest", [1], drawing.PALE, "")], [25.0], str)
+        drawing.stack(
+            axes, ["a"], [Stack("part", [3], drawing.GREEN, "////"), Stack("rest", [1], drawing.PALE)], [25.0], str
+        )
 
     one, two = (drawing.svg(name, 'Parts: "a" & <b>.', 2.0, draw) for name in ("one", "two"))
     assert ET.fromstring(one).get("aria-label") == 'Parts: "a" & <b>.'
@@ -27,7 +30,7 @@ def test_a_drawing_has_its_own_ids_and_the_colour_of_its_page():
 def test_parts_without_room_have_no_figure():
     def texts(width):
         svg = drawing.svg(
-            "x", "x", 2.0, lambda axes: drawing.stack(axes, ["a"], [("p", [7], "#000000", "")], [width], str)
+            "x", "x", 2.0, lambda axes: drawing.stack(axes, ["a"], [Stack("p", [7], "#000000")], [width], str)
         )
         return ["".join(element.itertext()) for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
 

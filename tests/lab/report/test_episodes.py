@@ -2,8 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from seasoned.lab.report.episodes import MESSAGE_LIMIT, choose_episodes, views
-from seasoned.lab.report.summary import build
+from seasoned.lab.report.build import build
+from seasoned.lab.report.episodes import (
+    MESSAGE_LIMIT,
+    WHOLE_MESSAGE_LIMIT,
+    Call,
+    choose_episodes,
+    every_call,
+    every_episode,
+    readable,
+    readable_calls,
+    views,
+)
 from seasoned.traces.conversation import said
 from seasoned.types import Outcome, Step, Trajectory
 
@@ -113,3 +123,157 @@ def test_long_replies_and_long_conversations_are_cut(summary):
     assert "996,000 characters left out" in attempt["messages"][0][1]
     assert attempt["messages"][1][0] == "other"
     assert len(attempt["messages"]) + attempt["left_out"] == 100
+
+
+RULES = {"role": "system", "content": "You look for things in a house. " * 20}
+WORKED = ({"role": "user", "content": "An example."}, {"role": "assistant", "content": "go to shelf 1"})
+
+
+def _told(name, task, *messages, **fields):
+    return Trajectory(id=name, task_id=task, task=task, messages=messages, outcome=Outcome(success=False), **fields)
+
+
+def _say(text):
+    return {"role": "user", "content": text}
+
+
+def _read(everything, name):
+    """The whole conversation as a reader finds it, the opening in front."""
+    episode = next(one for group in everything["groups"] for one in group["episodes"] if one["id"] == name)
+    opening = everything["openings"][episode["opening"] - 1] if episode["opening"] else []
+    return [*opening, *episode["messages"]]
+
+
+def test_what_conversations_begin_with_is_written_once():
+    told = [_told(f"tra-{i}", f"t{i}", RULES, *WORKED, _say(f"Task {i}")) for i in range(3)]
+    found = every_episode([], told)
+    assert [len(opening) for opening in found["openings"]] == [3]
+    assert [one["opening"] for one in found["groups"][0]["episodes"]] == [1, 1, 1]
+    for one in told:
+        assert _read(found, one.id) == [(message["role"], message["content"]) for message in one.messages]
+
+
+def test_attempts_at_one_task_share_no_opening_of_their_own():
+    told = [_told(f"tra-{i}", "t", RULES, _say("Task " * 200)) for i in range(3)]
+    assert every_episode([], told)["openings"] == []
+    told.append(_told("tra-9", "other", RULES, _say("Something else")))
+    found = every_episode([], told)
+    assert [len(opening) for opening in found["openings"]] == [1]
+    assert all(_read(found, one.id)[1:] == [("user", one.messages[1]["content"])] for one in told)
+
+
+def test_short_openings_stay_where_they_are():
+    told = [_told(f"tra-{i}", f"t{i}", _say("Hello."), _say(f"{i}")) for i in range(3)]
+    assert every_episode([], told)["openings"] == []
+
+
+def test_groups_are_conditions_and_gathering(make_row):
+    rows = [make_row("reflexion", success=True, trial=1, trajectory_id="a", seed=1)]
+    rows += [make_row("training", split="train", success=False, trajectory_id="b")]
+    told = [_told("b", "t0"), _told("a", "t0", category="put"), _told("lost", "t0", agent="react")]
+    groups = every_episode(rows, told)["groups"]
+    assert [group["name"] for group in groups] == ["gathering", "Reflexion", "ReAct"]
+    (one,) = groups[1]["episodes"]
+    assert (one["trial"], one["verdict"], one["title"]) == (1, "solved", "put · seed 1, fold 0 · t0")
+
+
+def test_what_does_not_fit_is_named():
+    told = [_told(f"tra-{i}", f"t{i}", _say("x" * 100)) for i in range(4)]
+    found = every_episode([], told, room=250)
+    assert [one["messages"] is None for one in found["groups"][0]["episodes"]] == [False, False, True, True]
+    assert (found["whole"], found["missing"]) == (len(told) - 2, 2)
+    assert "2 whole conversations" in readable(found)
+    assert "The other 2 would not fit: read one with seasoned replay" in readable(found)
+    assert "would not fit" not in readable(every_episode([], told))
+
+
+def test_a_later_shorter_one_still_finds_room():
+    told = [_told("a", "t0", _say("x" * 300)), _told("b", "t1", _say("y" * 100))]
+    found = every_episode([], told, room=200)
+    assert [one["messages"] is None for one in found["groups"][0]["episodes"]] == [True, False]
+
+
+@pytest.mark.parametrize("n", [0, 4500])
+def test_any_number_of_episodes(n):
+    told = [_told(f"tra-{i}", f"t{i}", _say("x")) for i in range(n)]
+    found = every_episode([], told)
+    assert sum(len(group["episodes"]) for group in found["groups"]) + found["missing"] == n
+    assert found["missing"] == max(0, n - 4000)
+
+
+def test_a_reply_of_a_megabyte_says_what_is_missing():
+    found = every_episode([], [_told("a", "t", _say("x" * 1_000_000))])
+    ((_, text),) = _read(found, "a")
+    assert len(text) < WHOLE_MESSAGE_LIMIT + 60
+    assert "950,000 characters left out" in text
+
+
+def test_demonstrations_that_were_exchanged_are_named():
+    sets = [{"from": 0, "ids": ["tra-0"]}, {"from": 2, "ids": ["tra-1", "gone"]}]
+    told = [_told(f"tra-{i}", f"t{i}", _say(f"{i}")) for i in range(2)]
+    told.append(_told("new", "t", _say("?"), meta={"demonstrations": sets}))
+    found = every_episode([], told)
+    episodes = {one["id"]: one for group in found["groups"] for one in group["episodes"]}
+    assert episodes["new"]["exchanged"] == [(1, ["tra-0"]), (3, ["tra-1", "gone"])]
+    assert episodes["tra-0"]["exchanged"] == []
+    assert found["numbers"] == {one_id: one["number"] for one_id, one in episodes.items()}
+
+
+@pytest.mark.parametrize("meta", ["x", {"from": 1}, [1], [{"from": "1", "ids": []}], [{"from": 1, "ids": "tra"}], None])
+def test_what_is_no_record_of_demonstrations_is_passed_over(meta):
+    (group,) = every_episode([], [_told("tra-0", "t", meta={"demonstrations": meta})])["groups"]
+    assert group["episodes"][0]["exchanged"] == []
+
+
+def test_steps_stand_in_for_messages():
+    told = Trajectory(id="a", task_id="t", task="t", steps=(Step(action="look", observation="a mug"),))
+    assert _read(every_episode([], [told]), "a") == [("assistant", "look"), ("user", "a mug")]
+
+
+RULES = {"role": "system", "content": "You study how an agent worked. " * 20}
+
+
+def _call(purpose, said, **fields):
+    messages = (RULES, {"role": "user", "content": said})
+    return Call(run_id="r", purpose=purpose, messages=messages, reply=f"reply to {said}", **fields)
+
+
+CALLS = [
+    _call("learning", "pair 1", condition="expel"),
+    _call("learning", "pair 2", condition="expel", seed=1),
+    _call("reflecting", "attempt", condition="training", task_id="t1", task="put a mug", trial=2),
+    _call("recalling", "list", task_id="t2", task="cool a pan"),
+]
+
+
+def test_calls_stand_in_groups_with_what_they_are_about():
+    groups = every_call(CALLS)["groups"]
+    titles = {group["name"]: [one["title"] for one in group["episodes"]] for group in groups}
+    assert titles == {
+        "learning, ExpeL": ["call 1 · reply to pair 1", "call 2 · seed 1, fold 0 · reply to pair 2"],
+        "reflecting, gathering": ["call 3 · for R2 · put a mug"],
+        "recalling, test tasks": ["call 4 · cool a pan"],
+    }
+
+
+def test_each_prompt_is_whole_and_its_reply_follows():
+    found = every_call(CALLS)
+    assert found["openings"] == [[("system", RULES["content"])]]
+    shown = [one for group in found["groups"] for one in group["episodes"]]
+    for one, call in zip(shown, CALLS, strict=True):
+        told = [*found["openings"][one["opening"] - 1], *one["messages"]]
+        assert told == [*((m["role"], m["content"]) for m in call.messages), ("assistant", call.reply)]
+    assert readable_calls(found).startswith("4 model calls that are no turn of an agent, each with its reply. All that")
+
+
+def test_what_does_not_fit_is_counted():
+    found = every_call(CALLS, room=1)
+    assert [one["messages"] for group in found["groups"] for one in group["episodes"]] == [None] * 4
+    assert "0 model calls" in readable_calls(found)
+    assert "The other 4 would not fit. All that were kept are in calls.jsonl." in readable_calls(found)
+    many = every_call([CALLS[0]] * 4500)
+    assert many["missing"] == 500
+
+
+def test_no_calls_are_no_groups():
+    assert every_call([]) == {"groups": [], "openings": [], "whole": 0, "missing": 0}

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import sys
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 
-from seasoned.lab.report.calls import Call
-from seasoned.lab.report.episodes import choose_episodes
+from seasoned.lab.report.build import build
+from seasoned.lab.report.episodes import Call, choose_episodes
 from seasoned.lab.report.html import render
-from seasoned.lab.report.summary import build
+from seasoned.lab.report.summary import Summary
 from seasoned.types import Lesson, Trajectory
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</style>\x00\u202eمرحبا 🦉 \ud83d"
@@ -66,10 +65,10 @@ def page(summary, rows, lessons, tell) -> str:
     return render(summary, rows, episodes, lessons, '[llm]\nmodel = "local"\n')
 
 
-def test_the_page_says_what_was_found(page: str, summary: dict[str, Any]):
+def test_the_page_says_what_was_found(page: str, summary: Summary):
     parsed = _check_inert(page)
     text = " ".join(" ".join(parsed.text).split())
-    assert summary["headline"] in text
+    assert summary.headline in text
     for words in ("Qwen2.5-Coder", "88 of 119 solved", "gpt-3.5-turbo, paper", "Recalled for it", 'model = "local"'):
         assert words in text
     assert "pip install 'seasoned[local,eval]==0.1.0'" in text

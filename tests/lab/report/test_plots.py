@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import re
 import sys
 import xml.etree.ElementTree as ET
-from typing import Any
 
 import pytest
 
 from seasoned.errors import MissingExtraError
 from seasoned.lab.report import plots
-from seasoned.lab.report.summary import build
+from seasoned.lab.report.build import build
+from seasoned.lab.report.drawing import BLUE, PALE
+from seasoned.lab.report.plots import FIGURES, Figure
+from seasoned.lab.report.summary import Run, Summary
 
 ALL = [plots.accuracy_bars, plots.learning_curve, plots.transitions_bars, plots.tokens_bars]
 
@@ -18,12 +21,12 @@ def _texts(svg: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def drawn(summary: dict[str, Any]) -> dict[str, str]:
+def drawn(summary: Summary) -> dict[str, str]:
     return {plot.__name__: plot(summary) for plot in ALL}
 
 
 @pytest.mark.parametrize("plot", ALL)
-def test_a_plot_is_one_inert_svg_and_always_the_same(plot, summary: dict[str, Any], drawn):
+def test_a_plot_is_one_inert_svg_and_always_the_same(plot, summary: Summary, drawn):
     svg = drawn[plot.__name__]
     root = ET.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -54,8 +57,8 @@ def test_the_bars_say_their_figures_and_whose_the_marks_are(drawn):
     assert any("gpt-3.5-turbo, paper (another model)" in text for text in texts)
 
 
-def test_an_unknown_benchmark_has_no_marks(summary: dict[str, Any]):
-    svg = plots.accuracy_bars({**summary, "run": {"benchmark": "mine"}})
+def test_an_unknown_benchmark_has_no_marks(summary: Summary):
+    svg = plots.accuracy_bars(summary.model_copy(update={"run": Run(benchmark="mine")}))
     assert "paper" not in svg
 
 
@@ -74,15 +77,15 @@ def test_the_curve_has_a_star_for_lessons_from_no_training_case(make_row):
     drawn = plots.learning_curve(build([*rows, worked], run={}))
     assert "ExpeL-worked" not in alone
     assert "ExpeL-worked" in drawn
-    told = [point for point in build([*rows, worked], run={})["curve"] if point["condition"] == "expel-worked"]
-    assert [(point["trained_on"], point["successes"], point["n"]) for point in told] == [(0, 0, 1)]
+    told = [point for point in build([*rows, worked], run={}).curve if point.condition == "expel-worked"]
+    assert [(point.trained_on, point.successes, point.n) for point in told] == [(0, 0, 1)]
     assert plots.learning_curve(build([rows[0], rows[1], worked], run={})) == ""
 
 
-def test_the_segments_say_how_many_tasks(summary: dict[str, Any], drawn):
-    moved = next(one for one in summary["transitions"] if one["condition"] == "expnote")
+def test_the_segments_say_how_many_tasks(summary: Summary, drawn):
+    moved = next(one for one in summary.transitions if one.condition == "expnote")
     texts = _texts(drawn["transitions_bars"])
-    assert {str(moved["F=>T"]), str(moved["T=>T"])} <= set(texts)
+    assert {str(moved.ft), str(moved.tt)} <= set(texts)
 
 
 def test_nothing_to_draw_is_nothing():
@@ -101,7 +104,7 @@ def test_any_name_can_be_drawn(make_row, name):
         assert "<script" not in plot(found)
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, summary: dict[str, Any]):
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, summary: Summary):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"matplotlib.*seasoned\[eval\]"):
         plots.accuracy_bars(summary)
@@ -116,8 +119,8 @@ def test_heuristics_by_what_they_come_from(guided_summary, make_row):
     assert {"put", "clean", "all", "ERL-failure", "62% (5/8)"} <= set(texts)
     assert plots.origins_bars(guided_summary) == svg
     assert plots.origins_bars(build([make_row("erl", success=True)], run={})) == ""
-    one = {**guided_summary["origins"][0], "category": "$x^$ & <script>alert(1)</script>"}
-    assert "<script" not in plots.origins_bars({**guided_summary, "origins": [one] * 30})
+    one = guided_summary.origins[0].model_copy(update={"category": "$x^$ & <script>alert(1)</script>"})
+    assert "<script" not in plots.origins_bars(guided_summary.model_copy(update={"origins": [one] * 30}))
 
 
 def test_guidance_tokens_and_what_was_solved(guided_summary):
@@ -125,8 +128,8 @@ def test_guidance_tokens_and_what_was_solved(guided_summary):
     spoken = ET.fromstring(svg).get("aria-label")
     assert "few-shot-trajectories 38% with 20; ERL-matched 50% with 15; ERL 75% with 30" in spoken
     assert {"38% (3/8)", "ERL-matched", "guidance tokens of an attempt, mean"} <= set(_texts(svg))
-    unknown = [{**one, "guidance_tokens": None} for one in guided_summary["guidance"]]
-    assert plots.guidance_points({**guided_summary, "guidance": unknown}) == ""
+    unknown = [one.model_copy(update={"guidance_tokens": None}) for one in guided_summary.guidance]
+    assert plots.guidance_points(guided_summary.model_copy(update={"guidance": unknown})) == ""
 
 
 def test_accuracy_by_number_of_heuristics(make_row):
@@ -137,3 +140,117 @@ def test_accuracy_by_number_of_heuristics(make_row):
     again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows]
     svg = plots.heuristics_curve(build([*rows, *again], run={}))
     assert "12% with 1, 38% with 3, 50% with 10" in ET.fromstring(svg).get("aria-label")
+
+
+RETRIED = [plots.solved_by_trial, plots.failures_by_trial, plots.outcome_bars, plots.mean_bars]
+
+
+@pytest.fixture(scope="module")
+def drawn_again(retried_summary):
+    return {plot.__name__: plot(retried_summary) for plot in RETRIED}
+
+
+@pytest.mark.parametrize("plot", RETRIED)
+def test_a_plot_of_trials_is_one_inert_svg_and_always_the_same(plot, retried_summary, drawn_again):
+    svg = drawn_again[plot.__name__]
+    root = ET.fromstring(svg)
+    assert root.get("role") == "img"
+    assert len(root.get("aria-label")) > 20
+    assert "<script" not in svg
+    assert "#010203" not in svg
+    assert plot(retried_summary) == svg
+
+
+def test_the_lines_end_in_their_figures(drawn_again):
+    texts = _texts(drawn_again["solved_by_trial"])
+    assert {"58", "42", "50", "R0", "R3", "Reflexion", "retry", "gathering"} <= set(texts)
+    assert "Reflexion 33%, 50%, 58%, 58%" in ET.fromstring(drawn_again["solved_by_trial"]).get("aria-label")
+
+
+def test_loops_are_kept_apart_from_running_out_of_steps(drawn_again):
+    texts = _texts(drawn_again["failures_by_trial"])
+    assert {"in a loop", "out of steps", "wrong answer", "Reflexion R0", "Reflexion R3"} <= set(texts)
+    assert "stopped otherwise" not in texts
+    spoken = ET.fromstring(drawn_again["failures_by_trial"]).get("aria-label")
+    assert "Reflexion R3: in a loop 2, out of steps 2, wrong answer 1" in spoken
+
+
+def test_outcomes_are_solved_failed_and_halted(drawn_again):
+    spoken = ET.fromstring(drawn_again["outcome_bars"]).get("aria-label")
+    assert "Reflexion: solved 7, failed 1, halted 4" in spoken
+    assert "gathering: solved 6" in spoken
+
+
+def test_means_have_their_error_and_the_papers(drawn_again, retried_summary):
+    block = next(one for one in retried_summary.conditions if one.name == "reflexion")
+    assert (block.mean, block.error) == (pytest.approx(7 / 12), pytest.approx(1 / 12))
+    texts = _texts(drawn_again["mean_bars"])
+    assert "58.3 ± 8.3" in texts
+    assert "papers (other models)" in texts
+
+
+def test_no_trials_are_no_plots(make_row):
+    rows = [make_row(success=True), make_row("expnote", success=False, trained_on=3)]
+    for found in (build([], run={}), build(rows, run={})):
+        assert [plot(found) for plot in RETRIED] == [""] * 4
+
+
+@pytest.mark.parametrize("name", ["$x^$ & <script>alert(1)</script>", "مرحبا", '情緒\x00"', "_hidden" * 20])
+def test_any_name_can_be_drawn_by_trial(make_row, name):
+    rows = [
+        make_row(name, f"t{i}", fold=i % 2, success=False, reason=reason, trial=trial)
+        for i, reason in enumerate(("loop", "answered", name, "step_limit"))
+        for trial in range(2)
+    ]
+    found = build(rows, run={"benchmark": name})
+    for plot in RETRIED:
+        assert ET.fromstring(plot(found)) is not None
+        assert "<script" not in plot(found)
+
+
+def test_a_hundred_trials_are_drawn_in_a_page(make_row):
+    rows = [make_row("reflexion", success=False, reason="loop", trial=trial) for trial in range(100)]
+    found = build(rows, run={})
+    assert len(_texts(plots.failures_by_trial(found))) < 80
+    assert len(_texts(plots.solved_by_trial(found))) < 60
+
+
+def test_pass_at_k_and_pass_hat_k(make_row):
+    rows = [
+        make_row("erl", str(task), success=turn in (task, 0), repeat=turn) for task in range(3) for turn in range(3)
+    ]
+    svg = plots.reliability_lines(build(rows, run={}))
+    assert "pass@3 100%, pass^3 0%" in ET.fromstring(svg).get("aria-label")
+    assert {"k, runs of a task", "1", "2", "3"} <= set(_texts(svg))
+    assert len(re.findall(r'id="reliability-LineCollection', svg)) == 2  # the whiskers of both
+    assert plots.reliability_lines(build(rows[::3], run={})) == ""
+
+
+def test_the_baseline_is_named_where_it_is_known():
+    figure = Figure("Against {baseline}", lambda summary: "", "")
+    assert figure.heading(build([], run={}, baseline="few-shot")) == "Against few-shot"
+    assert figure.heading(build([], run={}, baseline="")) == "Against the baseline"
+    assert figure.svg(build([], run={})) == ""
+
+
+def test_colours_that_a_dark_page_changes_have_names():
+    figure = Figure("x", lambda summary: f"<path style='fill: {PALE}; stroke: {BLUE}'/>", "")
+    assert figure.svg(build([], run={})) == f"<path style='fill: var(--pale, {PALE}); stroke: var(--blue, {BLUE})'/>"
+
+
+def test_every_plot_takes_any_summary_and_no_title_stands_twice(summary, retried_summary):
+    pytest.importorskip("matplotlib")
+    for given in (summary, retried_summary):
+        drawn = [figure.heading(given) for figure in FIGURES if figure.svg(given)]
+        assert {"Accuracy", "Tokens"} < set(drawn)
+        assert len(set(drawn)) == len(drawn)
+
+
+def test_heuristics_are_drawn_by_origin_and_against_trajectories(guided_summary):
+    pytest.importorskip("matplotlib")
+    drawn = [figure.title for figure in FIGURES if figure.svg(guided_summary)]
+    assert {"Heuristics from successes and failures", "Heuristics against trajectories"} < set(drawn)
+
+
+def test_what_is_counted_by_seed_fold_and_run_is_called_episodes():
+    assert not [figure.title for figure in FIGURES if "Numbers are tasks" in figure.caption]

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from pydantic import ValidationError
+
+from seasoned.lab.report import reference
 from seasoned.lab.report.reference import (
     category_references,
     reference_for,
@@ -78,9 +82,34 @@ def test_figures_by_trial():
 
 def test_figures_by_category_are_no_figures_of_the_whole():
     imitation = {one.category: one.value for one in category_references("alfworld") if one.condition == "imitation"}
-    assert imitation == {"put": 46, "clean": 39, "heat": 74, "cool": 100, "examine": 22, "puttwo": 6}
+    assert imitation == {"put": 46, "clean": 39, "heat": 74, "cool": 100, "examine": 22, "puttwo": 24}
     assert not [one for one in references("alfworld") if one.category]
     assert reference_for("alfworld", "act") is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [("imitation", 24), ("act", 6), ("react", 0), ("expel-insights", 29), ("expel-retrieve", 29), ("expel", 29)],
+)
+def test_two_objects_as_expels_table_5_has_them(condition, value):
+    figures = [one for one in category_references("alfworld") if one.category == "puttwo"]
+    assert [one.value for one in figures if one.condition == condition] == [value]
+
+
+def test_every_figure_says_where_it_is_printed():
+    names = ("emoji", "hotpotqa", "alfworld", "webshop", "fever", "gaia2", "gaia2-search", "tau2", "tau2-airline")
+    for name in names:
+        for one in (*references(name), *trial_references(name), *category_references(name), *step_references(name)):
+            assert re.match(r"(table|section|appendix|figure) [A-Z]?\d?", one.place)
+            assert one.row
+            assert one.paper in ("ExpNote", "ExpeL", "Reflexion", "ERL")
+
+
+def test_a_figure_too_few_is_told():
+    row = {"row": "CoT", "condition": "cot", "values": [40]}
+    block = {"paper": "P", "model": "m", "place": "table 1", "along": "benchmark", "columns": ["a", "b"], "rows": [row]}
+    with pytest.raises(ValidationError, match="P, table 1, CoT: as many figures as columns"):
+        reference._Block.model_validate(block)
 
 
 def test_what_attempts_consisted_of():

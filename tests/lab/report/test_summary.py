@@ -1,289 +1,86 @@
+"""Summaries of this version and of earlier ones, and what is none."""
+
 from __future__ import annotations
 
 import json
-from typing import Any
+from html import escape
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from seasoned.lab.report.plots import learning_curve
-from seasoned.lab.report.reliability import interval
-from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import build, condition_of, pair_of
-from seasoned.types import Step, Trajectory, Usage
+from seasoned.errors import DataError
+from seasoned.lab.report.html import render
+from seasoned.lab.report.summary import Summary, Transition, parse_summary
 
-
-def test_the_made_up_run(summary: dict[str, Any]):
-    assert [block["name"] for block in summary["conditions"]] == [
-        "disabled",
-        "few-shot",
-        "expnote",
-        "positive",
-        "negative",
-    ]
-    assert summary["method"] == "expnote"
-    block = condition_of(summary, "expnote")
-    assert (block["n"], block["errors"], block["trained_on"]) == (119, 1, 60)
-    assert block["reasons"] == {"answered": 118, "error": 1, "budget": 1}
-    assert block["interval"][0] < block["accuracy"] < block["interval"][1]
-    assert sum(part["n"] for part in block["per_seed"]) == 119
-    assert sum(part["n"] for part in block["categories"].values()) == 119
-    assert [point["trained_on"] for point in summary["curve"] if point["condition"] == "expnote"] == [0, 15, 30, 60]
-    assert summary["curve"][0]["successes"] == condition_of(summary, "disabled")["successes"]
-    assert {one["type"] for one in summary["efficiency"]} == {"positive", "negative"}
-    assert summary["training"]["n"] == 120
-    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+FIRST_VERSION = Path(__file__).with_name("summary_v1.json")  # of a run of version 0.1.0, with two of its lessons
 
 
-def test_pairs_share_their_tasks_and_put_the_baseline_first(summary: dict[str, Any]):
-    pair = pair_of(summary, "disabled", "expnote")
-    moved = next(one for one in summary["transitions"] if one["condition"] == "expnote")
-    assert pair["n"] == moved["n"] == 118
-    assert (pair["only_b"], pair["only_a"]) == (moved["F=>T"], moved["T=>F"])
-    assert (pair["both"], pair["neither"]) == (moved["T=>T"], moved["F=>F"])
-    assert pair["points"] == pytest.approx(100 * (pair["only_b"] - pair["only_a"]) / 118)
-    assert len(summary["pairs"]) == 10
-    assert pair_of(summary, "expnote", "disabled") is None
+@pytest.fixture
+def old() -> dict:
+    return json.loads(FIRST_VERSION.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("seeds", [1, 3])
-def test_a_task_under_several_seeds_is_one_case(make_row, seeds):
-    rows = [
-        make_row(name, f"t{i}", seed=seed, fold=seed % 2, success=i < n, trained_on=trained_on, trial=0)
-        for seed in range(seeds)
-        for name, n, trained_on in (("disabled", 20, 0), ("expnote", 22, 5), ("expnote", 24, 10))
-        for i in range(50)
-    ]
-    found = build(rows, run={})
-    pair = pair_of(found, "disabled", "expnote")
-    assert (pair["n"], pair["tasks"], pair["only_b"]) == (50 * seeds, 50, 4 * seeds)
-    assert (pair["test"], pair["p"]) == ("mcnemar" if seeds == 1 else "sign-flip", 0.125)
-    block = condition_of(found, "expnote")
-    assert (block["n"], block["tasks"]) == (50 * seeds, 50)
-    assert block["interval"] == pytest.approx(interval(24 / 50, 50))
-    assert found["curve"][1]["interval"] == pytest.approx(interval(22 / 50, 50))
-    assert any("counts once" in remark for remark in found["remarks"]) == (seeds > 1)
+def _lost(before: object, after: object, place: str = "") -> list[str]:
+    """Where the second lacks or changes what the first has."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return [each for key in before for each in _lost(before[key], after.get(key, "-"), f"{place}.{key}")]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [each for i, part in enumerate(before) for each in _lost(part, after[i], f"{place}.{i}")]
+    return [] if before == after else [place]
 
 
-def test_errors_are_left_out_and_budgets_are_failures(make_row):
-    rows = [make_row(task_id=f"t{i}", success=True) for i in range(3)]
-    rows += [make_row(task_id="e", reason="error"), make_row(task_id="u"), make_row(task_id="b", reason="budget")]
-    block = build(rows, run={})["conditions"][0]
-    assert (block["n"], block["successes"], block["errors"], block["accuracy"]) == (4, 3, 2, 0.75)
-    assert block["reasons"]["budget"] == 1
+def test_a_summary_of_version_1_keeps_every_field(old):
+    assert _lost(old, parse_summary(old).to_json()) == [".schema_version"]
+    assert parse_summary(old).to_json()["schema_version"] == 2
 
 
-def test_training_rows_never_enter_an_accuracy(make_row):
-    rows = [make_row(success=False), make_row(task_id="x", split="train", success=True)]
-    found = build(rows, run={})
-    assert found["conditions"][0]["successes"] == 0
-    assert (found["training"]["n"], found["training"]["successes"]) == (1, 1)
+def test_a_report_is_written_of_it(old):
+    assert escape(old["headline"]) in render(parse_summary(old), [])
 
 
-def test_every_figure_is_of_all_runs(guided):
-    rows, lessons, _ = guided
-    again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows if row.split == "test"]
-    found = build([*rows, *again], run={"method": "erl"}, baseline="react", lessons=lessons)
-    every = found["origins"][-1]["conditions"]
-    assert [(every[name]["n"], every[name]["successes"]) for name in ("react", "erl")] == [(16, 2), (16, 6)]
-    erl = condition_of(found, "erl")
-    assert (erl["n"], erl["successes"], erl["tasks"], erl["interval"]) == (16, 6, 8, list(interval(6 / 16, 8)))
-    assert found["headline"] == (
-        "No difference was found: ERL solved 6 of 16, ReAct 2 (exact test of chance signs over 8 tasks, p = 0.12)."
-    )
-    assert any("pooled over 2 runs; pairs are the same task, seed, fold and run." in one for one in found["remarks"])
-    assert sum(one["n"] for one in found["transitions"] if one["condition"] == "erl") == 16
+def test_what_older_runs_lack_is_left_open(old):
+    for key in ("problems", "guidance", "origins", "judgements", "steps"):
+        del old[key]
+    for block in old["conditions"]:
+        for key in ("phases", "familiar", "learning"):
+            del block[key]
+        del block["reliability"]["reward"]
+    summary = parse_summary(old)
+    assert summary.conditions[0].phases is None
+    assert summary.guidance == ()
+    assert escape(old["headline"]) in render(summary, [])
 
 
-def test_the_runs_of_a_task_are_one_observation(make_row):
-    solved = {
-        "erl": {"a": "111", "b": "110", "c": "010", "d": "11"},
-        "react": {"a": "000", "b": "100", "c": "000", "e": "1"},
-    }
-    rows = [
-        make_row(condition, task, success=run == "1", repeat=turn)
-        for condition, tasks in solved.items()
-        for task, runs in tasks.items()
-        for turn, run in enumerate(runs)
-    ]
-    pair = pair_of(build(rows, run={}, baseline="react"), "react", "erl")
-    assert (pair["n"], pair["tasks"], pair["p"]) == (9, 3, 0.25)  # d and e were tried by one alone
-    assert pair["points"] == pytest.approx(100 * (1 + 1 / 3 + 1 / 3) / 3)
+def test_what_another_program_added_is_passed_over_but_for_the_run(old):
+    summary = parse_summary({**old, "mine": 1, "run": {**old["run"], "command": "make demo"}})
+    assert not hasattr(summary, "mine")
+    assert summary.to_json()["run"]["command"] == "make demo"
 
 
-def test_a_repeated_episode_counts_once_but_its_training_tokens_twice(make_row):
-    usage = Usage(prompt_tokens=10, completion_tokens=1, calls=1)
-    again = [make_row(split="train", reason="error", usage=usage), make_row(split="train", success=True, usage=usage)]
-    training = build(again, run={})["training"]
-    assert (training["n"], training["errors"], training["tokens"]["total"], training["calls"]) == (1, 0, 22, 2)
-
-
-def test_one_unknown_cost_makes_the_sum_unknown(make_row):
-    rows = [make_row(task_id=str(i), success=True, usage=Usage(cost=c)) for i, c in enumerate((0.5, None))]
-    found = build(rows, run={})
-    assert found["conditions"][0]["cost"] is None
-    assert any("price" in remark for remark in found["remarks"])
-
-
-def test_what_learning_took_is_told_beside_the_figures(make_row):
-    rows = [make_row(name, success=True) for name in ("react", "erl", "erl-all", "expel", "nearest")]
-    once, other = Usage(prompt_tokens=900, completion_tokens=100, calls=3), Usage(calls=1, prompt_tokens=7, cost=None)
-    found = build(rows, run={}, learning={"erl": once, "erl-all": once, "expel": other, "expnote": Usage()})
-    assert condition_of(found, "react")["learning"] is None
-    assert condition_of(found, "erl")["learning"] == {
-        "tokens": {"prompt": 900, "cached": 0, "completion": 100, "total": 1000},
-        "cost": 0.0,
-        "calls": 3,
-        "seconds": 0.0,
-    }
-    assert found["remarks"][-1] == (
-        "Learning is not in these figures; it took: ERL, ERL-all 1k tokens in 3 calls ($0); "
-        "ExpeL 7 tokens in 1 call (\N{EM DASH})."
-    )
-    assert not any("Learning" in remark for remark in build(rows, run={}, learning={"erl": Usage()})["remarks"])
-
-
-def test_the_first_episode_is_left_out_of_the_cached_share(make_row):
-    rows = [
-        make_row(name, str(i), success=True, usage=Usage(prompt_tokens=100, cached_tokens=0 if i == 0 else 90))
-        for name in ("disabled", "expnote")
-        for i in range(3)
-    ]
-    found = build(rows, run={})
-    assert found["cached_share"] == pytest.approx(0.9)
-    assert [block["cached_share"] for block in found["conditions"]] == pytest.approx([0.9, 0.9])
-    assert build(rows[:1], run={})["cached_share"] is None
-
-
-def test_order_is_baseline_then_the_callers_then_as_they_come(make_row):
-    rows = [make_row(name, success=True) for name in ("z", "cot", "expnote", "disabled")]
-    names = [block["name"] for block in build(rows, run={"conditions": ["expnote", "missing"]})["conditions"]]
-    assert names == ["disabled", "expnote", "z", "cot"]
-
-
-def test_the_method_is_the_first_that_learned_not_the_best(make_row):
-    rows = [make_row("disabled", success=False), make_row("cot", success=True)]
-    rows += [make_row("expnote", success=False, trained_on=5), make_row("merge", success=True, trained_on=5)]
-    assert build(rows, run={})["method"] == "expnote"
-    assert build(rows, run={"method": "merge"})["method"] == "merge"
-    assert build(rows, run={"method": "nobody"})["method"] == "expnote"
-    assert build(rows[:2], run={})["method"] == "cot"
-    assert build(rows[:1], run={})["method"] is None
-
-
-def test_folds_of_different_size_are_both_in(make_row):
-    rows = [make_row("expnote", "a", fold=0, success=True, trained_on=3)]
-    rows += [make_row("expnote", "b", fold=1, success=False, trained_on=2)]
-    block = build(rows, run={})["conditions"][0]
-    assert (block["n"], block["mean"], block["error"]) == (2, 0.5, pytest.approx(0.5))
-
-
-def test_folds_of_different_size_are_one_point_of_a_curve_and_earlier_points_stay_apart(make_row):
-    rows = [make_row("disabled", task_id, fold=fold, success=False) for fold, task_id in enumerate("ab")]
-    rows += [make_row("expnote", "a", fold=0, success=True, trained_on=3)]
-    rows += [make_row("expnote", "b", fold=1, success=False, trained_on=2)]
-    found = build(rows, run={})
-    assert [(p["trained_on"], p["n"], p["successes"]) for p in found["curve"]] == [(0, 2, 0), (3, 2, 1)]
-    assert learning_curve(found) == ""
-    # The fold of three is evaluated at two as well, where the other one has had all of its cases.
-    rows += [make_row("expnote", "a", fold=0, success=False, trained_on=2)]
-    found = build(rows, run={})
-    assert [(p["trained_on"], p["n"], p["successes"]) for p in found["curve"]] == [(0, 2, 0), (2, 1, 0), (3, 2, 1)]
-
-
-def test_more_tries_without_a_word_are_not_what_the_headline_is_about(make_row):
-    rows = [make_row(name, success=True) for name in ("disabled", "retry", "reflexion")]
-    assert build(rows, run={"conditions": ["disabled", "retry", "reflexion"]})["method"] == "reflexion"
-    assert build(rows[:2], run={"conditions": ["disabled", "retry"]})["method"] == "retry"
-
-
-def test_a_method_evaluated_with_no_training_keeps_its_own_starting_point(make_row):
-    rows = [make_row("disabled", success=True)]
-    rows += [make_row("expnote", success=False, trained_on=n) for n in (0, 10)]
-    assert [(p["trained_on"], p["successes"]) for p in build(rows, run={})["curve"]] == [(0, 0), (10, 0)]
-
-
-def test_a_task_that_was_tried_again_counts_once_with_all_it_used(retried_summary):
-    block = condition_of(retried_summary, "reflexion")
-    assert (block["n"], block["successes"], block["accuracy"]) == (12, 7, pytest.approx(7 / 12))
-    assert block["tokens"]["total"] == 31 * 110
-    assert block["calls"] == 31 * 5
-    assert [trial["solved"] for trial in block["trials"]] == [4, 6, 7, 7]
-    assert block["outcomes"] == {"success": 7, "failed": 1, "halted": 4}
-    assert block["reasons"] == {"won": 7, "loop": 2, "step_limit": 2, "answered": 1}
-    assert block["categories"] == {"put": {"n": 6, "successes": 4}, "clean": {"n": 6, "successes": 3}}
-    assert condition_of(retried_summary, "react")["trials"] == []
-
-
-def test_methods_are_paired_by_what_their_trials_came_to(retried_summary):
-    pair = pair_of(retried_summary, "react", "reflexion")
-    assert (pair["n"], pair["only_a"], pair["only_b"]) == (12, 0, 3)
-    assert pair_of(retried_summary, "retry", "reflexion")["only_b"] == 2
-
-
-def test_gathering_has_its_trials_and_counts_tasks(retried_summary):
-    training = retried_summary["training"]
-    assert (training["n"], training["successes"], training["tokens"]["total"]) == (12, 6, 33 * 110)
-    part = training["conditions"]["training"]
-    assert [trial["solved"] for trial in part["trials"]] == [5, 5, 5, 6]
-    assert part["outcomes"] == {"success": 6, "failed": 2, "halted": 4}
-
-
-def test_a_curve_counts_a_task_once_however_often_it_was_tried(make_row):
-    rows = [make_row("expel", success=trial == 1, trained_on=n, trial=trial) for n in (2, 4) for trial in (0, 1)]
-    assert [(p["trained_on"], p["n"], p["successes"]) for p in build(rows, run={})["curve"]] == [(2, 1, 1), (4, 1, 1)]
-
-
-def test_steps_come_from_the_attempts_that_conditions_are_judged_by(make_row):
-    rows = [make_row("expel", success=False, trained_on=n, trajectory_id=f"t{n}") for n in (2, 4)]
-    told = [Trajectory(id=f"t{n}", task_id="t0", task="t", steps=(Step(action="look"),) * n) for n in (2, 4)]
-    (found,) = build(rows, run={}, trajectories=told)["steps"]
-    assert (found["condition"], found["n"], found["actions"]) == ("expel", 1, 4.0)
-
-
-def test_nothing_at_all():
-    found = build([], run={"id": "r"})
-    assert found["conditions"] == found["pairs"] == found["curve"] == found["lessons"] == []
-    assert found["method"] is None
-    assert found["headline"].startswith("No test episode")
-
-
-_ROWS = st.lists(
-    st.builds(
-        Row,
-        run_id=st.just("r"),
-        benchmark=st.just("emoji"),
-        condition=st.sampled_from(["disabled", "expnote", "positive", "x|<y>"]),
-        seed=st.integers(0, 1),
-        fold=st.integers(0, 1),
-        split=st.sampled_from(["train", "test"]),
-        task_id=st.sampled_from("abc"),
-        task=st.just("t"),
-        success=st.none() | st.booleans(),
-        reward=st.none() | st.floats(0, 1),
-        reason=st.sampled_from(["answered", "budget", "error", "unfinished"]),
-        trained_on=st.sampled_from([0, 5, 9]),
-        trial=st.integers(0, 2),
-        usage=st.builds(Usage, cost=st.none() | st.just(0.25), prompt_tokens=st.integers(0, 9)),
-    ),
-    max_size=30,
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ([], "does not hold a summary: expected a JSON object with a headline"),
+        ({"headline": ""}, "does not hold a summary"),
+        ({"schema_version": 3}, "is a summary of version 3, and this program reads those up to 2"),
+        ({"conditions": [{"name": 3}]}, r"has another form than this version writes \(conditions"),
+        ({"run": None}, r"has another form than this version writes \(run"),
+    ],
 )
+def test_what_is_no_summary_is_a_sentence(old, value, says):
+    if value not in ([], {"headline": ""}):
+        value = {**old, **value}
+    with pytest.raises(DataError, match=says):
+        parse_summary(value)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-@given(_ROWS)
-def test_any_rows_give_a_summary_that_adds_up(rows: list[Row]):
-    found = build(rows, run={"id": "r"})
-    json.dumps(found, allow_nan=False)
-    for block in found["conditions"]:
-        assert 0 <= block["successes"] <= block["n"]
-        assert block["n"] + block["errors"] == sum(block["reasons"].values())
-        assert block["interval"][0] <= block["interval"][1]
-        assert (block["accuracy"] is None) == (block["n"] == 0)
-        assert sum(block["outcomes"].values()) == block["n"]
-        for trial in block["trials"][-1:]:
-            assert (trial["solved"], trial["n"]) == (block["successes"], block["n"])
-    for pair in found["pairs"]:
-        assert pair["n"] == pair["both"] + pair["only_a"] + pair["only_b"] + pair["neither"]
-        assert 0 < pair["p"] <= 1
+def test_it_is_there_and_back_the_same(summary: Summary):
+    assert parse_summary(json.loads(json.dumps(summary.to_json(), allow_nan=False))) == summary
+    with pytest.raises(ValidationError, match="frozen"):
+        summary.headline = "So."
+
+
+def test_names_in_the_file_are_those_of_the_papers():
+    moved = Transition(condition="expnote", n=4, ff=1, ft=2, tt=1, tf=0)
+    assert moved.to_json() == {"condition": "expnote", "n": 4, "F=>F": 1, "F=>T": 2, "T=>T": 1, "T=>F": 0}

@@ -2,14 +2,34 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+import xml.etree.ElementTree as ET
 
 import pytest
 from rich.console import Console
 
-from seasoned.lab.report import forms, tables
-from seasoned.lab.report.summary import build
-from seasoned.types import Lesson, Usage
+from seasoned.lab.report import forms, plots, tables
+from seasoned.lab.report.build import build
+from seasoned.lab.report.forms import to_json, to_markdown
+from seasoned.lab.report.html import render
+from seasoned.lab.report.measures import phases
+from seasoned.lab.report.rows import Row, judged
+from seasoned.lab.report.summary import Solved, Summary
+from seasoned.lab.report.tables import (
+    FEW,
+    categories_table,
+    guidance_table,
+    origins_table,
+    pairs_table,
+    phases_table,
+    repeats_table,
+    retried,
+    show,
+    steps_table,
+    sweep,
+    sweep_table,
+    trials_table,
+)
+from seasoned.types import Lesson, Step, Trajectory, Usage
 
 EVIL = "[red]x[/red] | <b>\x1b[31m\u202e\n`"
 
@@ -20,7 +40,7 @@ def _drawn(table: forms.Table, width: int) -> str:
     return console.file.getvalue()
 
 
-def test_the_main_table(summary: dict[str, Any]):
+def test_the_main_table(summary: Summary):
     table = tables.main_table(summary)
     own = [line for line in table.lines if not line.source]
     assert [line.cells[0] for line in own] == ["disabled", "few-shot", "ExpNote", "positive", "negative"]
@@ -32,7 +52,7 @@ def test_the_main_table(summary: dict[str, Any]):
     assert all(len(line.cells) == len(table.columns) for line in table.lines)
 
 
-def test_published_figures_are_marked_as_another_models(summary: dict[str, Any]):
+def test_published_figures_are_marked_as_another_models(summary: Summary):
     found = {which: [x for x in tables.main_table(summary, which=which).lines if x.source] for which in tables_which()}
     assert [len(lines) for lines in found.values()] == [0, 5, 10]
     assert {line.source for line in found["all"]} == {"gpt-3.5-turbo, paper"}
@@ -83,7 +103,7 @@ def test_turns_stand_beside_the_tokens(guided_summary):
     assert table.lines[0].values["turns"] == 3.5
 
 
-def test_the_terminal_keeps_every_figure_whole(summary: dict[str, Any]):
+def test_the_terminal_keeps_every_figure_whole(summary: Summary):
     table = tables.main_table(summary)
     for width in (60, 80, 120):
         drawn = _drawn(table, width)
@@ -108,7 +128,7 @@ def test_foreign_text_is_no_markup(make_row):
         json.dumps(forms.to_json(table))
 
 
-def test_markdown_has_as_many_cells_in_every_line(summary: dict[str, Any]):
+def test_markdown_has_as_many_cells_in_every_line(summary: Summary):
     for table in (tables.main_table(summary), tables.lessons_table(summary, limit=3)):
         rows = [line for line in forms.to_markdown(table).splitlines() if line.startswith("|")]
         assert {row.count(" | ") for row in rows} == {len(table.columns) - 1}
@@ -118,7 +138,7 @@ def test_markdown_has_as_many_cells_in_every_line(summary: dict[str, Any]):
     assert "| **ExpNote** |" in written
 
 
-def test_json_has_figures_not_their_looks(summary: dict[str, Any]):
+def test_json_has_figures_not_their_looks(summary: Summary):
     found = json.loads(json.dumps(forms.to_json(tables.main_table(summary))))
     assert found["rows"][0]["n"] == 119
     assert found["rows"][0]["source"] == ""
@@ -126,12 +146,12 @@ def test_json_has_figures_not_their_looks(summary: dict[str, Any]):
     assert found["columns"][2] == "accuracy [95%]"
 
 
-def test_the_lessons_table(summary: dict[str, Any]):
+def test_the_lessons_table(summary: Summary):
     table = tables.lessons_table(summary, limit=4)
     assert len(table.lines) == 4
     assert table.lines[0].cells[0] == "the"
     assert [column.name for column in table.columns][2] == "seed"
-    assert table.notes[0] == f"{len(summary['lessons']) - 4} more lessons are in summary.json."
+    assert table.notes[0] == f"{len(summary.lessons) - 4} more lessons are in summary.json."
     assert "2 of 18 lessons were never recalled" in table.notes[1]
 
 
@@ -161,7 +181,7 @@ def test_a_task_under_several_seeds_is_one_pair_of_two_runs(make_row):
         told[name] = (build(rows, run={"id": name}), rows)
     table = tables.comparison_table([one for one, _ in told.values()], [rows for _, rows in told.values()])
     found = table.lines[1].values
-    assert (found["pairs"], found["tasks"], found["test"], found["p"]) == (24, 8, "sign-flip", 2 / 2**5)
+    assert tuple(found[key] for key in ("pairs", "tasks", "test", "p")) == (24, 8, "sign-flip", 2 / 2**5)
     assert table.notes[-1] == "A task that occurs several times counts once in p."
     once = tables.comparison_table(
         [build(rows[:8], run={"id": name}) for name, (_, rows) in told.items()], [rows[:8] for _, rows in told.values()]
@@ -203,7 +223,7 @@ def test_runs_of_other_benchmarks_are_never_paired(make_row):
     assert tables.comparison_table(found, [rows, rows]).lines[1].values["pairs"] is None
 
 
-def test_show_prints_headline_table_and_lessons(summary: dict[str, Any]):
+def test_show_prints_headline_table_and_lessons(summary: Summary):
     console = Console(file=io.StringIO(), width=120, color_system=None)
     tables.show(summary, console)
     printed = console.file.getvalue()
@@ -233,3 +253,387 @@ def test_an_empty_run_can_be_shown(width):
     console = Console(file=io.StringIO(), width=width)
     tables.show(build([], run={}), console)
     assert "No test" in console.file.getvalue()
+
+
+def _own(table):
+    return [line.cells for line in table.lines if not line.source]
+
+
+def test_solved_by_trial(retried_summary):
+    table = trials_table(retried_summary)
+    assert [column.name for column in table.columns][:5] == ["condition", "R0", "R1", "R2", "R3"]
+    assert _own(table)[1] == ("Reflexion", "33.3%", "50.0%", "58.3%", "58.3%", "+25.0", "0.25", "31")
+    assert [cells[0] for cells in _own(table)] == ["retry", "Reflexion", "gathering"]
+
+
+def test_the_papers_trials_stand_below_ours(retried_summary):
+    lines = [line for line in trials_table(retried_summary).lines if line.source]
+    found = {(line.source, line.cells[0]): line.cells[1:5] for line in lines}
+    assert found["gpt-3.5-turbo-0613, paper", "Reflexion"] == ("40.3%", "47.8%", "52.2%", "54.4%")
+    assert found["GPT-3 / GPT-3.5, paper", "retry"] == ("63.0%", "", "", "")
+
+
+def test_fewer_trials_leave_blanks(make_row):
+    rows = [make_row("a", success=False, trial=trial) for trial in range(4)]
+    rows += [make_row("b", success=trial == 1, trial=trial) for trial in range(2)]
+    table = trials_table(build(rows, run={}))
+    assert table.lines[1].cells[1:5] == ("0.0%", "100.0%", "", "")
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+
+
+def test_without_retries_there_is_no_table(summary):
+    assert retried(summary) == []
+    assert trials_table(summary) is None
+    assert steps_table(summary) is None
+
+
+def test_categories_with_the_papers_beside_them(retried_summary):
+    table = categories_table(retried_summary)
+    assert [column.name for column in table.columns] == [
+        "category", "ReAct", "retry", "Reflexion", "imitation\n(paper)", "ReAct\n(paper)",
+    ]  # fmt: skip
+    assert _own(table) == [("clean", "2/6", "2/6", "3/6", "39%", "61%"), ("put", "2/6", "3/6", "4/6", "46%", "50%")]
+
+
+def test_tasks_whose_goal_was_met_in_training_stand_apart(make_row):
+    rows = [
+        make_row(name, f"t{i}", success=(i < 3) is (name == "expel"), familiar=i < 3, category="put")
+        for name in ("react", "expel")
+        for i in range(8)
+    ]
+    summary = build(rows, run={}, baseline="react")
+    assert [block.familiar["yes"] for block in summary.conditions] == [
+        Solved(n=3, successes=0),
+        Solved(n=3, successes=3),
+    ]
+    table = categories_table(summary)
+    assert _own(table) == [("goal met in training", "0/3", "3/3"), ("goal not met", "5/5", "0/5")]
+    new = [row.model_copy(update={"familiar": False}) for row in rows]
+    assert categories_table(build(new, run={}, baseline="react")) is None
+
+
+def test_one_category_needs_no_table(make_row):
+    assert categories_table(build([make_row(success=True)], run={})) is None
+    many = [make_row(task_id=str(i), success=True, category=f"kind {i}") for i in range(50)]
+    table = categories_table(build(many, run={}))
+    assert len(table.lines) == 40
+    assert table.notes == ("10 more categories are in summary.json.",)
+
+
+def test_steps_and_the_papers(retried):
+    steps = (Step(thought="hm", action="look", observation="a mug"),)
+    told = [
+        Trajectory(id=row.trajectory_id, task_id=row.task_id, task="t", steps=steps, usage=row.usage) for row in retried
+    ]
+    table = steps_table(build(retried, run={"benchmark": "alfworld"}, baseline="react", trajectories=told))
+    assert _own(table)[0] == ("ReAct", "12", "1.0", "1.0", "—", "100", "10", "5.0", "2.0", "1.0", "3.0")
+    assert _own(table)[2][:2] == ("Reflexion", "31")
+    paper = next(line for line in table.lines if line.source)
+    assert paper.cells == ("ReAct", "", "9.0", "14.8", "2.8", "", "", "", "282.3", "104.1", "393.2")
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+
+
+def test_they_are_tables_like_the_others(retried_summary):
+    for table in (trials_table(retried_summary), categories_table(retried_summary)):
+        rows = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
+        assert {row.count(" | ") for row in rows} == {len(table.columns) - 1}
+        json.dumps(to_json(table), allow_nan=False)
+
+
+def test_over_several_runs(make_row):
+    solved = {"a": (True, True, True), "b": (True, False, False), "c": (False, False, False)}
+    rows = [
+        make_row("erl", task, success=success, repeat=turn)
+        for task, runs in solved.items()
+        for turn, success in enumerate(runs)
+    ]
+    rows += [make_row("react", task, success=task == "b", repeat=turn) for task in solved for turn in range(3)]
+    summary = build(rows, run={}, baseline="react")
+    table = repeats_table(summary)
+    estimates = [f"pass{sign}{k}\n[95%]" for sign in "@^" for k in (2, 3)]
+    assert [column.name for column in table.columns][3:] == estimates
+    assert [cells for cells in _own(table) if cells[0] == "ERL"] == [
+        ("ERL", "3", "44.4% ± 11.1", "55.6% [15, 90]", "66.7% [21, 94]", *["33.3% [6, 79]"] * 2)
+    ]
+    assert repeats_table(build(rows[::3], run={})) is None
+    short = [row for row in rows if row.condition == "erl" or row.repeat < 2]
+    react = next(cells for cells in _own(repeats_table(build(short, run={}, baseline="react"))) if cells[0] == "ReAct")
+    assert (react[3], react[4]) == ("33.3% [6, 79]", "—")  # it was run but twice
+
+
+def test_heuristics_against_trajectories_with_the_tokens_of_each(guided_summary):
+    table = guidance_table(guided_summary)
+    assert [cells[:3] for cells in _own(table)] == [
+        ("few-shot-trajectories", "20", "3/8"),
+        ("ERL-matched", "15", "4/8"),
+        ("ERL", "30", "6/8"),
+    ]
+    assert [cells[4:] for cells in _own(table)] == [("—", "—"), ("+12.5", "1.00"), ("+37.5", "0.25")]
+    json.dumps(to_json(table), allow_nan=False)
+
+
+def test_points_are_against_the_trajectories_whichever_comes_first(guided, guided_summary):
+    turned = build(guided[0], run={}, baseline="erl")
+    assert [cells[1] for cells in _own(guidance_table(turned))] == ["—"] * 3
+    assert _own(guidance_table(turned))[2][4:] == ("+37.5", "0.25")
+    assert guidance_table(guided_summary.model_copy(update={"guidance": ()})) is None
+
+
+def test_heuristics_against_trajectories_are_over_all_runs(guided):
+    rows, lessons, made = guided
+    again = [row.model_copy(update={"repeat": 1, "success": False}) for row in rows if row.split == "test"]
+    table = guidance_table(build([*rows, *again], run={}, baseline="react", lessons=lessons, trajectories=made))
+    assert [cells[:3] for cells in _own(table)][2] == ("ERL", "30", "6/16")
+    assert _own(table)[2][4:] == ("+18.8", "0.25")
+
+
+def test_the_score_over_several_runs_where_rewards_are_in_part(guided, make_row):
+    rows = [row for row in guided[0] if row.split == "test"]
+    again = [row.model_copy(update={"repeat": 1, "reward": 0.0}) for row in rows]
+    table = repeats_table(build([*rows, *again], run={}, baseline="react"))
+    assert table.columns[3].name == "score,\nmean ± error"
+    assert _own(table)[0][3] == "0.219 ± 0.219"
+    assert table.notes[-1] == "Score is the mean reward."
+    whole = [make_row(success=turn > 0, reward=float(turn > 0), repeat=turn) for turn in range(3)]
+    assert not any("score" in column.name for column in repeats_table(build(whole, run={})).columns)
+
+
+def test_trajectories_alone_are_compared_with_nothing(make_row):
+    for names in (("few-shot-trajectories", "react"), ("erl", "erl-matched")):
+        assert guidance_table(build([make_row(name, success=True) for name in names], run={})) is None
+
+
+def test_heuristics_by_what_they_come_from(make_row):
+    rows = [make_row("react", str(task), category="put", success=task < 1) for task in range(4)]
+    rows += [make_row("erl", str(task), category="put", success=task < 3) for task in range(4)]
+    told = {"category": "put", "sources": ("tra-1",), "text": "x", "data": {"success": False}}
+    summary = build(rows, run={}, baseline="react", lessons=[Lesson(kind="heuristic", **told)])
+    table = origins_table(summary)
+    assert _own(table) == [("put", "0", "1", "+50.0"), ("all", "0", "1", "+50.0")]
+    assert origins_table(build(rows, run={}, baseline="react")) is None
+
+
+@pytest.fixture
+def compared(make_row):
+    """Ten tasks: `choose` solves 4 of them, `react` 2, and each condition after it one more than the one before."""
+
+    def make(conditions=4, tasks=10):
+        rates = {"choose": 4, **{name: 2 + i for i, name in enumerate(("react", "expel", "act", "erl", "retry"))}}
+        rows = [
+            make_row(name, f"t{i}", success=i < rates[name]) for name in list(rates)[:conditions] for i in range(tasks)
+        ]
+        return build(rows, run={}, baseline="choose")
+
+    return make
+
+
+def test_two_methods_are_compared_though_neither_is_the_baseline(compared):
+    table = pairs_table(compared())
+    cells = {line.cells[:2]: line.cells[2:] for line in table.lines}
+    assert cells["ReAct", "ExpeL"] == ("10", "0", "1", "+10.0", "1.00")
+    assert cells["choose", "ReAct"] == ("10", "2", "0", "−20.0", "0.50")
+    assert len(cells) == 6
+    assert "| ReAct | ExpeL | 10 | 0 | 1 | +10.0 | 1.00 |" in forms.to_markdown(table)
+    assert forms.to_json(table)["rows"][0]["both"] == 2
+
+
+def test_a_task_under_two_seeds_is_two_episodes(make_row):
+    rows = [make_row(name, "t", seed=seed, success=True) for name in ("choose", "react", "expel") for seed in (0, 1)]
+    table = pairs_table(build(rows, run={}, baseline="choose"))
+    assert {line.cells[[column.name for column in table.columns].index("episodes")] for line in table.lines} == {"2"}
+
+
+def test_what_the_main_table_has_is_not_said_again(compared):
+    assert pairs_table(compared(2)) is None
+    assert pairs_table(build([], run={})) is None
+
+
+def test_a_pair_without_common_tasks_has_no_test(make_row):
+    rows = [make_row(name, name, success=True) for name in ("choose", "react", "expel")]
+    assert {line.cells[2:] for line in pairs_table(build(rows, run={}, baseline="choose")).lines} == {
+        ("0", "0", "0", "—", "—")
+    }
+
+
+@pytest.mark.parametrize(("conditions", "shown"), [(2, False), (5, True), (6, False)])
+def test_the_terminal_shows_a_few_pairs_and_the_page_folds_away_many(compared, conditions, shown):
+    summary = compared(conditions)
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    tables.show(summary, console)
+    assert ("only a" in console.file.getvalue()) is shown
+    page = render(summary, [])
+    opened, closed = "<h3>Pairs</h3>" in page, "<summary>Pairs: " in page
+    many = len(summary.pairs) > FEW
+    assert (opened, closed) == (shown, many)
+
+
+LEARNED = Usage(prompt_tokens=7500, cached_tokens=600, completion_tokens=300, calls=9, cost=2.42, seconds=3.0)
+
+
+def usage(prompt, cached, out, calls, cost):
+    return Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=out, calls=calls, cost=cost)
+
+
+@pytest.fixture
+def spent_rows(make_row):
+    """Four tasks: alone 1,000 tokens in and 10 calls each, with heuristics 1,200 and 11, and 100 and 1 to rank them."""
+    alone, told, ranked = usage(1000, 820, 40, 10, 0.1), usage(1200, 1056, 40, 11, 0.12), usage(100, 50, 5, 1, 0.01)
+    found = []
+    for i in range(4):
+        found.append(make_row("react", f"t{i}", success=i < 1, usage=alone))
+        found.append(make_row("erl", f"t{i}", success=i < 3, trained_on=9, usage=told + ranked, aside=ranked))
+    return found
+
+
+@pytest.fixture
+def spent_summary(spent_rows):
+    return build(spent_rows, run={}, baseline="react", learning={"erl": LEARNED})
+
+
+def test_the_parts_add_up(spent_summary):
+    parts = spent_summary.condition("erl").phases
+    assert parts.learning.tokens.to_json() == {"prompt": 7500, "cached": 600, "completion": 300, "total": 7800}
+    assert parts.recall.tokens.to_json() == {"prompt": 400, "cached": 200, "completion": 20, "total": 420}
+    assert parts.rollout.tokens.to_json() == {"prompt": 4800, "cached": 4224, "completion": 160, "total": 4960}
+    assert [getattr(parts, name).calls for name in ("learning", "recall", "rollout", "total")] == [9, 4, 44, 57]
+    assert parts.rollout.cost == pytest.approx(0.48)
+    assert parts.total.cost == pytest.approx(2.94)
+    three = [getattr(parts, name).tokens for name in ("learning", "recall", "rollout")]
+    for key, total in parts.total.tokens:
+        assert total == sum(getattr(tokens, key) for tokens in three)
+    alone = spent_summary.condition("react").phases
+    assert (alone.learning.calls, alone.recall.calls) == (0, 0)
+    assert alone.rollout == alone.total
+
+
+def test_an_unknown_price_is_unknown_where_it_matters(make_row):
+    known, unknown = Usage(calls=2, cost=0.3), Usage(calls=1, cost=None)
+    parts = phases([make_row(usage=known)], unknown)
+    assert [getattr(parts, name).cost for name in ("learning", "recall", "rollout", "total")] == [None, 0.0, 0.3, None]
+    parts = phases([make_row(usage=known + unknown, aside=unknown)], known)
+    assert [getattr(parts, name).cost for name in ("learning", "recall", "rollout", "total")] == [0.3, None, None, None]
+
+
+def test_sums_of_dollars_leave_no_dust(make_row):
+    asides = [Usage(cost=price) for price in (0.1, 0.2, 0.7)]
+    rows = [make_row(task_id=str(i), usage=one, aside=one) for i, one in enumerate(asides)]
+    rows.append(make_row(task_id="x", usage=Usage(cost=0.3), aside=Usage(cost=0.3)))
+    assert phases(rows, Usage()).rollout.cost == 0.0
+
+
+def test_the_table_has_the_rollout_apart_and_against_the_baselines(spent_summary):
+    table = phases_table(spent_summary)
+    assert [line.cells for line in table.lines] == [
+        ("ReAct", "rollout", "4k (82%)", "—", "160", "$0.4", "40"),
+        ("ERL", "learning", "7.5k (8%)", "", "300", "$2.42", "9"),
+        ("ERL", "recall", "400 (50%)", "", "20", "$0.04", "4"),
+        ("ERL", "rollout", "4.8k (88%)", "+20.0%", "160", "$0.48", "44"),
+        ("ERL", "total", "12.7k (40%)", "", "480", "$2.94", "57"),
+    ]
+    assert "Calls are those really made." in " ".join(table.notes)
+    assert table.lines[3].values["input_vs_baseline"] == pytest.approx(0.2)
+    json.dumps(to_json(table), allow_nan=False)
+    assert "| ERL | rollout | 4.8k (88%) | +20.0% |" in to_markdown(table)
+
+
+def test_it_is_shown_with_the_others(spent_summary):
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    show(spent_summary, console)
+    assert "ERL, table 4" in console.file.getvalue()
+    assert "ERL, table 4" in render(spent_summary, [])
+    older = [one.model_copy(update={"phases": None}) for one in spent_summary.conditions]
+    assert phases_table(spent_summary.model_copy(update={"conditions": older})) is None
+
+
+def test_input_is_compared_for_each_task(spent_rows):
+    summary = build([*spent_rows, spent_rows[0].model_copy(update={"task_id": "more"})], run={}, baseline="react")
+    assert phases_table(summary).lines[2].cells[3] == "+20.0%"
+    nobody = build([row for row in spent_rows if row.condition == "erl"], run={}, baseline="react")
+    assert [line.cells[3] for line in phases_table(nobody).lines] == ["", "—", ""]
+
+
+def test_without_calls_beside_the_agent_there_is_no_table(make_row):
+    rows = [make_row(name, success=True, usage=Usage(prompt_tokens=9, calls=1)) for name in ("react", "erl")]
+    assert phases_table(build(rows, run={}, learning={"erl": Usage()})) is None
+
+
+def test_a_row_without_it_used_nothing_aside(make_row):
+    old = make_row(success=True, usage=Usage(prompt_tokens=9)).model_dump(exclude={"aside"})
+    assert Row.model_validate(old).aside == Usage()
+
+
+def test_attempts_at_a_task_are_summed_aside_too(make_row):
+    aside = Usage(prompt_tokens=10, calls=1)
+    rows = [make_row(success=False, trial=trial, usage=aside + aside, aside=aside) for trial in range(3)]
+    (one,) = judged(rows)
+    assert (one.usage.calls, one.aside.calls, one.aside.prompt_tokens) == (6, 3, 30)
+
+
+@pytest.fixture
+def swept(make_row):
+    """Ten tasks, of which each condition solves as many as it is given."""
+
+    def make(**solved):
+        names = {name.replace("_", "-"): n for name, n in solved.items()}
+        return build([make_row(name, f"t{i}", success=i < n) for name, n in names.items() for i in range(10)], run={})
+
+    return make
+
+
+def test_each_retrieval_has_its_line_in_the_order_of_k(swept):
+    summary = swept(erl_random_k60=6, erl_random_k3=4, erl_k20=8, erl_embedding_k1=5, erl_random=1, erl=9, disabled=0)
+    found = sweep(summary)
+    assert {name: [(point.k, point.accuracy) for point in points] for name, points in found.items()} == {
+        "erl": [(20, 0.8)],
+        "erl-embedding": [(1, 0.5)],
+        "erl-random": [(3, 0.4), (60, 0.6)],
+    }
+    spoken = ET.fromstring(plots.heuristics_curve(summary)).get("aria-label")
+    assert "ERL 80% with 20; ERL-embedding 50% with 1; ERL-random 40% with 3, 60% with 60." in spoken
+
+
+def test_the_table_has_a_line_for_each_k_and_a_column_for_each_retrieval(swept):
+    table = sweep_table(swept(erl_k1=2, erl_k20=8, erl_random_k20=4, erl_random_k40=6))
+    cells = [[cell.split(" ")[0] for cell in line.cells] for line in table.lines]
+    assert cells == [["1", "20.0%", ""], ["20", "80.0%", "40.0%"], ["40", "", "60.0%"]]
+    assert table.lines[0].values["erl-random"] is None
+    assert "| 20 | 80.0% " in forms.to_markdown(table)
+    assert "ERL retrieves as the recipe says" in " ".join(table.notes)
+    elsewhere = sweep_table(swept(erl_thought_k1=2, erl_thought_k20=8))
+    assert elsewhere.notes == ("Over all runs of the test.",)
+
+
+def test_the_parameters_of_a_condition_say_what_it_shows(make_row):
+    parameters = {
+        "erl(k=3)": {"k": 3},
+        "erl(k=9,retrieve=random)": {"k": 9, "retrieve": "random"},
+        "erl-thought-k5": {"k": 5, "retrieve": "embedding", "on": "thought"},
+        "erl(k=3,outcomes=failure)": {"k": 3, "outcomes": "failure"},
+        "expel(k=3)": {"k": 3},
+    }
+    rows = [make_row(name, success=True) for name in (*parameters, "erl-k20")]
+    points = sweep(build(rows, run={"parameters": parameters}))
+    assert {name: [point.k for point in own] for name, own in points.items()} == {
+        "erl": [3, 20],
+        "erl-thought": [5],
+        "erl-random": [9],
+    }
+
+
+def test_nothing_is_swept_by_one_number(swept):
+    for summary in (swept(erl_k20=3, disabled=1), swept(erl=3), build([], run={})):
+        assert sweep_table(summary) is None
+        assert plots.heuristics_curve(summary) == ""
+    alone = swept(erl_k20=3, erl_random_k20=1)  # a table of two, and no line to draw
+    assert len(sweep_table(alone).lines) == 1
+    assert plots.heuristics_curve(alone) == ""
+
+
+def test_it_stands_in_the_terminal_and_on_the_page(swept):
+    summary = swept(disabled=1, erl_random_k1=2, erl_random_k60=3)
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    tables.show(summary, console)
+    page = render(summary, [])
+    assert "By number of heuristics" in console.file.getvalue()
+    assert "<h2>By number of heuristics</h2>" in page
+    assert "<figure><h3>By number of heuristics</h3><svg" in page

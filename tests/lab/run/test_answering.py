@@ -99,9 +99,9 @@ def test_an_answer_is_tried_again_after_a_reflection(go, recipe):
         recipe(conditions=["disabled", "reflexion", "retry"], train=0, method={"trials": 1}),
         llm=ScriptedModel(reader, name="reader"),
     )
-    found = {block["name"]: block for block in read_summary(directory)["conditions"]}
-    assert [found[name]["successes"] for name in ("disabled", "reflexion", "retry")] == [0, 5, 0]
-    assert [trial["solved"] for trial in found["reflexion"]["trials"]] == [0, 5]
+    found = {condition.name: condition for condition in read_summary(directory).conditions}
+    assert [found[name].successes for name in ("disabled", "reflexion", "retry")] == [0, 5, 0]
+    assert [trial.solved for trial in found["reflexion"].trials] == [0, 5]
     again = [row for row in read_rows(directory) if row.condition == "reflexion" and row.trial == 1]
     assert len(again) == 5
 

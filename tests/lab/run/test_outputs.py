@@ -59,18 +59,18 @@ def test_test_tasks_whose_goal_was_a_training_tasks_too_are_known(go, recipe):
     assert {row["familiar"] for row in rows(directory, "results.jsonl") if row["split"] == "train"} == {None}
     tested = {row["task"]: row["familiar"] for row in rows(directory, "results.jsonl") if row["split"] == "test"}
     assert tested == {task.text: i % 2 == 0 for i, task in enumerate(block.test)}
-    for condition in read_summary(directory)["conditions"]:
-        assert (condition["familiar"]["yes"]["n"], condition["familiar"]["no"]["n"]) == (3, 2)
+    for condition in read_summary(directory).conditions:
+        assert (condition.familiar["yes"].n, condition.familiar["no"].n) == (3, 2)
 
 
 def test_where_goals_are_not_told_from_tasks_none_is_familiar(directory):
     assert {row["familiar"] for row in rows(directory, "results.jsonl")} == {None}
-    assert all(condition["familiar"] == {} for condition in read_summary(directory)["conditions"])
+    assert all(condition.familiar == {} for condition in read_summary(directory).conditions)
 
 
 def test_reading_back(directory):
     assert len(read_rows(directory)) == 2 * (6 + 10)
-    assert read_summary(directory)["run"]["id"] == directory.name
+    assert read_summary(directory).run.id == directory.name
     text = (directory / "results.jsonl").read_text(encoding="utf-8")
     (directory / "results.jsonl").write_text(text.replace(read_rows(directory)[0].task, "a\u2028b"), encoding="utf-8")
     assert len(read_rows(directory)) == 2 * (6 + 10)
@@ -221,18 +221,17 @@ def test_what_recall_used_is_kept_apart_from_the_turns(studied):
     directory = studied(ScriptedModel(Student(), name="student"), llm={"temperature": 0.7})
     asides = {row.trajectory_id: row.aside for row in read_rows(directory)}
     calls = [call for call in rows(directory, "calls.jsonl") if call["purpose"] == "recalling"]
-    summary = read_summary(directory)
-    found = {block["name"]: block for block in summary["conditions"]}
+    found = {condition.name: condition for condition in read_summary(directory).conditions}
     for t in rows(directory, "trajectories.jsonl"):
         assert asides[t["id"]] == Usage.model_validate(t["meta"].get("aside", {}))
     for name, words in (("erl", "Mark the lesson"), ("autoguide", '"situation"')):
         asked = [call for call in calls if words in call["messages"][0]["content"]]
-        parts = found[name]["phases"]
-        assert parts["recall"]["calls"] == len(asked) > 0
-        assert {**parts["learning"], "problems": 0} == found[name]["learning"]
-        assert parts["rollout"]["calls"] == found[name]["calls"] - len(asked)
-    assert found["reflexion"]["phases"]["recall"]["calls"] > 0
-    assert found["react"]["phases"]["rollout"] == found["react"]["phases"]["total"]
+        parts = found[name].phases
+        assert parts.recall.calls == len(asked) > 0
+        assert parts.learning.to_json() | {"problems": 0} == found[name].learning.to_json()
+        assert parts.rollout.calls == found[name].calls - len(asked)
+    assert found["reflexion"].phases.recall.calls > 0
+    assert found["react"].phases.rollout == found["react"].phases.total
     assert "Tokens and cost by part (ERL, table 4)" in (directory / "report.html").read_text(encoding="utf-8")
 
 

@@ -67,16 +67,22 @@ def test_comparing(client):
     assert client.get("/compare", params={"run": [FIRST, THIRD]}).status_code == 400
 
 
-def test_a_summary_of_another_form_leaves_out_what_it_lacks(client, runs):
+@pytest.mark.parametrize("content", ["no lessons", '{"headline": 3, "run": null}', "["])
+def test_a_summary_of_another_form_is_said_and_hides_no_run(client, runs, content):
     file = runs / FIRST / "summary.json"
-    summary = json.loads(file.read_text())
-    del summary["lessons"]
-    file.write_text(json.dumps(summary))
-    page = client.get(f"/run?id={FIRST}").text
-    assert "Test episodes" in page
-    assert "something is left out" in page
-    file.write_text('{"headline": 3, "run": null}')
-    assert client.get(f"/run?id={FIRST}").status_code == 200
-    file.write_text("[")
-    assert "cannot be read" in client.get("/runs").text
-    assert client.get(f"/run?id={FIRST}").status_code == 200
+    if content == "no lessons":
+        summary = json.loads(file.read_text())
+        del summary["lessons"]
+        content = json.dumps(summary)
+    file.write_text(content)
+    page = client.get(f"/run?id={FIRST}")
+    assert page.status_code == 200
+    assert "cannot be read" in page.text
+    assert SECOND in client.get("/runs").text
+    assert client.get("/compare", params={"run": [FIRST, SECOND]}).status_code == 400
+
+
+def test_a_summary_in_the_store_is_shown(client, runs, store):
+    store.add_run("r-in-store", "demo", "/etc", {})
+    store.finish_run("r-in-store", "complete", json.loads((runs / SECOND / "summary.json").read_text()))
+    assert "6/8" in client.get("/run?id=r-in-store").text

@@ -34,6 +34,7 @@ from seasoned.cli.shared import (
 from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
+    from seasoned.lab.report.summary import Summary
     from seasoned.lab.run.recipe import Recipe
 
 Stage = Literal["gather", "learn", "evaluate"]
@@ -185,38 +186,20 @@ def show_run(directory: Path, as_json: bool) -> None:
     from seasoned.lab.report.tables import show
 
     console = Console()
-    with known_form(directory), console.capture() as said:  # all of it, or nothing
-        show(summary, console)
-    typer.echo(said.get(), nl=False)
+    show(summary, console)
     tell(f"\nreport:  {directory / 'report.html'}\nsummary: {directory / 'summary.json'}")
 
 
-@contextmanager
-def known_form(*directories: Path) -> Iterator[None]:
-    """Read the summaries of runs as this version writes them.
-
-    Raises:
-        ConfigError: if one has another form.
-    """
-    try:
-        yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        names = " or ".join(directory.name for directory in directories)
-        raise ConfigError(
-            f"the summary of {names} has another form than this version writes ({type(error).__name__}: {error}): "
-            f"write it again with seasoned run --resume {directories[0].name}"
-        ) from error
-
-
-def brief(directory: Path, summary: dict[str, Any]) -> dict[str, Any]:
+def brief(directory: Path, summary: Summary) -> dict[str, Any]:
     """The path of a run and the heart of its summary."""
     wanted = ("headline", "conditions", "pairs", "training", "cached_share")
+    told = summary.to_json()
     files = {
         "path": str(directory),
         "summary": str(directory / "summary.json"),
         "report": str(directory / "report.html"),
     }
-    return {**files, **{key: summary.get(key) for key in wanted}}
+    return {**files, **{key: told[key] for key in wanted}}
 
 
 def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None) -> Recipe:

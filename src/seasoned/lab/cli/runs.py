@@ -24,16 +24,19 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     found = []
     for directory in all_runs(runs):
         complete = (directory / SUMMARY).is_file()
+        model, headline = "", "not complete"
         try:
-            summary = read_summary(directory) if complete else {}
+            if complete:
+                summary = read_summary(directory)
+                model, headline = summary.run.model, summary.headline
         except ConfigError:
-            complete, summary = False, {"headline": f"its {SUMMARY} is damaged"}
+            complete, headline = False, f"its {SUMMARY} is damaged"
         found.append(
             {
                 "run": directory.name,
                 "complete": complete,
-                "model": summary.get("run", {}).get("model", ""),
-                "headline": summary.get("headline", "not complete"),
+                "model": model,
+                "headline": headline,
             }
         )
     if as_json:
@@ -66,7 +69,7 @@ def show(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False)
 
     directory = find_run(run, runs)
     if as_json:
-        print_json({"path": str(directory), **read_summary(directory)})
+        print_json({"path": str(directory), **read_summary(directory).to_json()})
     else:
         show_run(directory, False)
 
@@ -78,7 +81,6 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs condition by condition, with paired tests where they share tasks."""
-    from seasoned.lab.cli.run import known_form
     from seasoned.lab.report.forms import to_json, to_rich
     from seasoned.lab.report.tables import comparison_table
     from seasoned.lab.run.outputs import read_rows, read_summary
@@ -87,8 +89,7 @@ def compare(
         raise ConfigError(f"expected two runs or more to compare, but got one: seasoned runs compare {run[0]} OTHER")
     places = [find_run(name, runs) for name in run]
     summaries, rows = [read_summary(p) for p in places], [read_rows(p) for p in places]
-    with known_form(*places):
-        table = comparison_table(summaries, rows)
+    table = comparison_table(summaries, rows)
     if as_json:
         print_json(to_json(table))
         return
@@ -118,5 +119,5 @@ def check(folder: Path) -> tuple[str, bool, str]:
         try:
             read_summary(directory)
         except ConfigError as error:
-            return "runs", False, f"{error}; it is written anew by seasoned run --resume {directory}"
+            return "runs", False, str(error)
     return "runs", True, f"{len(there)} in {folder}, {len(complete)} complete"

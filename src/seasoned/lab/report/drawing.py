@@ -1,4 +1,4 @@
-"""How every plot is drawn: colours that stay apart, bars of parts, and SVG text that fits into a page.
+"""How every plot is drawn: colours that stay apart, bars, and SVG text that fits into a page.
 
 matplotlib is imported on first use and draws without a display. Always holds: the same figures give the same bytes;
 lines and letters take the colour of the text around them, so one SVG serves light and dark pages; ids of two plots of
@@ -11,7 +11,7 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seasoned.errors import MissingExtraError
 from seasoned.lab.report.reference import Reference
@@ -34,11 +34,7 @@ _SETTINGS: Any = {
     "text.parse_math": False,
     "font.family": ["sans-serif"],
     "font.size": 11,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
     "hatch.linewidth": 0.8,
     "legend.frameon": False,
 }
@@ -49,10 +45,19 @@ def short(name: object) -> str:
     return one_line(label(name), 20)
 
 
+class Stack(NamedTuple):
+    """One part of lying bars: its name in the legend, its value in each bar, colour and hatching."""
+
+    legend: str
+    values: Sequence[int]
+    colour: str
+    hatch: str = ""
+
+
 def stack(
     axes: Axes,
     names: Sequence[str],
-    stacks: Sequence[tuple[str, Sequence[int], str, str]],
+    stacks: Sequence[Stack],
     scale: Sequence[float],
     figure: Callable[[int], str] | None,
 ) -> None:
@@ -61,35 +66,29 @@ def stack(
     Args:
         axes: Where to.
         names: One a bar, from the top.
-        stacks: For each part its name in the legend, its value in each bar, colour and hatching.
+        stacks: The parts, from the left.
         scale: For each bar, what a value is multiplied by to get its width.
         figure: Writes the value into parts that have room for it; None for no figures.
     """
     left = [0.0] * len(names)
-    for legend, values, colour, hatch in stacks:
-        widths = [value * by for value, by in zip(values, scale, strict=True)]
-        axes.barh(
-            range(len(names)),
-            widths,
-            0.62,
-            left,
-            color=colour,
-            hatch=hatch,
-            edgecolor="white",
-            linewidth=0,
-            label=legend,
-        )
-        for place, (value, width) in enumerate(zip(values, widths, strict=True)):
+    box = {"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}
+    look: dict[str, Any] = {"ha": "center", "va": "center", "color": "#111111", "bbox": box, "fontsize": 10}
+    for part in stacks:
+        widths = [value * by for value, by in zip(part.values, scale, strict=True)]
+        form: dict[str, Any] = {"color": part.colour, "hatch": part.hatch, "edgecolor": "white", "linewidth": 0}
+        axes.barh(range(len(names)), widths, 0.62, left, label=part.legend, **form)
+        for place, (value, width) in enumerate(zip(part.values, widths, strict=True)):
             if figure is not None and width >= 4:
-                box = {"boxstyle": "round,pad=0.18", "facecolor": "white", "edgecolor": "none"}
-                middle = left[place] + width / 2
-                axes.text(
-                    middle, place, figure(value), ha="center", va="center", color="#111111", bbox=box, fontsize=10
-                )
+                axes.text(left[place] + width / 2, place, figure(value), **look)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     _bare(axes, grid="x")
+
+
+def beside(axes: Axes, height: float, text: str, **look: Any) -> None:
+    """Words to the right of the axes, at this height."""
+    axes.text(1.03, height, text, transform=axes.get_yaxis_transform(), va="center", **look)
 
 
 def rates_axis(axes: Axes, *, horizontal: bool) -> None:

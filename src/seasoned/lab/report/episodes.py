@@ -1,49 +1,87 @@
-"""Which episodes a report shows, and how a conversation is laid out for reading.
+"""Which episodes a report shows, and how conversations and other calls are laid out for reading.
 
-Always holds: an episode and the baseline's at the same task, seed, fold and run stand together; a message, however
-long, is shown cut to a readable length and says how much is missing; of demonstrations that were exchanged on the way,
-those that no longer stand in the conversation are named.
+Always holds: an episode and the baseline's at the same task, seed, fold and run stand together; no message is left out
+silently: one that is cut says how much is missing, and what the page has no room for is counted; what several
+conversations begin with stands once, word for word, as an opening that they refer to; an episode whose demonstrations
+were exchanged on the way says which they were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
+from pydantic import BaseModel, ConfigDict
+
+from seasoned.lab.report.format import gathering
 from seasoned.lab.report.rows import EpisodeKey, Row, final
+from seasoned.lab.report.summary import Summary
 from seasoned.text import count, cut, label, one_line
-from seasoned.traces.conversation import conversation
-from seasoned.types import Lesson, Trajectory
+from seasoned.traces.conversation import conversation, spoken
+from seasoned.types import Lesson, Message, Trajectory
 
-MESSAGE_LIMIT = 4000
-"""Characters of one message that are shown; a reply of a megabyte is cut."""
-MESSAGES_LIMIT = 60
-"""Messages of one episode that are shown."""
+MESSAGE_LIMIT, MESSAGES_LIMIT = 4000, 60
+"""Characters of a message, and messages, that are shown of an episode that was chosen."""
+WHOLE_MESSAGE_LIMIT = 50_000
+"""Characters of a message that are shown where every conversation can be read."""
+EPISODES_ROOM, CALLS_ROOM = 8_000_000, 4_000_000
+"""Characters of all conversations, and of all other calls, on a page."""
+NAMED = 4000
+"""Episodes, and calls, that a page names at most."""
+_WORTH = 400  # characters that an opening saves at the least
+
 _MOVES = {
     (False, True): ("F=>T", "not solved before, solved now", "gain"),
     (True, False): ("T=>F", "solved before, not solved now", "loss"),
     (False, False): ("F=>F", "not solved before, still not solved", "still"),
     (True, True): ("T=>T", "solved before, solved now", "kept"),
 }
+Messages = list[tuple[str, str]]
+Purpose = Literal["learning", "reflecting", "recalling"]
 
 
-def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: int = 12) -> list[str]:
+class Call(BaseModel):
+    """One line of `calls.jsonl`: what was asked, what came back, and for what.
+
+    `condition` is that of the pool or of the episode, "training", or "" where conditions share what was asked; learning
+    is about no task; `trial` is the attempt that a reflection was for.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: int = 1
+    run_id: str
+    purpose: Purpose
+    condition: str = ""
+    seed: int = 0
+    fold: int = 0
+    task_id: str = ""
+    task: str = ""
+    trial: int = 0
+    messages: tuple[Message, ...]
+    reply: str
+
+
+# Episodes to read
+
+
+def choose_episodes(summary: Summary, rows: Sequence[Row], *, limit: int = 12) -> list[str]:
     """Ids of the trajectories worth reading: the method's episodes and the baseline's at the same tasks.
 
     Three tasks that the method solved and the baseline did not, two the other way round, one that neither solved;
     short ones first, and those with lessons before those without; each task once of its kind.
 
     Args:
-        summary: What `seasoned.lab.report.summary.build` returns.
+        summary: Of the run.
         rows: The rows it was built from.
         limit: Trajectories at most.
 
     Returns:
-        Trajectory ids, for `seasoned.lab.report.html.render`; empty when there is no method.
+        Trajectory ids; empty when there is no method.
     """
     tested = [row for row in final(rows) if row.counted]
-    before = {row.key: row for row in tested if row.condition == summary["baseline"]}
-    after = [row for row in tested if row.condition == summary["method"]]
+    before = {row.key: row for row in tested if row.condition == summary.baseline}
+    after = [row for row in tested if row.condition == summary.method]
     if not before:
         wanted = [row for solved in (True, False) for row in [one for one in after if one.solved is solved][:3]]
         return [row.trajectory_id for row in wanted if row.trajectory_id][:limit]
@@ -60,7 +98,7 @@ def choose_episodes(summary: Mapping[str, Any], rows: Sequence[Row], *, limit: i
 
 
 def views(
-    summary: Mapping[str, Any], rows: Sequence[Row], trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
+    summary: Summary, rows: Sequence[Row], trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
 ) -> list[dict[str, Any]]:
     """Episodes of one task and run together, the baseline's first; each with what it had recalled."""
     known = {row.trajectory_id: row for row in rows if row.trajectory_id}
@@ -69,57 +107,55 @@ def views(
     for trajectory in trajectories:
         row = known.get(trajectory.id)
         groups.setdefault(row.key if row else trajectory.id, []).append((row, trajectory))
-    found = []
+    laid = []
     for members in groups.values():
-        members.sort(key=lambda member: _place(member[0], summary["baseline"]))
-        first = members[0]
+        members.sort(
+            key=lambda one: (not one[0] or one[0].condition != summary.baseline, one[0].trial if one[0] else 0)
+        )
+        row, trajectory = members[0]
         solved = [row.solved for row, _ in members if row is not None]
-        move = _MOVES[(solved[0], solved[1])] if len(solved) == 2 else None
-        found.append(
+        laid.append(
             {
-                "move": move,
-                "task": one_line(first[1].task, 160),
-                "category": one_line(first[1].category, 40),
-                "gold": one_line(first[0].gold, 160) if first[0] else "",
+                "move": _MOVES[(solved[0], solved[1])] if len(solved) == 2 else None,
+                "task": one_line(trajectory.task, 160),
+                "category": one_line(trajectory.category, 40),
+                "gold": one_line(row.gold, 160) if row else "",
                 "attempts": [_attempt(row, trajectory, texts) for row, trajectory in members],
             }
         )
-    return found
+    return laid
 
 
-def _place(row: Row | None, baseline: str) -> tuple[bool, int]:
+def _order(row: Row | None, baseline: str) -> tuple[bool, int]:
     return (row is None or row.condition != baseline, row.trial if row else 0)
 
 
 def _attempt(row: Row | None, trajectory: Trajectory, lessons: Mapping[str, Lesson]) -> dict[str, Any]:
-    success, words = verdict(row, trajectory)
     recalled = [lessons[one] for one in trajectory.lesson_ids if one in lessons]
     messages = conversation(trajectory)
     trial = f" R{row.trial}" if row and row.trial else ""
     return {
+        **_facts(row, trajectory),
         "condition": label(row.condition if row else trajectory.agent or "episode") + trial,
-        "verdict": words,
-        "success": success,
-        "reason": one_line(trajectory.outcome.reason, 40),
-        "answer": one_line(trajectory.outcome.answer, 160),
         "lessons": [(one_line(one.key, 60), cut(one.text, 400)) for one in recalled[:20]],
         "messages": [(role, cut(text, MESSAGE_LIMIT)) for role, text in messages[:MESSAGES_LIMIT]],
         "left_out": max(0, len(messages) - MESSAGES_LIMIT),
-        "exchanged": exchanged(trajectory),
-        "usage": usage_line(trajectory),
-        "id": one_line(trajectory.id, 60),
     }
 
 
-def verdict(row: Row | None, trajectory: Trajectory) -> tuple[bool | None, str]:
-    """Whether an episode counts as solved, and the words for it."""
+def _facts(row: Row | None, trajectory: Trajectory) -> dict[str, Any]:
+    """What is said of every episode."""
     success = row.solved if row and row.counted else trajectory.outcome.success
-    return success, {True: "solved", False: "not solved", None: "outcome unknown"}[success]
-
-
-def usage_line(trajectory: Trajectory) -> str:
-    """What an episode used, in a few words."""
-    return f"{count(trajectory.usage.prompt_tokens)} tokens in, {count(trajectory.usage.completion_tokens)} out"
+    used = trajectory.usage
+    return {
+        "id": one_line(trajectory.id, 60),
+        "success": success,
+        "verdict": {True: "solved", False: "not solved", None: "outcome unknown"}[success],
+        "reason": one_line(trajectory.outcome.reason, 40),
+        "answer": one_line(trajectory.outcome.answer, 160),
+        "usage": f"{count(used.prompt_tokens)} tokens in, {count(used.completion_tokens)} out",
+        "exchanged": exchanged(trajectory),
+    }
 
 
 def exchanged(trajectory: Trajectory) -> list[tuple[int, list[str]]]:
@@ -127,10 +163,155 @@ def exchanged(trajectory: Trajectory) -> list[tuple[int, list[str]]]:
 
     The conversation that was kept begins with the last of them.
     """
-    told = trajectory.meta.get("demonstrations")
-    found = []
-    for one in told if isinstance(told, list) else []:
+    kept = trajectory.meta.get("demonstrations")
+    sets = []
+    for one in kept if isinstance(kept, list) else []:
         step, ids = (one.get("from"), one.get("ids")) if isinstance(one, dict) else (None, None)
         if isinstance(step, int) and isinstance(ids, list):
-            found.append((step + 1, [str(each) for each in ids]))
-    return found
+            sets.append((step + 1, [str(each) for each in ids]))
+    return sets
+
+
+# Every conversation
+
+
+class Conversation(NamedTuple):
+    """To be laid out: its group, what is said of it, what it is about, and its messages."""
+
+    group: str
+    view: dict[str, Any]
+    about: str
+    messages: Messages
+
+
+def every_episode(
+    rows: Sequence[Row], trajectories: Sequence[Trajectory], *, room: int = EPISODES_ROOM
+) -> dict[str, Any]:
+    """All episodes, condition by condition in the order of the trajectories.
+
+    Args:
+        rows: The rows of the run, for condition, trial and verdict.
+        trajectories: All of them.
+        room: Characters of conversations; those for which none is left are named without their messages.
+
+    Returns:
+        As `laid_out`, and `numbers`: those of the named episodes by the whole id.
+    """
+    known = {row.trajectory_id: row for row in rows if row.trajectory_id}
+    numbers = {one.id: number for number, one in enumerate(trajectories[:NAMED], 1)}
+    named = []
+    for one in trajectories[:NAMED]:
+        row = known.get(one.id)
+        where = f"seed {row.seed}, fold {row.fold}" if row and (row.seed or row.fold) else ""
+        about = {"number": numbers[one.id], "title": _title(one.category, where, one.task)}
+        view = _facts(row, one) | about | {"trial": row.trial if row else 0}
+        named.append(Conversation(_group(row, one), view, one.task_id, conversation(one)))
+    return laid_out(named, room, len(trajectories)) | {"numbers": numbers}
+
+
+def every_call(calls: Sequence[Call], *, room: int = CALLS_ROOM) -> dict[str, Any]:
+    """All calls that are no turn of an agent, each with its reply, by purpose and condition in their order.
+
+    Args:
+        calls: All of them.
+        room: Characters of prompts and replies; those for which none is left are named without them.
+
+    Returns:
+        As `laid_out`.
+    """
+    named = []
+    for number, call in enumerate(calls[:NAMED], 1):
+        of = gathering(call.condition) if call.condition == "training" else label(call.condition)
+        where = f"seed {call.seed}, fold {call.fold}" if call.seed or call.fold else ""
+        trial = f"for R{call.trial}" if call.trial else ""
+        title = _title(f"call {number}", where, trial, call.task if call.task_id else call.reply)
+        messages = spoken([*call.messages, {"role": "assistant", "content": call.reply}])
+        group = f"{call.purpose}, {of if call.condition else 'test tasks'}"
+        named.append(Conversation(group, {"title": title}, str(number), messages))
+    return laid_out(named, room, len(calls))
+
+
+def _title(*parts: str) -> str:
+    return " · ".join(one_line(part, 120) for part in parts if part)
+
+
+def _group(row: Row | None, trajectory: Trajectory) -> str:
+    if row is None:
+        return label(trajectory.agent or "other")
+    return label(row.condition if row.split == "test" else gathering(row.condition))
+
+
+def laid_out(named: Iterable[Conversation], room: int, total: int) -> dict[str, Any]:
+    """Conversations in groups: what several of them begin with, about different things, is taken out as an opening.
+
+    Args:
+        named: The conversations, in order.
+        room: Characters; conversations for which none is left have no messages.
+        total: How many there are, those that are not even named among them.
+
+    Returns:
+        groups: list of {name, episodes: list of what is said of each, with `opening` (the number of an opening or 0)
+        and `messages` (what follows it, or None where there was no room)}; openings: list of messages, numbered from 1;
+        whole: how many have their messages; missing: how many have not.
+    """
+    cut_short = [
+        one._replace(messages=[(role, cut(text, WHOLE_MESSAGE_LIMIT)) for role, text in one.messages]) for one in named
+    ]
+    openings: dict[tuple[tuple[str, str], ...], int] = {}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    whole = 0
+    for one, shared in zip(cut_short, _shared_lengths(cut_short), strict=True):
+        opening, rest = tuple(one.messages[:shared]), one.messages[shared:]
+        needed = _size(rest) + (0 if opening in openings else _size(opening))
+        fits = needed <= room
+        room -= needed if fits else 0
+        whole += fits
+        number = openings.setdefault(opening, len(openings) + 1) if fits and opening else 0
+        shown = {"opening": number, "messages": rest if fits else None}
+        groups.setdefault(one.group, []).append(one.view | shown)
+    return {
+        "groups": [{"name": name, "episodes": episodes} for name, episodes in groups.items()],
+        "openings": [list(opening) for opening in openings],
+        "whole": whole,
+        "missing": total - whole,
+    }
+
+
+def _size(messages: Iterable[tuple[str, str]]) -> int:
+    return sum(len(text) for _, text in messages)
+
+
+def _shared_lengths(named: Sequence[Conversation]) -> list[int]:
+    """How many first messages each conversation has in common with one at another task; 0 where that saves little."""
+    users: dict[int, set[str]] = {}
+    for one in named:
+        for prefix in _prefixes(one.messages):
+            users.setdefault(prefix, set()).add(one.about)
+    lengths = []
+    for one in named:
+        shared = sum(len(users[prefix]) > 1 for prefix in _prefixes(one.messages))
+        lengths.append(shared if _size(one.messages[:shared]) >= _WORTH else 0)
+    return lengths
+
+
+def _prefixes(messages: Messages) -> list[int]:
+    """One number for each beginning of the conversation, the same for the same beginning."""
+    prefixes, prefix = [], 0
+    for message in messages:
+        prefix = hash((prefix, message))
+        prefixes.append(prefix)
+    return prefixes
+
+
+def readable(laid: Mapping[str, Any]) -> str:
+    """One sentence on which episodes the page holds."""
+    missing = laid["missing"]
+    rest = f" The other {missing:,} would not fit: read one with seasoned replay and its id." if missing else ""
+    return f"{laid['whole']:,} whole conversations, as the model saw them.{rest} All of them are in trajectories.jsonl."
+
+
+def readable_calls(laid: Mapping[str, Any]) -> str:
+    """One sentence on which calls the page holds."""
+    rest = f" The other {laid['missing']:,} would not fit." if laid["missing"] else ""
+    shown = f"{laid['whole']:,} model calls that are no turn of an agent, each with its reply."
+    return f"{shown}{rest} All that were kept are in calls.jsonl."

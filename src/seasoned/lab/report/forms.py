@@ -5,7 +5,7 @@ Always holds: foreign text is never read as markup; a number is never cut short 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,7 @@ from seasoned.text import clean
 if TYPE_CHECKING:
     import rich.table
 
-_BETWEEN = 3  # characters between two columns
-_LEAST, _TEXT = 12, 20  # characters that a longer text has at the least, and so that it is read well
-_WORD = 24  # of a word that is not broken while other columns may give way
+_WELL, _LEAST = 24, 12  # characters with which a longer text is read well, and that it has at the least
 
 
 @dataclass(frozen=True)
@@ -59,30 +57,19 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
         width: Columns of the terminal; where they do not suffice, columns are left out from the right, first those
             that may give way and then others, and a footnote names them.
     """
-    import rich.table
-    from rich import box
     from rich.text import Text
 
-    kept = _that_fit(table, width)
-    drawn = rich.table.Table(
-        title=Text(clean(table.title), style="bold"), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
-    )
-    for i, most in kept.items():
-        column = table.columns[i]
-        form: dict[str, Any] = {"justify": "right" if column.number else "left", "no_wrap": column.number}
-        drawn.add_column(Text(clean(column.name)), overflow="fold", max_width=most, **form)
-    source = ""
-    for line in table.lines:
-        if line.source and line.source != source:
-            drawn.add_row(Text(clean(line.source)), style="dim italic")
-        source = line.source
-        cells = [Text(clean(line.cells[i])) for i in kept]
-        if source:
-            cells[0] = Text("  ") + cells[0]
-        drawn.add_row(*cells, style="dim" if source else "bold" if line.strong else "")
+    kept = list(range(len(table.columns)))
+    if width is not None:
+        # What may give way does so before a text is narrow, and others before a text is hardly to be read.
+        spare = [place for place in kept if table.columns[place].spare]
+        for most, last in ((_WELL, spare), (_LEAST, kept[2:])):
+            for place in reversed(last):
+                if place in kept and _needed(table, kept, most) > width:
+                    kept.remove(place)
+    drawn = _drawn(table, kept)
     notes = list(table.notes)
-    if len(kept) < len(table.columns):
-        left_out = [_flat(column.name) for i, column in enumerate(table.columns) if i not in kept]
+    if left_out := [_flat(column.name) for place, column in enumerate(table.columns) if place not in kept]:
         notes.append(f"Left out of this narrow terminal: {', '.join(left_out)}.")
     if notes:
         drawn.caption = Text("\n".join(clean(note) for note in notes))
@@ -90,48 +77,39 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
     return drawn
 
 
-def _that_fit(table: Table, width: int | None) -> dict[int, int | None]:
-    """The places of the columns that fit, each with the most that it may take (None: as much as it needs)."""
-    places = range(len(table.columns))
-    if width is None:
-        return dict.fromkeys(places)
-    needs = [_needs(table, place) for place in places]
-    kept = list(places)
+def _needed(table: Table, kept: Sequence[int], most: int) -> int:
+    """The width of these columns where a text has `most` characters."""
+    from rich.console import Console
+    from rich.measure import Measurement
 
-    def room(level: int) -> int:
-        return width + 1 - sum(needs[place][level] + _BETWEEN for place in kept)
-
-    # What may give way does so before a text is narrow, and others before a text is hardly to be read.
-    for level, last in ((1, [place for place in places if table.columns[place].spare]), (0, places[2:])):
-        for place in reversed(last):
-            if place in kept and room(level) < 0:
-                kept.remove(place)
-    left = room(0)
-    if left < 0:
-        return dict.fromkeys(kept)
-    most = {place: needs[place][0] for place in kept}
-    for level in (1, 2):
-        for place in kept:
-            more = min(needs[place][level] - most[place], left)
-            most[place] += more
-            left -= more
-    return dict(most)
+    console = Console(width=10_000)
+    return Measurement.get(console, console.options, _drawn(table, kept, most)).maximum
 
 
-def _needs(table: Table, place: int) -> tuple[int, int, int]:
-    """How many characters a column takes at the least, so that it is read well, and so that its lines are whole."""
-    from rich.cells import cell_len
+def _drawn(table: Table, kept: Sequence[int], most: int | None = None) -> rich.table.Table:
+    import rich.table
+    from rich import box
+    from rich.text import Text
 
-    shown = [table.columns[place].name]
+    drawn = rich.table.Table(
+        title=Text(clean(table.title), style="bold"), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
+    for column in (table.columns[place] for place in kept):
+        head = Text(clean(column.name))
+        if column.number:
+            drawn.add_column(head, justify="right", no_wrap=True, overflow="fold")
+        else:
+            drawn.add_column(head, overflow="fold", max_width=most)
+    source = ""
     for line in table.lines:
-        shown += [f"  {line.cells[0]}", line.source] if line.source and place == 0 else [line.cells[place]]
-    lines = [part for cell in shown for part in clean(cell).split("\n")]
-    whole = max(map(cell_len, lines))
-    if table.columns[place].number:
-        return whole, whole, whole
-    longest = max((cell_len(word) for part in lines for word in part.split()), default=0)
-    well = min(whole, max(_TEXT, longest if longest <= _WORD else 0))
-    return min(whole, _LEAST), well, whole
+        if line.source and line.source != source:
+            drawn.add_row(Text(clean(line.source)), style="dim italic")
+        source = line.source
+        cells = [Text(clean(line.cells[place])) for place in kept]
+        if source:
+            cells[0] = Text("  ") + cells[0]
+        drawn.add_row(*cells, style="dim" if source else "bold" if line.strong else "")
+    return drawn
 
 
 def to_markdown(table: Table) -> str:

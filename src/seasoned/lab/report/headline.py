@@ -7,11 +7,11 @@ conditions finished; the test that is named is the one that was made; whatever w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from seasoned.lab.report.format import p_clause
-from seasoned.text import label, one_line
-from seasoned.types import Trajectory
+from seasoned.lab.report.format import GATHERING, cost, p_clause
+from seasoned.lab.report.summary import Condition, Pair, Solved, Summary
+from seasoned.text import count, label, one_line
+from seasoned.types import Trajectory, Usage
 
 ALPHA = 0.05
 _DETAIL = 300  # characters of an error
@@ -24,122 +24,138 @@ _EMPTY = {
 """What is said of empty replies, by why they ended."""
 
 
-def headline(summary: Mapping[str, Any]) -> str:
+def headline(summary: Summary) -> str:
     """One sentence on the method against the baseline, or on what there is when one of them is missing."""
-    blocks = {block["name"]: block for block in summary["conditions"]}
-    method = blocks.get(summary["method"])
-    baseline = blocks.get(summary["baseline"])
-    if method is not None and baseline is not None and baseline["n"] and not method["n"]:
-        return f"{label(method['name'])} finished no test episode; {label(baseline['name'])} solved {_score(baseline)}."
+    method, baseline = summary.condition(summary.method), summary.condition(summary.baseline)
+    if method is not None and baseline is not None and baseline.n and not method.n:
+        return f"{label(method.name)} finished no test episode; {label(baseline.name)} solved {_score(baseline)}."
     shown = method or baseline
-    if shown is None or not shown["n"]:
+    if shown is None or not shown.n:
         return "No test episode was finished, so there is nothing to compare."
-    if method is None or baseline is None or not baseline["n"]:
-        return f"{label(shown['name'])} solved {_score(shown)}; there is no baseline to compare it with."
-    pairs = summary["pairs"]
-    pair = next((one for one in pairs if one["a"] == baseline["name"] and one["b"] == method["name"]), None)
-    if pair is None or not pair["n"]:
-        return f"{label(method['name'])} and {label(baseline['name'])} have no test task in common: nothing to compare."
+    if method is None or baseline is None or not baseline.n:
+        return f"{label(shown.name)} solved {_score(shown)}; there is no baseline to compare it with."
+    pair = summary.pair(baseline.name, method.name)
+    if pair is None or not pair.n:
+        return f"{label(method.name)} and {label(baseline.name)} have no test task in common: nothing to compare."
     return _compared(method, baseline, pair)
 
 
-def _compared(method: Mapping[str, Any], baseline: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
-    after, before = pair["both"] + pair["only_b"], pair["both"] + pair["only_a"]
-    name = label(method["name"])
-    scope = "" if pair["n"] == method["n"] == baseline["n"] else " test episodes that both finished"
-    test = tested(pair)
-    disabled = baseline["name"] == "disabled"
-    if pair["p"] >= ALPHA:
-        rest = f"{before} without notes" if disabled else f"{label(baseline['name'])} {before}"
-        return f"No difference was found: {name} solved {after} of {pair['n']}{scope}, {rest} ({test})."
+def _compared(method: Condition, baseline: Condition, pair: Pair) -> str:
+    after, before = pair.both + pair.only_b, pair.both + pair.only_a
+    name, test = label(method.name), test_words(pair)
+    scope = "" if pair.n == method.n == baseline.n else " test episodes that both finished"
+    disabled = baseline.name == "disabled"
+    if pair.p >= ALPHA:
+        rest = f"{before} without notes" if disabled else f"{label(baseline.name)} {before}"
+        return f"No difference was found: {name} solved {after} of {pair.n}{scope}, {rest} ({test})."
     more = f"{after - before} more" if after > before else f"{before - after} fewer"
-    other = "without notes" if disabled else label(baseline["name"])
-    return f"{name} solved {after} of {pair['n']}{scope}, {more} than {other} ({before}; {test})."
+    other = "without notes" if disabled else label(baseline.name)
+    return f"{name} solved {after} of {pair.n}{scope}, {more} than {other} ({before}; {test})."
 
 
-def tested(pair: Mapping[str, Any]) -> str:
+def test_words(pair: Pair) -> str:
     """The test of a pair and its p, in a few words."""
-    if pair.get("test", "mcnemar") == "mcnemar":
-        return f"exact McNemar {p_clause(pair['p'])}"
-    return f"exact test of chance signs over {pair['tasks']} tasks, {p_clause(pair['p'])}"
+    if pair.test == "mcnemar":
+        return f"exact McNemar {p_clause(pair.p)}"
+    return f"exact test of chance signs over {pair.tasks} tasks, {p_clause(pair.p)}"
 
 
-def _score(block: Mapping[str, Any]) -> str:
-    return f"{block['successes']} of {block['n']}"
+def _score(solved: Solved) -> str:
+    return f"{solved.successes} of {solved.n}"
 
 
-def remarks(summary: Mapping[str, Any]) -> list[str]:
+def remarks(summary: Summary) -> list[str]:
     """What a reader has to know for the figures to be true, one sentence each."""
-    blocks = summary["conditions"]
-    found = []
-    errors = {block["name"]: block["errors"] for block in blocks if block["errors"]}
-    if errors:
-        found.append(f"Errors of the server and outcomes that nobody knows, left out of every rate: {_listed(errors)}.")
-    if any(block["reasons"].get("error") for block in blocks):
-        run = summary["run"].get("id", "RUN")
-        found.append(
-            f"seasoned run --resume {run} makes the episodes again that ended in an error of the server (with the run's"
-            " own --store and --runs, where they were given)."
+    all_of = summary.conditions
+    said = []
+    if errors := _listed({one.name: one.errors for one in all_of}):
+        said.append(f"Errors of the server and outcomes that nobody knows, left out of every rate: {errors}.")
+    if any(one.reasons.get("error") for one in all_of):
+        said.append(
+            f"seasoned run --resume {summary.run.id or 'RUN'} makes the episodes again that ended in an error of the"
+            " server (with the run's own --store and --runs, where they were given)."
         )
-    budget = {block["name"]: block["reasons"].get("budget", 0) for block in blocks}
-    if any(budget.values()):
-        ended = {name: n for name, n in budget.items() if n}
-        found.append(f"Ended by a budget and counted as not solved: {_listed(ended)}.")
-    again = {block["name"]: len(block["trials"]) for block in blocks if block["trials"]}
-    if again:
-        most = _listed(again)
-        found.append(f"Tried again until solved, so these figures are of up to so many attempts a task: {most}.")
-    unknown = [label(block["name"]) for block in blocks if block["cost"] is None]
-    if unknown:
-        found.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
-    if judged := summary["judgements"]:
-        found.append(
-            f"Not told how training attempts ended, the model judged {judged['right']} of {judged['n']} rightly: "
-            f"it took {judged['claimed']} failures for successes, and {judged['missed']} successes for failures."
+    if ended := _listed({one.name: one.reasons.get("budget", 0) for one in all_of}):
+        said.append(f"Ended by a budget and counted as not solved: {ended}.")
+    if most := _listed({one.name: len(one.trials) for one in all_of}):
+        said.append(f"Tried again until solved, so these figures are of up to so many attempts a task: {most}.")
+    if unknown := [label(one.name) for one in all_of if one.cost is None]:
+        said.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
+    if judged := summary.judgements:
+        said.append(
+            f"Not told how training attempts ended, the model judged {judged.right} of {judged.n} rightly: "
+            f"it took {judged.claimed} failures for successes, and {judged.missed} successes for failures."
         )
-    found += _pooled(blocks)
-    if summary["transitions"] and len(summary["transitions"]) > 1:
-        found.append("The p values are not corrected for the number of comparisons.")
-    return found
+    said += _pooled(all_of)
+    if len(summary.transitions) > 1:
+        said.append("The p values are not corrected for the number of comparisons.")
+    return said
 
 
-def emptied(trajectories: Sequence[Trajectory]) -> list[str]:
-    """What a reader has to know of replies without a word: they were taken as thoughts, actions and answers."""
-    told = [made.meta.get("empty") for made in trajectories]
-    counts = {why: sum(n for one in told if isinstance(one, dict) and type(n := one.get(why)) is int) for why in _EMPTY}
-    return [_EMPTY[why].format("1 reply was" if n == 1 else f"{n:,} replies were") for why, n in counts.items() if n]
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{label(name)} {n}" for name, n in counts.items() if n)
 
 
-def failed(trajectories: Sequence[Trajectory]) -> list[str]:
-    """What was said at the last episode that ended in an error of the server: what there is to mend."""
-    told = [made.outcome.detail for made in trajectories if made.outcome.reason == "error" and made.outcome.detail]
-    return [f"The last error was: {one_line(told[-1], _DETAIL)}"] if told else []
-
-
-def _pooled(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
-    numbers = {
-        which: len({part[which] for block in blocks for part in block["per_seed"]}) for which in ("seed", "fold")
-    }
-    numbers["run"] = max((len(block["reliability"]["rates"]) for block in blocks), default=0)
+def _pooled(all_of: Sequence[Condition]) -> list[str]:
+    parts = [part for one in all_of for part in one.per_seed]
+    runs = max((len(one.reliability.rates) for one in all_of), default=0)
+    numbers = {"seed": len({part.seed for part in parts}), "fold": len({part.fold for part in parts}), "run": runs}
     over = ", ".join(f"{n} {which}s" for which, n in numbers.items() if n > 1)
     if not over:
         return []
     means = [
-        f"{label(block['name'])} {100 * block['mean']:.1f} ± {100 * block['error']:.1f}"
-        for block in blocks
-        if block["error"] is not None
+        f"{label(one.name)} {100 * one.mean:.1f} ± {100 * one.error:.1f}"
+        for one in all_of
+        if one.mean is not None and one.error is not None
     ]
     spread = f" Mean and standard error over seeds and folds, in percent: {', '.join(means)}." if means else ""
-    return [f"Figures are pooled over {over}; pairs are the same task, seed, fold and run.{_once(blocks)}{spread}"]
+    return [f"Figures are pooled over {over}; pairs are the same task, seed, fold and run.{_once(all_of)}{spread}"]
 
 
-def _once(blocks: Sequence[Mapping[str, Any]]) -> str:
-    tasks = {block["tasks"] for block in blocks if block["tasks"] < block["n"]}
+def _once(all_of: Sequence[Condition]) -> str:
+    tasks = {one.tasks for one in all_of if one.tasks < one.n}
     if not tasks:
         return ""
     many = f"{min(tasks)} to {max(tasks)}" if len(tasks) > 1 else f"{max(tasks)}"
     return f" A task that occurs several times counts once in intervals and p values: there are {many} tasks."
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{label(name)} {n}" for name, n in counts.items())
+def reply_remarks(trajectories: Sequence[Trajectory]) -> list[str]:
+    """What was said at the last error of the server, and how many replies came without a word.
+
+    Empty replies were taken as thoughts, actions and answers.
+    """
+    errors = [one.outcome.detail for one in trajectories if one.outcome.reason == "error" and one.outcome.detail]
+    said = [f"The last error was: {one_line(errors[-1], _DETAIL)}"] if errors else []
+    empty = [counts for one in trajectories if isinstance(counts := one.meta.get("empty"), dict)]
+    for why, words in _EMPTY.items():
+        if n := sum(number for counts in empty if type(number := counts.get(why)) is int):
+            said.append(words.format("1 reply was" if n == 1 else f"{n:,} replies were"))
+    return said
+
+
+def learning_remark(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:
+    """What learning took beside the test episodes, said once for conditions with the same lessons."""
+    groups: dict[str, list[str]] = {}
+    for name, shown in {**{name: label(name) for name in names}, "training": GATHERING}.items():
+        if (used := learning.get(name, Usage())).calls:
+            calls = "1 call" if used.calls == 1 else f"{used.calls} calls"
+            words = f"{count(used.tokens)} tokens in {calls} ({cost(used.cost)})"
+            groups.setdefault(words, []).append(shown)
+    listed = "; ".join(f"{', '.join(who)} {words}" for words, who in groups.items())
+    return [f"Learning is not in these figures; it took: {listed}."] if listed else []
+
+
+def empty_pool(
+    conditions: Sequence[str], seed: int, fold: int, among: Sequence[tuple[int, int]], problems: Sequence[str]
+) -> str:
+    """That a pool holds no lesson, whose it is, and why."""
+    where = place(seed, fold, among)
+    reason = problems[0] if problems else "nothing that could be used came back"
+    return f"{', '.join(map(label, conditions))} learned no lesson{where and f' in {where}'}: {reason.rstrip('.')}."
+
+
+def place(seed: int, fold: int, among: Sequence[tuple[int, int]]) -> str:
+    """Which seed and fold this is, as far as there are others: "seed 1, fold 0", "fold 0", or ""."""
+    seeds, folds = ({one[i] for one in among} for i in (0, 1))
+    return ", ".join([*([f"seed {seed}"] if len(seeds) > 1 else []), *([f"fold {fold}"] if len(folds) > 1 else [])])

@@ -1,17 +1,22 @@
-"""Plots of a report as SVG text: accuracy, by training cases and by heuristics, their origin, transitions, tokens.
+"""The plots of a report as SVG text, and the order in which a page shows them.
 
 Always holds: the same summary gives the same bytes; colours stay apart for colour-blind readers and in print without
-colour (lightness, hatching and figures say the same); where there is nothing to show there is no plot.
+colour (lightness, hatching and figures say the same); what a plot says is drawn from numbers and escaped names alone;
+where there is nothing to show there is no plot, but ""; a task that an error of the server ended is in no bar and on no
+line. Every plot raises `MissingExtraError` if matplotlib is not installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from seasoned.lab.report import drawing
 from seasoned.lab.report.drawing import (
     BLUE,
     GREEN,
+    GREY,
     INK,
     LINES,
     MARKERS,
@@ -20,206 +25,131 @@ from seasoned.lab.report.drawing import (
     PURPLE,
     SKY,
     VERMILION,
+    Stack,
+    beside,
     paper_marks,
     rates_axis,
     short,
     stack,
     svg,
 )
-from seasoned.lab.report.format import percent
+from seasoned.lab.report.format import GATHERING, gathering, percent
+from seasoned.lab.report.measures import FINISHED
 from seasoned.lab.report.reference import reference_for
-from seasoned.lab.report.sweep import by_k
+from seasoned.lab.report.summary import Condition, CurvePoint, Interval, Summary
+from seasoned.lab.report.tables import retried, sweep
 from seasoned.text import count, label, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST_BARS = 26
 _MOST_CATEGORIES = 10
+_APART = 0.07  # between the whiskers of two lines
+_KINDS: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
+    ("in a loop", lambda reason: reason == "loop", VERMILION, "////"),
+    ("out of steps", lambda reason: reason == "step_limit", SKY, ""),
+    ("wrong answer", lambda reason: reason in FINISHED, PALE, ""),
+    ("stopped otherwise", lambda reason: reason not in FINISHED | {"loop", "step_limit"}, GREY, "...."),
+)
 
 
-def accuracy_bars(summary: Mapping[str, Any]) -> str:
-    """Accuracy of each condition with its Wilson interval, and the paper's figure as a mark.
+def _bounds(interval: Interval) -> tuple[float, float]:
+    """In percent."""
+    return 100 * interval[0], 100 * interval[1]
 
-    Returns:
-        SVG text; "" when no condition has a counted episode.
 
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    blocks = [block for block in summary["conditions"] if block["n"]]
-    benchmark = str(summary["run"].get("benchmark", ""))
+def _bars(axes: Axes, summary: Summary, shown: Sequence[Condition], rates: Sequence[float], what: str) -> None:
+    """One lying bar a condition, the method's in colour, with the papers' figures as marks."""
+    colours = [BLUE if one.name == summary.method else PALE for one in shown]
+    axes.barh(range(len(shown)), rates, height=0.62, color=colours)
+    paper_marks(axes, [reference_for(summary.run.benchmark, one.name) for one in shown])
+    axes.set_yticks(range(len(shown)), [short(one.name) for one in shown])
+    axes.set_xlabel(what)
+    rates_axis(axes, horizontal=True)
+
+
+def accuracy_bars(summary: Summary) -> str:
+    """Accuracy of each condition with its interval, and the paper's figure as a mark."""
+    shown = [one for one in summary.conditions if one.n]
 
     def draw(axes: Axes) -> None:
-        places = range(len(blocks))
-        rates = [100 * block["accuracy"] for block in blocks]
-        main = [block["name"] == summary["method"] for block in blocks]
-        axes.barh(places, rates, height=0.62, color=[BLUE if is_main else PALE for is_main in main])
-        for place, block, rate in zip(places, blocks, rates, strict=True):
-            low, high = (100 * bound for bound in block["interval"])
+        rates = [100 * (one.accuracy or 0.0) for one in shown]
+        for place, (one, rate) in enumerate(zip(shown, rates, strict=True)):
+            low, high = _bounds(one.interval)
             axes.errorbar(rate, place, xerr=[[rate - low], [high - rate]], color=INK, capsize=4, linewidth=1.4)
-            text = f"{percent(block['accuracy'], 0)}  ({block['successes']}/{block['n']})"
-            axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center")
-        paper_marks(axes, [reference_for(benchmark, block["name"]) for block in blocks])
-        axes.set_yticks(list(places), [short(block["name"]) for block in blocks])
-        axes.set_xlabel("solved, % of test episodes")
-        rates_axis(axes, horizontal=True)
+            beside(axes, place, f"{percent(one.accuracy, 0)}  ({one.successes}/{one.n})")
+        _bars(axes, summary, shown, rates, "solved, % of test episodes")
 
-    return svg("accuracy", _accuracy_words(blocks), 0.95 + 0.46 * len(blocks), draw) if blocks else ""
+    words = ", ".join(f"{label(one.name)} {percent(one.accuracy, 0)}" for one in shown)
+    return svg("accuracy", f"Accuracy by condition: {words}.", 0.95 + 0.46 * len(shown), draw) if shown else ""
 
 
-def _accuracy_words(blocks: Sequence[Mapping[str, Any]]) -> str:
-    parts = (f"{label(block['name'])} {percent(block['accuracy'], 0)}" for block in blocks)
-    return f"Accuracy by condition: {', '.join(parts)}."
+def mean_bars(summary: Summary) -> str:
+    """Mean success over seeds and folds with its standard error, and the papers' (ExpeL, figure 5)."""
+    shown = [one for one in summary.conditions if one.error is not None]
+    texts = [f"{100 * (one.mean or 0.0):.1f} ± {100 * (one.error or 0.0):.1f}" for one in shown]
+
+    def draw(axes: Axes) -> None:
+        means = [100 * (one.mean or 0.0) for one in shown]
+        for place, (one, mean) in enumerate(zip(shown, means, strict=True)):
+            axes.errorbar(mean, place, xerr=100 * (one.error or 0.0), color=INK, capsize=4, linewidth=1.4)
+            beside(axes, place, texts[place])
+        _bars(axes, summary, shown, means, "solved, % (mean and standard error)")
+
+    words = ", ".join(f"{label(one.name)} {text}" for one, text in zip(shown, texts, strict=True))
+    return svg("means", f"Mean over seeds and folds: {words}.", 1.15 + 0.46 * len(shown), draw) if shown else ""
 
 
-def learning_curve(summary: Mapping[str, Any]) -> str:
-    """Accuracy by number of training cases, with the Wilson band (ExpNote, figure 3).
+class _Point(NamedTuple):
+    at: int
+    accuracy: float
+    interval: Interval
+
+
+def learning_curve(summary: Summary) -> str:
+    """Accuracy by number of training cases, with its band (ExpNote, figure 3); none without two sizes of its own.
 
     A star at 0 is what had lessons from no training case, such as insights from worked examples (ExpeL, figure 6).
-
-    Returns:
-        SVG text; "" when no condition was evaluated at two sizes of its own.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
     """
-    curves: dict[str, list[Mapping[str, Any]]] = {}
-    for point in summary["curve"]:
-        if point["n"]:
-            curves.setdefault(point["condition"], []).append(point)
-    grown = {name for name, points in curves.items() if sum(one["trained_on"] > 0 for one in points) > 1}
-    untrained = {name for name, points in curves.items() if not any(one["trained_on"] for one in points)}
-    curves = {name: points for name, points in curves.items() if grown and name in grown | untrained}
+    points: dict[str, list[CurvePoint]] = {}
+    for point in summary.curve:
+        if point.n:
+            points.setdefault(point.condition, []).append(point)
+    grown = {name for name, own in points.items() if sum(one.trained_on > 0 for one in own) > 1}
+    untrained = {name for name, own in points.items() if not any(one.trained_on for one in own)}
+    curves = {
+        name: [_Point(one.trained_on, one.accuracy or 0.0, one.interval) for one in own]
+        for name, own in points.items()
+        if grown and name in grown | untrained
+    }
     words = f"Accuracy by number of training cases for {', '.join(map(label, curves))}."
-    return _curves("curve", words, curves, "trained_on", "training cases") if curves else ""
+    return _curves("curve", words, curves, "training cases") if curves else ""
 
 
-def heuristics_curve(summary: Mapping[str, Any]) -> str:
+def heuristics_curve(summary: Summary) -> str:
     """Accuracy by how many heuristics are shown, a line for each retrieval and a star where it was run once (figure 4).
 
-    Returns:
-        SVG text; "" where none was run with two numbers of them; see `seasoned.lab.report.sweep`.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
+    None where no retrieval was run with two numbers of them; see `seasoned.lab.report.tables.sweep`.
     """
-    curves = by_k(summary)
-    told = {
-        name: ", ".join(f"{percent(point['accuracy'], 0)} with {point['k']}" for point in points)
-        for name, points in curves.items()
+    curves = {name: [_Point(*point) for point in points] for name, points in sweep(summary).items()}
+    rates = {
+        name: ", ".join(f"{percent(one.accuracy, 0)} with {one.at}" for one in own) for name, own in curves.items()
     }
-    spoken = "; ".join(f"{label(name)} {rates}" for name, rates in told.items())
-    words = f"Accuracy by number of heuristics: {spoken}."
+    words = "; ".join(f"{label(name)} {said}" for name, said in rates.items())
     several = any(len(points) > 1 for points in curves.values())
-    return _curves("heuristics", words, curves, "k", "heuristics shown") if several else ""
+    spoken = f"Accuracy by number of heuristics: {words}."
+    return _curves("heuristics", spoken, curves, "heuristics shown", log=True) if several else ""
 
 
-def origins_bars(summary: Mapping[str, Any]) -> str:
-    """Accuracy by category with heuristics from successes, from failures and from both (ERL, figure 2b).
-
-    Returns:
-        SVG text; "" without heuristics, or where no condition was shown any. The last bars are of all tasks.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    looks = {summary["baseline"]: (PALE, ""), "erl-success": (GREEN, ""), "erl-failure": (VERMILION, "////")}
-    looks["erl"] = (BLUE, "")
-    groups = summary["origins"]
-    groups = [*groups[:-1][:_MOST_CATEGORIES], *groups[-1:]]
-    names = [name for name in looks if any(one["conditions"].get(name, {"n": 0})["n"] for one in groups)]
-    if not any(name.startswith("erl") for name in names):
-        return ""
-    titles = [one_line(one["category"], 20) or "all" for one in groups]
-    height = 0.8 / len(names)
-
-    def draw(axes: Axes) -> None:
-        for i, name in enumerate(names):
-            colour, hatch = looks[name]
-            found = [(place, one["conditions"][name]) for place, one in enumerate(groups)]
-            bars = [(place - 0.4 + (i + 0.5) * height, score) for place, score in found if score["n"]]
-            rates = [100 * score["accuracy"] for _, score in bars]
-            axes.barh(
-                [place for place, _ in bars],
-                rates,
-                0.92 * height,
-                color=colour,
-                hatch=hatch,
-                edgecolor="white",
-                linewidth=0,
-                label=short(name),
-            )
-            for (place, score), rate in zip(bars, rates, strict=True):
-                text = f"{rate:.0f}%  ({score['successes']}/{score['n']})"
-                axes.text(1.03, place, text, transform=axes.get_yaxis_transform(), va="center", fontsize=9)
-        axes.set_yticks(range(len(groups)), titles)
-        axes.set_xlabel("solved, % of test episodes")
-        rates_axis(axes, horizontal=True)
-
-    told = (
-        f"{title}: " + ", ".join(f"{label(name)} {percent(one['conditions'][name]['accuracy'], 0)}" for name in names)
-        for title, one in zip(titles, groups, strict=True)
-    )
-    inches = 1.3 + len(groups) * (0.12 + 0.19 * len(names))
-    return svg("origins", f"Accuracy by what the heuristics come from. {'; '.join(told)}.", inches, draw)
-
-
-def guidance_points(summary: Mapping[str, Any]) -> str:
-    """Accuracy by how many tokens of heuristics or of trajectories are shown, with Wilson's interval (ERL, figure 5).
-
-    It is over all runs of the test, with tasks as trials of the interval.
-
-    Returns:
-        SVG text; "" where they were not both run, or the tokens are unknown.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    blocks = [one for one in summary.get("guidance", ()) if one["guidance_tokens"] is not None]
-
-    def draw(axes: Axes) -> None:
-        widest = 1.3 * max(1.0, *(block["guidance_tokens"] for block in blocks))
-        for i, (block, colour) in enumerate(zip(blocks, (VERMILION, BLUE, GREEN, PURPLE), strict=False)):
-            rate, (low, high) = 100 * block["accuracy"], (100 * bound for bound in block["interval"])
-            axes.errorbar(
-                block["guidance_tokens"],
-                rate,
-                yerr=[[rate - low], [high - rate]],
-                linestyle="none",
-                marker=MARKERS[i],
-                markersize=8,
-                color=colour,
-                capsize=4,
-                label=short(block["condition"]),
-            )
-            words = f"{rate:.0f}% ({block['successes']}/{block['n']})"
-            # What is matched stands close by what it matches, and never to the right of it.
-            left = block["condition"] == "erl-matched" and block["guidance_tokens"] > widest / 3
-            offset, side = ((-8, 8), "right") if left else ((8, 8), "left")
-            spot = (block["guidance_tokens"], rate)
-            axes.annotate(words, spot, offset, textcoords="offset points", ha=side, fontsize=10)
-        axes.set_xlim(0, widest)
-        axes.xaxis.set_major_formatter(lambda value, _: count(round(value)))
-        axes.set_xlabel("guidance tokens of an attempt, mean")
-        axes.set_ylabel("solved, % of test episodes")
-        rates_axis(axes, horizontal=False)
-
-    spoken = "; ".join(
-        f"{label(block['condition'])} {percent(block['accuracy'], 0)} with {count(round(block['guidance_tokens']))}"
-        for block in blocks
-    )
-    return svg("guidance", f"Accuracy by guidance tokens: {spoken}.", 3.2, draw) if len(blocks) > 1 else ""
-
-
-def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, Any]]], along: str, what: str) -> str:
-    """Accuracy with its Wilson band along a figure of each point, one line a name; of one point alone a star."""
+def _curves(name: str, words: str, curves: Mapping[str, Sequence[_Point]], what: str, *, log: bool = False) -> str:
+    """Accuracy with its band, one line a name; of one point alone a star."""
 
     def draw(axes: Axes) -> None:
         for i, (condition, points) in enumerate(curves.items()):
             colour = LINES[i % len(LINES)]
-            sizes = [point[along] for point in points]
-            rates = [100 * point["accuracy"] for point in points]
-            low, high = ([100 * point["interval"][end] for point in points] for end in (0, 1))
+            sizes, rates = [point.at for point in points], [100 * point.accuracy for point in points]
+            low, high = zip(*(_bounds(point.interval) for point in points), strict=True)
             look: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)]}
             if len(points) == 1:
                 look = {"marker": "*", "markersize": 14, "linestyle": "none"}
@@ -228,11 +158,11 @@ def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, An
             (line,) = axes.plot(sizes, rates, color=colour, linewidth=2, **look)
             if len(curves) > 1:
                 line.set_label(short(condition))
-            if len(curves) == 1:
-                for size, rate in zip(sizes, rates, strict=True):
-                    axes.annotate(f"{rate:.0f}", (size, rate), (0, 8), textcoords="offset points", ha="center")
-        ticks = sorted({point[along] for points in curves.values() for point in points})
-        if along == "k":  # 1, 3 and 5 would stand in one another's way beside 60
+                continue
+            for size, rate in zip(sizes, rates, strict=True):
+                axes.annotate(f"{rate:.0f}", (size, rate), (0, 8), textcoords="offset points", ha="center")
+        ticks = sorted({point.at for points in curves.values() for point in points})
+        if log:  # 1, 3 and 5 would stand in one another's way beside 60
             axes.set_xscale("log")
             axes.minorticks_off()
         axes.set_xticks(ticks, list(map(str, ticks)))
@@ -243,60 +173,292 @@ def _curves(name: str, words: str, curves: Mapping[str, Sequence[Mapping[str, An
     return svg(name, words, 3.0, draw)
 
 
-def transitions_bars(summary: Mapping[str, Any]) -> str:
-    """What became of the baseline's failures and successes (ExpNote, figure 4).
+def origins_bars(summary: Summary) -> str:
+    """Accuracy by category with heuristics from successes, from failures and from both (ERL, figure 2b).
 
-    Returns:
-        SVG text; "" when nothing can be paired with the baseline.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
+    None without heuristics, or where no condition was shown any. The last bars are of all tasks.
     """
-    moved = [one for one in summary["transitions"] if one["n"]]
-    parts = [
-        ("F=>F", "still not solved", PALE, ""),
-        ("F=>T", "solved now", GREEN, ""),
-        ("T=>T", "solved in both", SKY, ""),
-        ("T=>F", "no longer solved", VERMILION, "////"),
-    ]
-    words = "; ".join(f"{label(one['condition'])}: " + ", ".join(f"{k} {one[k]}" for k, *_ in parts) for one in moved)
-    names = [short(one["condition"]) for one in moved]
-    stacks = [(legend, [one[key] for one in moved], colour, hatch) for key, legend, colour, hatch in parts]
+    looks = {summary.baseline: (PALE, ""), "erl-success": (GREEN, ""), "erl-failure": (VERMILION, "////")}
+    looks["erl"] = (BLUE, "")
+    groups = [*summary.origins[:-1][:_MOST_CATEGORIES], *summary.origins[-1:]]
+    names = [name for name in looks if any(name in one.conditions and one.conditions[name].n for one in groups)]
+    if not any(name.startswith("erl") for name in names):
+        return ""
+    titles = [one_line(one.category, 20) or "all" for one in groups]
+    height = 0.8 / len(names)
 
     def draw(axes: Axes) -> None:
-        stack(axes, names, stacks, [100 / one["n"] for one in moved], str)
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("% of the shared episodes")
+        for i, name in enumerate(names):
+            colour, hatch = looks[name]
+            scores = [(place - 0.4 + (i + 0.5) * height, one.conditions[name]) for place, one in enumerate(groups)]
+            bars = [(place, score, 100 * (score.accuracy or 0.0)) for place, score in scores if score.n]
+            look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+            places, rates = [place for place, *_ in bars], [rate for *_, rate in bars]
+            axes.barh(places, rates, 0.92 * height, label=short(name), **look)
+            for place, score, rate in bars:
+                beside(axes, place, f"{rate:.0f}%  ({score.successes}/{score.n})", fontsize=9)
+        axes.set_yticks(range(len(groups)), titles)
+        axes.set_xlabel("solved, % of test episodes")
+        rates_axis(axes, horizontal=True)
 
-    return svg("transitions", f"Transitions. {words}.", 1.4 + 0.46 * len(moved), draw) if moved else ""
+    words = "; ".join(
+        f"{title}: " + ", ".join(f"{label(name)} {percent(one.conditions[name].accuracy, 0)}" for name in names)
+        for title, one in zip(titles, groups, strict=True)
+    )
+    inches = 1.3 + len(groups) * (0.12 + 0.19 * len(names))
+    return svg("origins", f"Accuracy by what the heuristics come from. {words}.", inches, draw)
 
 
-def tokens_bars(summary: Mapping[str, Any]) -> str:
-    """Tokens of the test episodes: prompt from the cache, prompt computed anew, and output.
+def guidance_points(summary: Summary) -> str:
+    """Accuracy by how many tokens of heuristics or of trajectories are shown, with its interval (ERL, figure 5).
 
-    Returns:
-        SVG text; "" when no tokens were counted.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
+    It is over all runs of the test. None where they were not both run, or the tokens are unknown.
     """
-    blocks = [block for block in summary["conditions"] if block["tokens"]["total"]]
-    tokens = [block["tokens"] for block in blocks]
-    names = [short(block["name"]) for block in blocks]
+    shown = [(one, one.guidance_tokens) for one in summary.guidance if one.guidance_tokens is not None]
+
+    def draw(axes: Axes) -> None:
+        widest = 1.3 * max(1.0, *(tokens for _, tokens in shown))
+        for i, ((one, tokens), colour) in enumerate(zip(shown, (VERMILION, BLUE, GREEN, PURPLE), strict=False)):
+            rate, (low, high) = 100 * (one.accuracy or 0.0), _bounds(one.interval)
+            look: dict[str, Any] = {"linestyle": "none", "marker": MARKERS[i], "markersize": 8, "capsize": 4}
+            whiskers = [[rate - low], [high - rate]]
+            axes.errorbar(tokens, rate, yerr=whiskers, color=colour, label=short(one.condition), **look)
+            # What is matched stands close by what it matches, and never to the right of it.
+            left = one.condition == "erl-matched" and tokens > widest / 3
+            offset, side = ((-8, 8), "right") if left else ((8, 8), "left")
+            words = f"{rate:.0f}% ({one.successes}/{one.n})"
+            axes.annotate(words, (tokens, rate), offset, textcoords="offset points", ha=side, fontsize=10)
+        axes.set_xlim(0, widest)
+        axes.xaxis.set_major_formatter(lambda value, _: count(round(value)))
+        axes.set_xlabel("guidance tokens of an attempt, mean")
+        axes.set_ylabel("solved, % of test episodes")
+        rates_axis(axes, horizontal=False)
+
+    words = "; ".join(
+        f"{label(one.condition)} {percent(one.accuracy, 0)} with {count(round(tokens))}" for one, tokens in shown
+    )
+    return svg("guidance", f"Accuracy by guidance tokens: {words}.", 3.2, draw) if len(shown) > 1 else ""
+
+
+def solved_by_trial(summary: Summary) -> str:
+    """The part of the tasks solved in this trial or before (Reflexion, figures 2a and 3); none without retries."""
+    lines = [(name, [trial for trial in trials if trial.n]) for name, trials in retried(summary)]
+    lines = [(name, trials) for name, trials in lines if trials]
+
+    def draw(axes: Axes) -> None:
+        for i, (name, trials) in enumerate(lines):
+            colour, places = LINES[i % len(LINES)], [trial.trial for trial in trials]
+            rates = [100 * (trial.accuracy or 0.0) for trial in trials]
+            if len(lines) == 1:
+                low, high = zip(*(_bounds(trial.interval) for trial in trials), strict=True)
+                axes.fill_between(places, low, high, color=colour, alpha=0.16, linewidth=0)
+            style = "--" if name.endswith(GATHERING) else "-"
+            axes.plot(places, rates, style, color=colour, marker=MARKERS[i % len(MARKERS)], label=short(name))
+            axes.annotate(f"{rates[-1]:.0f}", (places[-1], rates[-1]), (7, 0), textcoords="offset points", va="center")
+        last = max(trials[-1].trial for _, trials in lines)
+        axes.set_xticks(range(0, last + 1, 1 + last // 12))
+        axes.xaxis.set_major_formatter(lambda value, _: f"R{value:.0f}")
+        axes.set_xlabel("trial")
+        axes.set_ylabel("solved so far, % of tasks")
+        rates_axis(axes, horizontal=False)
+
+    rates = {name: ", ".join(percent(trial.accuracy, 0) for trial in trials) for name, trials in lines}
+    words = "; ".join(f"{label(name)} {said}" for name, said in rates.items())
+    return svg("trials", f"Solved by trial: {words}.", 3.2, draw) if lines else ""
+
+
+def reliability_lines(summary: Summary) -> str:
+    """pass@k and pass^k by k with their intervals (ERL, figure 3); none where the test was run but once."""
+    shown = [(one.name, [each for each in one.reliability.figures if each.n]) for one in summary.conditions]
+    shown = [(name, figures) for name, figures in shown if len(figures) > 1]
+
+    def draw(axes: Axes) -> None:
+        for i, (name, figures) in enumerate(shown):
+            look: dict[str, Any] = {"color": LINES[i % len(LINES)], "marker": MARKERS[i % len(MARKERS)]}
+            aside = _APART * (i - (len(shown) - 1) / 2)  # so that whiskers stand beside one another
+            ks = [one.k + aside for one in figures]
+            at = [(one.pass_at, one.pass_at_interval) for one in figures]
+            hat = [(one.pass_hat, one.pass_hat_interval) for one in figures]
+            for rates, style, name_in_legend in ((at, "-", short(name)), (hat, "--", None)):
+                low, high = zip(*(_bounds(interval) for _, interval in rates), strict=True)
+                axes.plot(ks, [100 * rate for rate, _ in rates], style, label=name_in_legend, **look)
+                axes.vlines(ks, low, high, color=look["color"], linewidth=1.2, alpha=0.7)
+        axes.set_xticks(range(1, 1 + max(figures[-1].k for _, figures in shown)))
+        axes.set_xlabel("k, runs of a task")
+        axes.set_ylabel("solved, % of tasks")
+        rates_axis(axes, horizontal=False)
+
+    last = [(label(name), figures[-1]) for name, figures in shown]
+    words = "; ".join(
+        f"{name} pass@{one.k} {percent(one.pass_at, 0)}, pass^{one.k} {percent(one.pass_hat, 0)}" for name, one in last
+    )
+    return svg("reliability", f"Over several runs: {words}.", 3.2, draw) if shown else ""
+
+
+def failures_by_trial(summary: Summary) -> str:
+    """How the last attempt at each unsolved task ended, after each trial (Reflexion, figure 2b).
+
+    The paper calls loops hallucination, and attempts that ran out of steps inefficient planning.
+    """
+    bars = [(name, trial) for name, trials in retried(summary) for trial in trials if trial.n][:_MOST_BARS]
+    names = [f"{short(name)} R{trial.trial}" for name, trial in bars]
     stacks = [
-        ("prompt, cached", [one["cached"] for one in tokens], PALE, ""),
-        ("prompt, new", [one["prompt"] - one["cached"] for one in tokens], BLUE, ""),
-        ("output", [one["completion"] for one in tokens], ORANGE, ""),
+        Stack(kind, [sum(n for reason, n in trial.reasons.items() if fits(reason)) for _, trial in bars], colour, hatch)
+        for kind, fits, colour, hatch in _KINDS
     ]
-    words = "; ".join(f"{name} {count(one['total'])}" for name, one in zip(names, tokens, strict=True))
+    stacks = [one for one in stacks if any(one.values)]
+    if not (bars and stacks):
+        return ""
+    title, what = "Reasons of failure", "unsolved so far, % of tasks"
+    return _parts("failures", title, names, stacks, [trial.n for _, trial in bars], what, 1.4 + 0.34 * len(names))
+
+
+def outcome_bars(summary: Summary) -> str:
+    """How tasks ended: solved, with a wrong result, or stopped before any (ExpeL, figures 25 to 27).
+
+    None where no episode was stopped: then the bars of accuracy say the same.
+    """
+    bars = [(one.name, one.outcomes, one.n) for one in summary.conditions]
+    bars += [(gathering(name), part.outcomes, part.n) for name, part in summary.training.conditions.items()]
+    bars = [one for one in bars if one[2]][:_MOST_BARS]
+    stacks = [
+        Stack("solved", [ended["success"] for _, ended, _ in bars], GREEN),
+        Stack("failed", [ended["failed"] for _, ended, _ in bars], PALE),
+        Stack("halted", [ended["halted"] for _, ended, _ in bars], VERMILION, "////"),
+    ]
+    if not any(stacks[2].values):
+        return ""
+    names = [short(name) for name, *_ in bars]
+    return _parts("outcomes", "Outcomes", names, stacks, [n for *_, n in bars], "% of tasks", 1.4 + 0.46 * len(names))
+
+
+def transitions_bars(summary: Summary) -> str:
+    """What became of the baseline's failures and successes (ExpNote, figure 4); none if nothing can be paired."""
+    moved = [one for one in summary.transitions if one.n]
+    if not moved:
+        return ""
+    names, wholes = [short(one.condition) for one in moved], [one.n for one in moved]
+    stacks = [
+        Stack("still not solved", [one.ff for one in moved], PALE),
+        Stack("solved now", [one.ft for one in moved], GREEN),
+        Stack("solved in both", [one.tt for one in moved], SKY),
+        Stack("no longer solved", [one.tf for one in moved], VERMILION, "////"),
+    ]
+    what = "% of the shared episodes"
+    return _parts("transitions", "Transitions", names, stacks, wholes, what, 1.4 + 0.46 * len(names))
+
+
+def _parts(
+    name: str,
+    title: str,
+    names: Sequence[str],
+    stacks: Sequence[Stack],
+    wholes: Sequence[int],
+    what: str,
+    inches: float,
+) -> str:
+    """Bars of parts, in percent of the wholes, with the number of each in it."""
+
+    def draw(axes: Axes) -> None:
+        stack(axes, names, stacks, [100 / whole for whole in wholes], str)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel(what)
+
+    bars = ((bar, [f"{one.legend} {one.values[i]}" for one in stacks]) for i, bar in enumerate(names))
+    words = "; ".join(f"{bar}: {', '.join(parts)}" for bar, parts in bars)
+    return svg(name, f"{title}. {words}.", inches, draw)
+
+
+def tokens_bars(summary: Summary) -> str:
+    """Tokens of the test episodes: prompt from the cache, prompt computed anew, and output."""
+    shown = [one for one in summary.conditions if one.tokens.total]
+    names, totals = [short(one.name) for one in shown], [one.tokens.total for one in shown]
+    stacks = [
+        Stack("prompt, cached", [one.tokens.cached for one in shown], PALE),
+        Stack("prompt, new", [one.tokens.prompt - one.tokens.cached for one in shown], BLUE),
+        Stack("output", [one.tokens.completion for one in shown], ORANGE),
+    ]
 
     def draw(axes: Axes) -> None:
         stack(axes, names, stacks, [1.0] * len(names), None)
-        for place, one in enumerate(tokens):
-            total = one["total"]
+        for place, total in enumerate(totals):
             axes.annotate(count(total), (total, place), (6, 0), textcoords="offset points", va="center")
-        axes.set_xlim(0, 1.14 * max(one["total"] for one in tokens))
+        axes.set_xlim(0, 1.14 * max(totals))
         axes.xaxis.set_major_formatter(lambda value, _: count(round(value)))
         axes.set_xlabel("tokens of all test episodes")
 
-    return svg("tokens", f"Tokens by condition: {words}.", 1.15 + 0.46 * len(blocks), draw) if blocks else ""
+    words = "; ".join(f"{name} {count(total)}" for name, total in zip(names, totals, strict=True))
+    return svg("tokens", f"Tokens by condition: {words}.", 1.15 + 0.46 * len(shown), draw) if shown else ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of a summary; its caption says how to read it, and "{baseline}" in its title is the condition's name."""
+
+    title: str
+    plot: Callable[[Summary], str]
+    caption: str
+
+    def heading(self, summary: Summary) -> str:
+        """The title with the name of the baseline."""
+        return self.title.replace("{baseline}", label(summary.baseline or "the baseline"))
+
+    def svg(self, summary: Summary) -> str:
+        """The plot; it takes the colours of a dark page, where the page names them `--pale` and `--blue`."""
+        text = self.plot(summary)
+        for name, colour in (("pale", drawing.PALE), ("blue", drawing.BLUE)):
+            text = text.replace(f": {colour}", f": var(--{name}, {colour})")
+        return text
+
+
+FIGURES = (
+    Figure("Accuracy", accuracy_bars, "Whiskers are 95% Wilson intervals."),
+    Figure("Mean over seeds and folds", mean_bars, "Whiskers are standard errors."),
+    Figure(
+        "Solved by trial",
+        solved_by_trial,
+        "R0 is the first attempt; a task is tried again until it is solved. Broken lines are training tasks.",
+    ),
+    Figure(
+        "Over several runs",
+        reliability_lines,
+        "Full lines: at least one of k runs solves the task (pass@k); broken lines: all of them do (pass^k). "
+        "Whiskers are 95% Wilson intervals, with tasks as trials.",
+    ),
+    Figure(
+        "By number of heuristics",
+        heuristics_curve,
+        "Bands and whiskers are 95% Wilson intervals; a star is a retrieval that was run with one number of them.",
+    ),
+    Figure(
+        "Heuristics from successes and failures",
+        origins_bars,
+        "By category of task: without heuristics, and with those from successes, from failures, or both.",
+    ),
+    Figure(
+        "Heuristics against trajectories",
+        guidance_points,
+        "How much guidance an attempt was shown, on average, and what was solved. Whiskers are 95% Wilson intervals.",
+    ),
+    Figure(
+        "Why tasks stayed unsolved",
+        failures_by_trial,
+        "How the last attempt ended where a task stayed unsolved. Numbers are episodes.",
+    ),
+    Figure(
+        "How tasks ended",
+        outcome_bars,
+        "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are episodes.",
+    ),
+    Figure(
+        "Accuracy by number of training cases",
+        learning_curve,
+        "The band is the 95% Wilson interval; with 0 training cases a method is the baseline.",
+    ),
+    Figure(
+        "What changed against {baseline}",
+        transitions_bars,
+        "Each test episode: what it was under the baseline, and what it became. Numbers are episodes.",
+    ),
+    Figure("Tokens", tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
+)

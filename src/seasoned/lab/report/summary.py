@@ -1,313 +1,404 @@
-"""What a run found, as one JSON-able dictionary: the content of `summary.json` and the source of every report.
+"""Summary: what a run found; the content of `summary.json` and the source of every report.
 
-Always holds: test rows alone make the accuracies; an error is counted as an error and never as a failure; a pair is
-compared on the tasks that both sides finished; a cost that is unknown stays null; a task that was tried several times
-counts once, as solved if one of the trials solved it, with what all of them used; a task that occurs under several
-seeds, folds or runs of the test is one observation of an interval and of a test.
-
-    schema_version  1
-    run             what the caller knows of the run: id, name, benchmark, model, seeds, started, finished, ...
-    baseline        name of the condition everything is compared with
-    method          name of the condition that the headline is about, or null
-    headline        one sentence
-    remarks         sentences that a reader needs for the figures to be true (what was left out, and why)
-    conditions      list: name, n (episodes), tasks (distinct ones), successes, errors, accuracy, interval [lo, hi]
-                    (Wilson's, with tasks as trials), trained_on, lessons (mean size of a pool), tokens {prompt, cached,
-                    completion, total}, cost (US dollars), calls, seconds, cached_share, turns (mean), reward (mean),
-                    per_seed [{seed, fold, n, successes, accuracy}], mean, error (standard error over seeds and folds),
-                    categories {name: {n, successes}}, familiar (tasks whose goal was a training task's too, and the
-                    others: {"yes": {n, successes}, "no": ..}; empty where goals are not told from tasks, or nothing was
-                    learned), reasons {reason: count}, outcomes {success, failed, halted} (ExpeL, figures 25 to 27),
-                    trials (where tasks were tried again: see `seasoned.lab.report.trials`),
-                    reliability (run by run: see `seasoned.lab.report.reliability`), learning (what writing its lessons
-                    used: tokens, cost, calls, seconds, as above; null where none are written;
-                    in a run also `problems`, their number), phases (ERL, table 4: see `seasoned.lab.report.phases`)
-    pairs           list: a, b, n, both, only_a, only_b, neither (episodes), points (b minus a), tasks (distinct ones),
-                    test ("mcnemar", or "sign-flip" where a task occurs several times: see `stats.paired`) and its p
-    curve           list: condition, trained_on (last, that of the largest fold), n, tasks, successes, accuracy,
-                    interval (ExpNote, figure 3)
-    transitions     list: condition, n, "F=>F", "F=>T", "T=>T", "T=>F" against the baseline (ExpNote, figure 4)
-    efficiency      list: condition, type, lessons, points, points_per_lesson (ExpNote, equation 4)
-    cached_share    prompt tokens from the prefix cache in test episodes, after each condition's first
-    lessons         list, most recalled first: see `seasoned.lab.report.effect`
-    origins         list: heuristics from successes and failures by category (ERL, figure 2b): see
-                    `seasoned.lab.report.reliability.by_origin`; empty without heuristics
-    judgements      how often a model judged training attempts rightly (ERL, appendix C.2): see
-                    `seasoned.lab.report.reliability.judgements`; null where none was judged
-    steps           list: means over the attempts of a condition, see `seasoned.lab.report.steps` (ExpeL, table 6)
-    guidance        list: heuristics against trajectories by tokens shown (ERL, figure 5): see
-                    `seasoned.lab.report.reliability.by_guidance`; empty where they were not both run
-    problems        in a run: list, of each pool what learning could not use: see `seasoned.lab.report.problems`
-    training        n (tasks), successes, errors, tokens, cost, calls, seconds, and conditions {name: {n, successes,
-                    errors, outcomes, trials}}
-
-Rates are 0..1 (null without episodes), differences and efficiency are in percentage points, seconds are model seconds.
+Always holds: rates are 0..1 and null without episodes; differences and efficiency are in percentage points; seconds are
+model seconds; a cost that is unknown is null. Intervals are Wilson's at 95%, with distinct tasks as trials. Version 2
+has the fields of version 1, and each of them always; a summary of version 1 is read as one of version 2.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from seasoned.lab.report import effect, stats
-from seasoned.lab.report.format import GATHERING, cost, share
-from seasoned.lab.report.headline import emptied, failed, headline, remarks
-from seasoned.lab.report.phases import phases, spent
-from seasoned.lab.report.reliability import by_guidance, by_origin, interval, judgements, over_runs
-from seasoned.lab.report.rows import Row, final, final_attempts, judged, latest, outcomes
-from seasoned.lab.report.steps import step_statistics
-from seasoned.lab.report.trials import by_trial, endings
-from seasoned.text import count, label
-from seasoned.types import Lesson, Trajectory, Usage
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from seasoned.errors import DataError
+
+VERSION: Literal[2] = 2
+Interval = tuple[float, float]
 
 
-def build(
-    rows: Sequence[Row],
-    *,
-    run: Mapping[str, Any],
-    baseline: str = "disabled",
-    lessons: Sequence[Lesson] = (),
-    trajectories: Sequence[Trajectory] = (),
-    learning: Mapping[str, Usage] | None = None,
-) -> dict[str, Any]:
-    """Sum up a run.
+class Part(BaseModel):
+    """A part of a summary: fixed once it is made; what another version wrote beside its fields is passed over."""
 
-    Args:
-        rows: Every episode in the order it was finished, training and test; of an episode that is there twice (a
-            resumed or repeated run) the later counts, and its usage both times.
-        run: What is known of the run; JSON-able. A list under "conditions" orders the conditions, "method" names the
-            one that the headline is about (by default the first that learned anything).
-        baseline: The condition that the others are compared with; it may be missing from the rows.
-        lessons: The lessons of all pools of the run, for their effect.
-        trajectories: The trajectories behind the rows, for `steps` and what is remarked on their replies.
-        learning: What each condition's lessons took to write, by its name; conditions may share their lessons. Under
-            "training", what those took that guided the training attempts alone.
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
 
-    Returns:
-        The dictionary described at the top of this module.
+    def to_json(self) -> dict[str, Any]:
+        """As `summary.json` has it."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class Run(Part):
+    """What the caller knows of the run; whatever else it told is kept.
+
+    `parameters` are those of each condition that has any, such as {"k": 10, "retrieve": "embedding"}.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str = ""
+    name: str = ""
+    benchmark: str = ""
+    source: str = ""
+    model: str = ""
+    learner: str = ""
+    seeds: tuple[int | str, ...] = ()
+    folds: int = 0
+    repeats: int = 1
+    conditions: tuple[str, ...] = ()
+    parameters: dict[str, dict[str, Any]] = {}
+    method: str | None = None
+    started: str = ""
+    finished: str = ""
+    version: str = ""
+
+
+class Tokens(Part):
+    """Tokens of model calls; the cached ones are a part of the prompt."""
+
+    prompt: int
+    cached: int
+    completion: int
+    total: int
+
+
+class Spent(Part):
+    """What calls used: tokens, US dollars, calls really made, model seconds."""
+
+    tokens: Tokens
+    cost: float | None
+    calls: int
+    seconds: float
+
+
+class Learning(Spent):
+    """What writing a condition's lessons used, and how many problems it met (see `PoolProblems`)."""
+
+    problems: int = 0
+
+
+class Phases(Part):
+    """What the parts of a condition used (ERL, table 4). Learning, recall and rollout add up to the total.
+
+    Conditions that share their lessons say the same under `learning`. `recall` are the calls of test episodes beside
+    the agent's turns: they rank or choose lessons, or reflect. `rollout` are the turns.
+    """
+
+    learning: Spent
+    recall: Spent
+    rollout: Spent
+    total: Spent
+
+
+class Solved(Part):
+    """How many episodes count, and how many of them were solved."""
+
+    n: int
+    successes: int
+
+
+class Score(Solved):
+    """With the rate and its interval."""
+
+    accuracy: float | None
+    interval: Interval
+
+
+class SeedScore(Solved):
+    """The test episodes of one seed and fold."""
+
+    seed: int
+    fold: int
+    accuracy: float | None
+
+
+class Trial(Part):
+    """What trying again came to, up to this trial; 0 is the first (Reflexion, figures 2 and 3; ExpeL, table 2).
+
+    `attempts` were made in this trial; `solved` of `n` tasks in it or before. `points` and `p` are against trial 0 (see
+    `stats.paired`), null for itself. `errors` are left out of n; `reasons` say how the last attempt at each unsolved
+    task ended.
+    """
+
+    trial: int
+    attempts: int
+    n: int
+    solved: int
+    accuracy: float | None
+    interval: Interval
+    points: float | None
+    p: float | None
+    errors: int
+    reasons: dict[str, int]
+
+
+class AtK(Part):
+    """pass@k (at least one of k runs solves a task) and pass^k (all do): means over the n tasks with k runs or more."""
+
+    k: int
+    n: int
+    pass_at: float = Field(alias="pass@k")
+    pass_at_interval: Interval = Field(alias="pass@k_interval")
+    pass_hat: float = Field(alias="pass^k")
+    pass_hat_interval: Interval = Field(alias="pass^k_interval")
+
+
+class Reliability(Part):
+    """A condition over several runs of the test: the rate of each, their mean and its standard error.
+
+    The errors are null for a single run. `reward` and `reward_error` are the same of the runs' mean rewards; null where
+    none are known.
+    """
+
+    rates: tuple[float, ...]
+    mean: float | None
+    error: float | None
+    reward: float | None = None
+    reward_error: float | None = None
+    figures: tuple[AtK, ...] = ()
+
+
+class Condition(Score, Spent):
+    """The test episodes of one condition.
+
+    `tasks` are the distinct ones of the n episodes; `lessons` the mean size of a pool; `cached_share` leaves the first
+    episode out; `turns` and `reward` are means; `mean` and `error` (standard) are over seeds and folds; `familiar` are
+    tasks whose goal was a training task's too ("yes") and the others, empty where goals are not told from tasks;
+    `outcomes` as in ExpeL, figures 25 to 27; `trials` where tasks were tried again; `learning` is null where nothing
+    is written; `phases` is null in a summary of an older version.
+    """
+
+    name: str
+    tasks: int
+    errors: int
+    trained_on: int
+    lessons: float | None
+    cached_share: float | None
+    turns: float | None
+    reward: float | None
+    per_seed: tuple[SeedScore, ...]
+    mean: float | None
+    error: float | None
+    categories: dict[str, Solved]
+    familiar: dict[Literal["yes", "no"], Solved] = {}
+    reasons: dict[str, int]
+    outcomes: dict[Literal["success", "failed", "halted"], int]
+    trials: tuple[Trial, ...] = ()
+    reliability: Reliability
+    learning: Learning | None = None
+    phases: Phases | None = None
+
+
+class Pair(Part):
+    """Two conditions on the episodes that both finished; `points` are b's minus a's. See `stats.paired`."""
+
+    a: str
+    b: str
+    n: int
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+    points: float | None
+    tasks: int
+    test: Literal["mcnemar", "sign-flip"] = "mcnemar"
+    p: float
+
+
+class CurvePoint(Score):
+    """A condition after so many training cases (ExpNote, figure 3); the last point has those of the largest fold."""
+
+    condition: str
+    trained_on: int
+    tasks: int
+
+
+class Transition(Part):
+    """What became of the baseline's failures and successes (ExpNote, figure 4)."""
+
+    condition: str
+    n: int
+    ff: int = Field(alias="F=>F")
+    ft: int = Field(alias="F=>T")
+    tt: int = Field(alias="T=>T")
+    tf: int = Field(alias="T=>F")
+
+
+class Efficiency(Part):
+    """Points gained per lesson (ExpNote, equation 4)."""
+
+    condition: str
+    type: Literal["positive", "negative"]
+    lessons: float
+    points: float
+    points_per_lesson: float | None
+
+
+class LessonEffect(Part):
+    """One lesson and what came of it. This is observation, not proof: lessons are recalled together.
+
+    `condition`, `seed` and `fold` say where it was learned ("" or null if unknown); `sources` are the training attempts
+    it came from; `recalled` counts test episodes; `baseline_n` and the rest are of the same tasks under the baseline;
+    `points` is the difference on the tasks that both finished.
+    """
+
+    id: str
+    kind: str
+    key: str
+    text: str
+    status: str
+    importance: float
+    condition: str
+    seed: int | None
+    fold: int | None
+    sources: dict[Literal["solved", "unsolved"], int]
+    recalled: int
+    n: int
+    successes: int
+    accuracy: float | None
+    baseline_n: int
+    baseline_successes: int
+    baseline_accuracy: float | None
+    points: float | None
+
+
+class OriginScore(Score):
+    """A condition in one category of task, with its points over the baseline."""
+
+    points: float | None
+
+
+class Origin(Part):
+    """Heuristics from successes and failures in one category, "" for all, and what they are worth (ERL, figure 2b)."""
+
+    category: str
+    lessons: dict[Literal["success", "failure"], int]
+    conditions: dict[str, OriginScore]
+
+
+class Judgements(Part):
+    """How often a model judged its own attempts rightly, where the truth is known (ERL, appendix C.2).
+
+    The wrong verdicts are `claimed` (a failure called a success) and `missed`.
+    """
+
+    n: int
+    right: int
+    accuracy: float | None
+    interval: Interval
+    claimed: int
+    missed: int
+
+
+class Steps(Part):
+    """What an attempt of a condition consists of, on average over all n attempts (ExpeL, table 6).
+
+    Null is what the trajectories do not hold. Tokens of thoughts, actions and observations are of Llama 2's vocabulary;
+    those of the guidance are counted as `erl-matched` counts them (`seasoned.text.guidance_tokens`).
+    """
+
+    condition: str
+    n: int
+    thoughts: float | None
+    actions: float | None
+    invalid: float | None
+    prompt_tokens: float
+    completion_tokens: float
+    calls: float
+    thought_tokens: float | None = None
+    action_tokens: float | None = None
+    observation_tokens: float | None = None
+    guidance_tokens: float | None = None
+
+
+class GuidancePoint(Score):
+    """A condition by how many tokens of guidance it was shown (ERL, figure 5).
+
+    `points` and `p` are against few-shot-trajectories, null for itself.
+    """
+
+    condition: str
+    guidance_tokens: float | None
+    points: float | None
+    p: float | None
+
+
+class PoolProblems(Part):
+    """What learning one pool could not use, in sentences: the conditions that share it, its seed and fold."""
+
+    conditions: tuple[str, ...]
+    seed: int
+    fold: int
+    problems: tuple[str, ...]
+
+
+class TrainingPart(Solved):
+    """The training attempts of one condition."""
+
+    errors: int
+    outcomes: dict[Literal["success", "failed", "halted"], int]
+    trials: tuple[Trial, ...] = ()
+
+
+class Training(Solved, Spent):
+    """All training attempts: tasks, and what was spent, on repeated attempts too."""
+
+    errors: int
+    conditions: dict[str, TrainingPart]
+
+
+class Summary(Part):
+    """What a run found.
+
+    `baseline` is what everything is compared with, `method` what the headline is about (null if there is none);
+    `remarks` are sentences that a reader needs for the figures to be true; `pairs` has every two conditions, the
+    baseline as a; `cached_share` is that of the test prompts, after each condition's first episode; `lessons` begin
+    with the most recalled.
+    """
+
+    schema_version: Literal[2] = VERSION
+    run: Run
+    baseline: str
+    method: str | None
+    headline: str
+    remarks: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    pairs: tuple[Pair, ...]
+    curve: tuple[CurvePoint, ...]
+    transitions: tuple[Transition, ...]
+    efficiency: tuple[Efficiency, ...]
+    cached_share: float | None
+    lessons: tuple[LessonEffect, ...]
+    origins: tuple[Origin, ...] = ()
+    judgements: Judgements | None = None
+    steps: tuple[Steps, ...] = ()
+    guidance: tuple[GuidancePoint, ...] = ()
+    problems: tuple[PoolProblems, ...] = ()
+    training: Training
+
+    def condition(self, name: str | None) -> Condition | None:
+        """The condition of this name, or None."""
+        return next((one for one in self.conditions if one.name == name), None)
+
+    def pair(self, a: str, b: str | None) -> Pair | None:
+        """The comparison of two conditions as it was made (a first), or None."""
+        return next((pair for pair in self.pairs if (pair.a, pair.b) == (a, b)), None)
+
+
+def parse_summary(value: object) -> Summary:
+    """A summary from JSON, of this version or an earlier one.
 
     Raises:
-        MissingExtraError: SciPy is not installed.
+        DataError: it has another form; what is wrong is said without naming whose summary it is.
     """
-    tested, attempts = final(rows), final_attempts(rows)
-    training = [row for row in latest(rows) if row.split == "train"]
-    names = _order(tested, run, baseline)
-    by_name = {name: [row for row in tested if row.condition == name] for name in names}
-    tried = {name: [row for row in attempts if row.condition == name] for name in names}
-    pools = effect.pool_sizes(lessons, training, sharing=True)
-    conditions = [_condition(name, by_name[name], tried[name], pools, learning or {}) for name in names]
-    method = _method(conditions, run, baseline)
-    steps = step_statistics([row for name in names for row in tried[name]], trajectories)
-    summary: dict[str, Any] = {
-        "schema_version": 1,
-        "run": dict(run),
-        "baseline": baseline,
-        "method": method,
-        "headline": "",
-        "remarks": [],
-        "conditions": conditions,
-        "pairs": _pairs(by_name, baseline),
-        "curve": _curve(rows, names, baseline),
-        "transitions": _transitions(by_name, baseline),
-        "efficiency": effect.efficiencies(conditions, baseline, lessons, training),
-        "cached_share": _cached_share(list(by_name.values())),
-        "lessons": effect.effects(tested, training, lessons, baseline),
-        **_heuristics(tested, training, lessons, baseline),
-        "steps": steps,
-        "guidance": by_guidance(tested, steps),
-        "training": _training(rows, training),
-    }
-    summary["headline"] = headline(summary)
-    of_replies = [*failed(trajectories), *emptied(trajectories)]
-    summary["remarks"] = [*remarks(summary), *of_replies, *_learned(learning or {}, names)]
-    return summary
-
-
-def condition_of(summary: Mapping[str, Any], name: str | None) -> dict[str, Any] | None:
-    """The block of one condition, or None."""
-    return next((block for block in summary["conditions"] if block["name"] == name), None)
-
-
-def pair_of(summary: Mapping[str, Any], a: str, b: str | None) -> dict[str, Any] | None:
-    """The comparison of two conditions as it was made (a first), or None."""
-    return next((pair for pair in summary["pairs"] if pair["a"] == a and pair["b"] == b), None)
-
-
-def _order(tested: Sequence[Row], run: Mapping[str, Any], baseline: str) -> list[str]:
-    """The baseline first, then as the caller ordered them, then as they appear."""
-    given = run.get("conditions")
-    wanted = [baseline, *(str(name) for name in given)] if isinstance(given, list | tuple) else [baseline]
-    there = dict.fromkeys(row.condition for row in tested)
-    return [*(name for name in dict.fromkeys(wanted) if name in there), *(name for name in there if name not in wanted)]
-
-
-def _method(conditions: Sequence[Mapping[str, Any]], run: Mapping[str, Any], baseline: str) -> str | None:
-    """Chosen before the figures are looked at: picking the best afterwards would make its p value a lie."""
-    others = [block for block in conditions if block["name"] != baseline]
-    wanted = run.get("method")
-    named = [block for block in others if block["name"] == wanted]
-    learned = [block for block in others if block["trained_on"] > 0]
-    more = [block for block in others if block["name"] != "retry"]  # as many tries without a word are a control
-    chosen = [*named, *learned, *more, *others]
-    return str(chosen[0]["name"]) if chosen else None
-
-
-def _condition(
-    name: str,
-    rows: Sequence[Row],
-    attempts: Sequence[Row],
-    pools: Mapping[str, float],
-    learning: Mapping[str, Usage],
-) -> dict[str, Any]:
-    counted = [row for row in rows if row.counted]
-    rewards = [row.reward for row in counted if row.reward is not None]
-    per_seed = [
-        {"seed": seed, "fold": fold, **_score([row for row in counted if (row.seed, row.fold) == (seed, fold)])}
-        for seed, fold in sorted({(row.seed, row.fold) for row in counted})
-    ]
-    mean, error = stats.mean_and_error([part["accuracy"] for part in per_seed]) if per_seed else (None, None)
-    categories = {
-        category: _solved([row for row in counted if row.category == category])
-        for category in sorted({row.category for row in counted})
-    }
-    parts = {"yes": [row for row in counted if row.familiar], "no": [row for row in counted if row.familiar is False]}
-    return {
-        "name": name,
-        **_score(counted),
-        **_spread(counted),
-        "errors": len(rows) - len(counted),
-        "trained_on": max((row.trained_on for row in rows), default=0),
-        "lessons": pools.get(name),
-        **_usage(rows),
-        "cached_share": _cached_share([rows]),
-        "turns": sum(row.turns for row in counted) / len(counted) if counted else None,
-        "reward": sum(rewards) / len(rewards) if rewards else None,
-        "per_seed": per_seed,
-        "mean": mean,
-        "error": error,
-        "categories": categories,
-        "familiar": {key: _solved(part) for key, part in parts.items() if part},
-        "reasons": dict(Counter(row.reason for row in rows)),
-        "outcomes": endings(rows),
-        "trials": by_trial(attempts),
-        "reliability": over_runs(rows),
-        "learning": spent(learning[name]) if name in learning else None,
-        "phases": phases(rows, learning.get(name, Usage())),
-    }
-
-
-def _solved(counted: Sequence[Row]) -> dict[str, int]:
-    return {"n": len(counted), "successes": sum(row.solved for row in counted)}
-
-
-def _score(counted: Sequence[Row]) -> dict[str, Any]:
-    found = _solved(counted)
-    return {**found, "accuracy": share(found["successes"], found["n"])}
-
-
-def _spread(counted: Sequence[Row]) -> dict[str, Any]:
-    tasks = len({row.task_id for row in counted})
-    return {"tasks": tasks, "interval": list(interval(_score(counted)["accuracy"] or 0.0, tasks))}
-
-
-def _learned(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:
-    """What learning took beside the test episodes, told once for conditions with the same lessons."""
-    groups: dict[str, list[str]] = {}
-    for name, shown in {**{name: label(name) for name in names}, "training": GATHERING}.items():
-        if (used := learning.get(name, Usage())).calls:
-            calls = "1 call" if used.calls == 1 else f"{used.calls} calls"
-            told = f"{count(used.tokens)} tokens in {calls} ({cost(used.cost)})"
-            groups.setdefault(told, []).append(shown)
-    listed = "; ".join(f"{', '.join(who)} {told}" for told, who in groups.items())
-    return [f"Learning is not in these figures; it took: {listed}."] if listed else []
-
-
-def _usage(rows: Sequence[Row]) -> dict[str, Any]:
-    return spent(sum((row.usage for row in rows), Usage()))
-
-
-def _pairs(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str, Any]]:
-    """Every two conditions once; the baseline comes first wherever it takes part."""
-    names = [*(name for name in by_name if name == baseline), *(name for name in by_name if name != baseline)]
-    solved = {name: outcomes(by_name[name]) for name in names}
-    found = []
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            pair = stats.paired(solved[a], solved[b])
-            found.append({"a": a, "b": b, "n": pair.n, "points": pair.points, **asdict(pair)})
-    return found
-
-
-def _curve(rows: Sequence[Row], names: Sequence[str], baseline: str) -> list[dict[str, Any]]:
-    """Accuracy by number of training cases; with none, a method is the baseline (ExpNote, section 4.3).
-
-    What a condition is judged by is one point, its last, though folds of unequal size have learned from unequally many.
-    """
-    full = {(row.condition, row.trained_on, row.key): row for row in final(rows)}
-    most = {name: max(n for condition, n, _ in full if condition == name) for name in names}
-    own: dict[str, dict[int, list[Row]]] = {name: {} for name in names}
-    for row in judged(rows):
-        if row.split == "test" and row.counted:
-            last = (row.condition, row.trained_on, row.key) in full
-            own[row.condition].setdefault(most[row.condition] if last else row.trained_on, []).append(row)
-    untrained = [row for row in full.values() if row.condition == baseline and row.counted]
-    points = []
-    for name, sizes in own.items():
-        told = any(row.lesson_ids for row in sizes.get(0, []))  # lessons that came from no training case
-        if name == baseline or not (any(sizes) or told):
-            continue
-        start = {0: untrained} if untrained and 0 not in sizes else {}
-        for trained_on, found in sorted((start | sizes).items()):
-            points.append({"condition": name, "trained_on": trained_on, **_score(found), **_spread(found)})
-    return points
-
-
-def _transitions(by_name: Mapping[str, Sequence[Row]], baseline: str) -> list[dict[str, Any]]:
-    if baseline not in by_name:
-        return []
-    before = outcomes(by_name[baseline])
-    found = []
-    for name, rows in by_name.items():
-        if name != baseline:
-            moved = stats.transitions(before, outcomes(rows))
-            cells = {"F=>F": moved.ff, "F=>T": moved.ft, "T=>T": moved.tt, "T=>F": moved.tf}
-            found.append({"condition": name, "n": moved.n, **cells})
-    return found
-
-
-def _heuristics(
-    tested: Sequence[Row], training: Sequence[Row], lessons: Sequence[Lesson], baseline: str
-) -> dict[str, Any]:
-    made = [lesson for lesson in lessons if lesson.kind == "heuristic"]
-    verdicts = judgements(training)
-    return {
-        "origins": by_origin(made, tested, baseline=baseline) if made else [],
-        "judgements": verdicts if verdicts["n"] else None,
-    }
-
-
-def _cached_share(groups: Sequence[Sequence[Row]]) -> float | None:
-    """Left out: the first episode of each condition, which cannot find its constant text in the cache."""
-    used = sum((row.usage for rows in groups for row in rows[1:]), Usage())
-    return share(used.cached_tokens, used.prompt_tokens)
-
-
-def _training(rows: Sequence[Row], training: Sequence[Row]) -> dict[str, Any]:
-    tasks = judged(training)
-    parts = {
-        name: {
-            **_attempts([row for row in tasks if row.condition == name]),
-            "outcomes": endings([row for row in tasks if row.condition == name]),
-            "trials": by_trial([row for row in training if row.condition == name]),
-        }
-        for name in dict.fromkeys(row.condition for row in training)
-    }
-    # What was spent on attempts that were repeated was spent all the same.
-    return {**_attempts(tasks), **_usage([row for row in rows if row.split == "train"]), "conditions": parts}
-
-
-def _attempts(rows: Sequence[Row]) -> dict[str, int]:
-    counted = [row for row in rows if row.counted]
-    return {"n": len(counted), "successes": sum(row.solved for row in counted), "errors": len(rows) - len(counted)}
+    if not isinstance(value, Mapping) or not {"headline", "conditions", "run"} <= value.keys():
+        raise DataError("does not hold a summary: expected a JSON object with a headline, conditions and run")
+    version = value.get("schema_version", 1)
+    if isinstance(version, int) and version > VERSION:
+        raise DataError(f"is a summary of version {version}, and this program reads those up to {VERSION}")
+    try:
+        return Summary.model_validate({**value, "schema_version": VERSION})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(f"has another form than this version writes ({where}: {first['msg']})") from error

@@ -176,7 +176,7 @@ def _run_in(
         with suppress(StoreError):
             store.finish_run(run_id, "stopped" if foreseen else "failed")
         raise
-    store.finish_run(run_id, "complete", summary)
+    store.finish_run(run_id, "complete", summary.to_json())
 
 
 def _metered(recipe: Recipe, store: Store, run_id: str, model: LLM) -> Metered:

@@ -14,13 +14,12 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from seasoned import __version__
-from seasoned.errors import ConfigError
-from seasoned.lab.report.calls import Call, Purpose
-from seasoned.lab.report.episodes import choose_episodes
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.report.build import LearnedPool, build
+from seasoned.lab.report.episodes import Call, Purpose, choose_episodes
 from seasoned.lab.report.html import render
-from seasoned.lab.report.problems import LearnedPool, with_problems
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import build
+from seasoned.lab.report.summary import Summary, parse_summary
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.given import GIVEN, check_given
 from seasoned.lab.run.marks import problems_of
@@ -36,9 +35,7 @@ _PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 _PURPOSE = re.compile(r"/(learn|reflect|recall)(\d*)$")
 
 
-def write_outputs(
-    directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str
-) -> dict[str, Any]:
+def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str) -> Summary:
     """Write every file of a finished run and return the summary.
 
     Args:
@@ -79,17 +76,26 @@ def write_outputs(
         "version": __version__,
     }
     learning = _learning(plan, store, run_id)
-    summary = build(rows, run=run, baseline=plan.baseline, lessons=lessons, trajectories=kept, learning=learning)
-    summary = with_problems(summary, _learned_pools(plan, store, run_id))
+    unchecked = []
     if unknown := check_given(plan, store):
         told = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
-        summary["remarks"].append(f"{told}, so it is not checked that those were at other tasks.")
+        unchecked = [f"{told}, so it is not checked that those were at other tasks."]
+    summary = build(
+        rows,
+        run=run,
+        baseline=plan.baseline,
+        lessons=lessons,
+        trajectories=kept,
+        learning=learning,
+        pools=_learned_pools(plan, store, run_id),
+        more_remarks=unchecked,
+    )
     chosen = set(choose_episodes(summary, rows))
     config = (directory / "config.toml").read_text(encoding="utf-8")
     shown = [t for t in kept if t.id in chosen]
     page = render(summary, rows, shown, lessons, config, everything=kept, calls=calls)
     write_text(directory / "report.html", page)
-    write_json(directory / SUMMARY, summary)
+    write_json(directory / SUMMARY, summary.to_json())
     return summary
 
 
@@ -141,23 +147,20 @@ def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
     return found
 
 
-def read_summary(directory: Path) -> dict[str, Any]:
-    """The summary of a complete run.
+def read_summary(directory: Path) -> Summary:
+    """The summary of a complete run, written by this version or an earlier one.
 
     Raises:
-        ConfigError: if the run is not complete or the file is broken.
+        ConfigError: if the run is not complete, or the file is broken or of another form.
     """
     file = directory / SUMMARY
     if not file.is_file():
         raise ConfigError(f"the run {directory.name} is not complete: go on with `seasoned run --resume {directory}`")
     try:
-        summary = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}") from error
-    forms = {"headline": str, "conditions": list, "run": dict}
-    if not isinstance(summary, dict) or any(not isinstance(summary.get(key), form) for key, form in forms.items()):
-        raise ConfigError(f"{file} does not hold a summary: expected a JSON object with a headline, conditions and run")
-    return summary
+        return parse_summary(json.loads(file.read_text(encoding="utf-8")))
+    except (DataError, OSError, ValueError, RecursionError) as error:
+        wrong = error if isinstance(error, DataError) else f"cannot be read: {error}"
+        raise ConfigError(f"{file} {wrong}; write it again with seasoned run --resume {directory}") from error
 
 
 def read_rows(directory: Path) -> list[Row]:

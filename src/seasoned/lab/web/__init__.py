@@ -7,16 +7,16 @@ a figure is drawn once for each state of a run.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
-from seasoned.lab.report.figures import FIGURES
-from seasoned.lab.report.tables import comparison_table, lessons_table, main_table
-from seasoned.lab.report.trial_tables import trials_table
+from seasoned.lab.report.plots import FIGURES
+from seasoned.lab.report.summary import Summary, parse_summary
+from seasoned.lab.report.tables import comparison_table, lessons_table, main_table, trials_table
 from seasoned.lab.run.outputs import SUMMARY, read_rows, read_summary
 from seasoned.store import pages
 from seasoned.store.runs import RunRow
@@ -46,17 +46,17 @@ class Known:
     created: str
     status: str
     folder: Path | None
-    summary: Mapping[str, Any] | None
+    summary: Summary | None
 
     @property
     def headline(self) -> str:
         """What it found, in a sentence."""
-        return str((self.summary or {}).get("headline", "")) or f"{self.status}, no summary yet"
+        return self.summary.headline if self.summary else f"{self.status}, no summary yet"
 
     @property
     def model(self) -> str:
         """The model's name, "" where it is not known."""
-        return str(((self.summary or {}).get("run") or {}).get("model", ""))
+        return self.summary.run.model if self.summary else ""
 
 
 def run_list(request: Request) -> Response:
@@ -69,13 +69,14 @@ def run_page(request: Request) -> Response:
     """What one run found: headline, tables, where its attempts and lessons are. Its figures come after the page."""
     site, wanted = site_of(request), asked(request, "id")
     run = find(site, wanted)
-    tables, wrong = _all_made(run, [main_table, trials_table, _lessons]) if run.summary is not None else ([], "")
+    tables = []
+    if run.summary is not None:
+        tables = [main_table(run.summary), trials_table(run.summary), lessons_table(run.summary, limit=50, width=300)]
     answer = show(
         request,
         "run.html.j2",
         run=run,
         tables=[table for table in tables if table],
-        wrong=wrong,
         scopes=pages.run_scopes(site.store, run.id),
         attempts=pages.attempt_page(site.store, run_id=run.id, limit=10),
         report=_report_file(site, run) is not None,
@@ -95,7 +96,7 @@ def figures(request: Request) -> Response:
         wrong = "There are no figures before the run is complete."
     else:
         try:
-            drawn, wrong = _drawn(_Key(run))
+            drawn = _drawn(_Drawing(run.id, str(run.folder), run.summary))
         except MissingExtraError as error:
             wrong = f"There are no figures: {error}."
     safe = [(title, Markup(svg), caption) for title, svg, caption in drawn]  # drawn from figures and escaped names
@@ -122,13 +123,11 @@ def compare(request: Request) -> Response:
     choices = [run for run in known_runs(site) if run.summary is not None][:_MOST]
     table = None
     if len(runs) > 1:
-        if any(run.summary is None for run in runs):
+        summaries = [run.summary for run in runs if run.summary]
+        if len(summaries) < len(runs):
             raise ConfigError("only complete runs can be compared; go on with `seasoned run --resume`")
         rows = [read_rows(run.folder) for run in runs if run.folder]
-        try:
-            table = comparison_table([r.summary for r in runs if r.summary], rows if len(rows) == len(runs) else None)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise _broken(runs[-1], error) from error
+        table = comparison_table(summaries, rows if len(rows) == len(runs) else None)
     return show(request, "compare.html.j2", runs=runs, choices=choices, table=table)
 
 
@@ -158,8 +157,11 @@ def find(site: Site, run_id: str) -> Known:
 
 def _from_store(row: RunRow) -> Known:
     """A run that the store alone knows; a summary of another form, as a program of one's own may give it, is none."""
-    readable = isinstance((row.summary or {}).get("run", {}), dict)
-    return Known(row.run_id, row.created, row.status, None, row.summary if readable else None)
+    try:
+        summary = None if row.summary is None else parse_summary(row.summary)
+    except DataError:
+        return Known(row.run_id, row.created, "its summary cannot be read", None, None)
+    return Known(row.run_id, row.created, row.status, None, summary)
 
 
 def _folders(runs: Path) -> list[Path]:
@@ -181,60 +183,31 @@ def _from_folder(path: Path) -> Known:
         summary = _read(path, file.stat().st_mtime_ns)
     except (SeasonedError, OSError):
         return Known(name, written, "its summary cannot be read", path, None)
-    started = (summary.get("run") or {}).get("started")
-    return Known(name, str(started or written), "complete", path, summary)
+    return Known(name, summary.run.started or written, "complete", path, summary)
 
 
 @lru_cache(maxsize=_MOST)
-def _read(path: Path, _changed: int) -> dict[str, Any]:
+def _read(path: Path, _changed: int) -> Summary:
     return read_summary(path)
 
 
-class _Key:
-    """A run as the cache of figures knows it: by its id and when it ended."""
+@dataclass(frozen=True)
+class _Drawing:
+    """A run as the cache of figures knows it: by its id, its folder and when it ended."""
 
-    def __init__(self, run: Known) -> None:
-        self.run = run
-        ended = ((run.summary or {}).get("run") or {}).get("finished")
-        self._key = (run.id, str(run.folder), str(ended), run.headline)
+    id: str
+    folder: str
+    summary: Summary
 
     def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._key == other._key
+        return hash((self.id, self.folder, self.summary.run.finished, self.summary.headline))
 
 
 @lru_cache(maxsize=32)
-def _drawn(key: _Key) -> tuple[list[tuple[str, str, str]], str]:
+def _drawn(run: _Drawing) -> list[tuple[str, str, str]]:
     with _drawing:
-        svgs, wrong = _all_made(key.run, [figure.svg for figure in FIGURES])
-    drawn = zip(FIGURES, svgs, strict=True)
-    return [(one.heading(key.run.summary or {}), svg, one.caption) for one, svg in drawn if svg], wrong
-
-
-def _lessons(summary: Mapping[str, Any]) -> Any:
-    return lessons_table(summary, limit=50, width=300) if summary["lessons"] else None
-
-
-def _all_made(run: Known, makers: Sequence[Callable[[Mapping[str, Any]], Any]]) -> tuple[list[Any], str]:
-    """What each makes of the run's summary, None where another version wrote it; and a sentence if there is a None."""
-    made: list[Any] = []
-    wrong = ""
-    for make in makers:
-        try:
-            made.append(make(run.summary or {}))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            made.append(None)
-            wrong = str(_broken(run, error))
-    return made, wrong
-
-
-def _broken(run: Known, error: Exception) -> DataError:
-    return DataError(
-        f"the summary of the run {run.id} does not have the form that this version writes ({type(error).__name__}: "
-        f"{error}), so something is left out; `seasoned run --resume` writes it anew"
-    )
+        drawn = [(one.heading(run.summary), one.svg(run.summary), one.caption) for one in FIGURES]
+    return [one for one in drawn if one[1]]
 
 
 def _report_file(site: Site, run: Known) -> Path | None:

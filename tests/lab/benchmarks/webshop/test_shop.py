@@ -9,8 +9,8 @@ from seasoned.lab.benchmarks.webshop.catalogue import MAX_QUERY, Product, make_s
 from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import Goal, as_task
 from seasoned.lab.benchmarks.webshop.shop import CLICK_HERE, CUT, SEARCH_FIRST, STEPS, Shop, ShopEnvironment, read_words
+from seasoned.lab.report.measures import endings
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.trials import endings
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Guidance, Task
 
