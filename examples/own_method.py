@@ -38,7 +38,7 @@ def answers(recipe, benchmark, llm):
 
 # What a recipe names as `own_method:answers` is short for a condition with the agent of the other methods; one with an
 # agent of your own, or with another name, is written out, and named as `own_method:twice`.
-twice = Condition("twice", "as `answers`, under a name of its own", carrier, answers, learns=True, calls=2, acts=None)
+twice = Condition("twice", "as `answers`, under a name of its own", carrier, answers, learns=True, acts=None)
 
 
 if __name__ == "__main__":

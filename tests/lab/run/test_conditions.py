@@ -10,8 +10,8 @@ from seasoned.errors import ConfigError, SeasonedError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.acting import carrier
 from seasoned.lab.run.conditions import CONDITIONS, PAPER_K, conditions, dialogue
+from seasoned.lab.run.rundir import recipe_of
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.types import Outcome, Trajectory
 
 LLM = ScriptedModel([])
 
@@ -115,28 +115,6 @@ def test_a_benchmark_takes_the_conditions_of_its_manner():
     assert [c.name for c in conditions(["react", "expel"], "act")] == ["react", "expel"]
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "calls"),
-    [
-        ("erl", {}, 6),
-        ("autoguide", {}, 3),
-        ("expel", {}, 3 + 2),
-        ("expel", {"compare": False}, 2),
-        ("expel", {"human": ("Rest.",)}, 0),
-        ("react", {}, 0),
-    ],
-)
-def test_the_calls_of_learning_are_known_from_the_attempts(recipe, name, settings, calls):
-    outcomes = {"a": (False, False, True), "b": (False, True), "c": (False,)}
-    attempts = [
-        Trajectory(task_id=task, task=task, outcome=Outcome(success=success))
-        for task, each in outcomes.items()
-        for success in each
-    ]
-    chosen = recipe(expel={"chunk": 1} | settings)
-    assert CONDITIONS[name].calls_of(chosen, attempts) == calls
-
-
 def test_the_parts_of_expel_share_what_was_learned():
     assert {CONDITIONS[name].pool for name in ("expel", "expel-insights", "expel-retrieve", "expel-reflexion")} == {
         "expel"
@@ -147,6 +125,7 @@ OWN = """
 import dataclasses
 from seasoned.errors import DataError
 from seasoned.methods.expnote import ExpNote
+from seasoned.types import Guidance, Outcome, Trajectory
 from seasoned.lab.run.answering import dialogue
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
@@ -156,20 +135,27 @@ def notes(recipe, benchmark, llm):
     return ExpNote()
 
 class Chatty:
+    "Has its model where it likes, and asks it at each recall."
     def __init__(self, recipe, benchmark, llm): self.model = llm
-    def learn(self, trajectories, pool): ...
-    def recall(self, task, pool, progress=None): ...
+    def learn(self, trajectories, pool): self.model.chat([{"role": "user", "content": "CHAT"}])
+    def recall(self, task, pool, progress=None):
+        said = self.model.chat([{"role": "user", "content": f"CHAT about {task.text}"}])
+        return Guidance(text=said.text)
 
-class Forgetful:
-    def run(self, task, env, guidance, advise=None): ...
+class Rule:
+    "Has no model at all."
+    def run(self, task, env, guidance, advise=None):
+        env.reset(task)
+        *_, info = env.step("ANSWER[h1]")
+        return Trajectory(task_id=task.id, task=task.text, outcome=Outcome(success=bool(info["success"])))
 
 def broken(recipe, benchmark, llm): return recipe.nothing
 def number(recipe, benchmark, llm): return 7
 def refused(recipe, benchmark, llm): raise DataError("a file of mine is missing")
 
-mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True, calls=2)
+mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True)
 again = dataclasses.replace(mine)
-silent = Condition("silent", "an agent without a model", lambda *given: Forgetful())
+silent = Condition("silent", "an agent without a model", lambda *given: Rule())
 stolen = dataclasses.replace(CONDITIONS["expnote"], says="mine")
 slashed, training = (dataclasses.replace(mine, name=name) for name in ("a/b", "training"))
 text = "no condition"
@@ -234,16 +220,28 @@ def test_a_condition_of_ones_own_is_run_and_can_be_the_baseline(own, recipe, go,
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("Chatty", "Chatty cannot be given the run's model"),
-        ("silent", "Forgetful cannot be given the run's model"),
         ("broken", "the condition broken cannot be made: AttributeError"),
         ("number", r"the condition number makes a 7, which has no learn\(trajectories, pool\)"),
         ("refused", "a file of mine is missing"),
     ],
 )
-def test_what_cannot_be_run_under_the_journal_is_refused_before_anything_is_done(
-    own, recipe, go, apprentice, name, says
-):
+def test_what_makes_no_agent_or_method_is_refused_before_anything_is_done(own, recipe, go, apprentice, name, says):
     with pytest.raises(SeasonedError, match=says):
         go(recipe(conditions=["disabled", f"own_conditions:{name}"], embedder="hashing"))
     assert apprentice.calls == 0
+
+
+def test_wherever_a_method_has_its_model_the_calls_are_journalled_and_counted(own, recipe, go, apprentice):
+    def replies(messages):
+        return "so" if messages[-1]["content"].startswith("CHAT") else apprentice(messages)
+
+    model = ScriptedModel(replies, name="apprentice")
+    names = ["own_conditions:silent", "own_conditions:Chatty"]
+    directory = go(recipe(conditions=names, baseline="own_conditions:silent", embedder="hashing"), llm=model)
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    silent, chatty = summary["conditions"]
+    assert (silent["n"], silent["calls"]) == (5, 0)
+    assert (chatty["phases"]["recall"]["calls"], chatty["learning"]["calls"]) == (5, 1)
+    before = len(model.requests)
+    go(recipe_of(directory), resume=directory, llm=model)
+    assert len(model.requests) == before

@@ -60,7 +60,7 @@ def test_notes_teach_what_nothing_else_can(recipe, go, apprentice):
     assert found["expnote"]["successes"] >= 18
     assert found["disabled"]["successes"] <= 10
     assert found["expnote"]["n"] == found["disabled"]["n"] == 20
-    assert apprentice.calls == make_plan(wanted).calls
+    assert apprentice.calls <= make_plan(wanted).most_calls
     assert summary(directory)["pairs"][0]["p"] < 0.01
 
 

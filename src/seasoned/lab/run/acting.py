@@ -7,6 +7,8 @@ they differ from their baseline in the guidance alone; `act`, `react` and `choos
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from seasoned.agents.react import React
@@ -20,7 +22,7 @@ from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
-from seasoned.types import Task
+from seasoned.types import Lesson, Task
 
 Policy = Literal["act", "react", "choose"]
 
@@ -103,37 +105,10 @@ def _expel(mode: Literal["insights", "retrieve", "both"], **other: Any) -> MakeM
     return make
 
 
-def _chunks(recipe: Recipe, attempts: int) -> int:
-    """ExpeL's calls where nothing failed: there is nothing to compare, and each chunk of successes takes one."""
-    chosen = recipe.expel
-    return _all_chunks(recipe, attempts) if chosen.successes and not chosen.human else 0
-
-
-def _pairs(recipe: Recipe, pairs: int) -> int:
-    return pairs if recipe.expel.compare and not recipe.expel.human else 0
-
-
-def _all_chunks(recipe: Recipe, attempts: int) -> int:
-    return -(-attempts // recipe.expel.chunk)
-
-
-def each_once(recipe: Recipe, attempts: int) -> int:
-    """One call for each attempt, as in ERL, or for each pair of them, as in AutoGuide."""
-    del recipe
-    return attempts
-
-
 def _asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
     if benchmark.manner == "answer":
         return noted_later(recipe, benchmark, llm, training)
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
-
-
-def _contexts(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, int]:
-    """AutoGuide's calls: one after each turn, which no other run shares, or one after the first thought."""
-    if recipe.autoguide.by != "llm" or not lessons:
-        return {}
-    return {"contexts": recipe.repeats * (benchmark.max_turns if benchmark.manner == "act" else 1)}
 
 
 def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
@@ -146,11 +121,6 @@ def _autoguide(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         max_tokens=max(200, recipe.caps.think),
         **recipe.autoguide.model_dump(),
     )
-
-
-def gives_reasons(recipe: Recipe) -> bool:
-    """Whether heuristics are ranked in lists, with reasons; a bundled model marks each on its own, unless it is set."""
-    return not recipe.llm.bundled if recipe.erl.reasons is None else recipe.erl.reasons
 
 
 def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> ERL:
@@ -172,7 +142,8 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         begins=benchmark.rule_begins,
         goal=benchmark.goal,
         recall_first=chosen.recall_first,
-        reasons=gives_reasons(recipe),
+        # In lists, with reasons; a bundled model marks each on its own, unless it is set.
+        reasons=not recipe.llm.bundled if chosen.reasons is None else chosen.reasons,
         judge=chosen.judge,
         blind=chosen.blind,
         first=chosen.first,
@@ -186,7 +157,15 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
 
 def _given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     del benchmark, llm
-    return Given(read_lessons(recipe.method.given))
+    file = Path(recipe.method.given)
+    return Given(_lessons(recipe.method.given, file.stat().st_mtime_ns if file.is_file() else 0))
+
+
+@cache
+def _lessons(file: str, changed: int) -> tuple[Lesson, ...]:
+    """Read once for all recalls: a lesson that has no id of its own gets one when it is read."""
+    del changed
+    return read_lessons(file)
 
 
 def _learned(
@@ -206,12 +185,9 @@ def _learned(
         agent,
         _expel(mode, **other),
         learns=True,
-        calls=2,
         pool=pool,
         acts=acts,
         retries=retries,
-        learning=_chunks,
-        comparing=_pairs,
     )
 
 
@@ -251,7 +227,6 @@ ACTING = (
         _expel("insights", successes=True, human=()),
         acts=True,
         worked=True,
-        learning=_all_chunks,
     ),
     Condition(
         "autoguide",
@@ -259,11 +234,8 @@ ACTING = (
         _asking,
         _autoguide,
         learns=True,
-        calls=2,
         pool="autoguide",
         acts=None,
-        comparing=each_once,
-        recalling=_contexts,
     ),
     _learned(
         "expel-reflexion", "insights and own successes, and it tries again", "both", acts=True, retries="reflexion"

@@ -16,9 +16,9 @@ from seasoned.errors import ConfigError
 from seasoned.importing import import_member
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.teachme import TeachMe, read_facts
-from seasoned.lab.run.acting import ACTING, carrier, each_once, gives_reasons, heuristics
+from seasoned.lab.run.acting import ACTING, carrier, heuristics
 from seasoned.lab.run.answering import dialogue, direct, noted_first, noted_later
-from seasoned.lab.run.condition import Condition, CountRecalls, MakeAgent, MakeMethod
+from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
 from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.erl import Outcomes, Retrieve
 from seasoned.methods.expel import ExpeL
@@ -105,23 +105,7 @@ def _matched(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
 
 
 def _noted(name: str, says: str, method: MakeMethod, agent: MakeAgent = dialogue) -> Condition:
-    return Condition(name, says, agent, method, learns=True, calls=2)
-
-
-def _ranked(retrieve: Retrieve | None, outcomes: Outcomes, k: int | None) -> CountRecalls:
-    """ERL's calls: one for a list, however long, or one for each heuristic that is marked on its own."""
-
-    def count(recipe: Recipe, benchmark: Benchmark, lessons: int) -> dict[str, int]:
-        del benchmark
-        chosen = recipe.erl
-        wanted, how = k or chosen.k, retrieve or chosen.retrieve
-        if how == "two-stage":
-            lessons = min(lessons, max(chosen.recall_first, wanted))
-        if how not in ("llm", "two-stage") or lessons <= wanted:
-            return {}
-        return {f"{wanted} of {outcomes}": 1} if gives_reasons(recipe) else {f"each of {outcomes}": lessons}
-
-    return count
+    return Condition(name, says, agent, method, learns=True)
 
 
 def _heuristics(
@@ -133,11 +117,8 @@ def _heuristics(
         carrier,
         _erl(retrieve, outcomes, k),
         learns=True,
-        calls=2,
         pool="erl",
         acts=None,
-        learning=each_once,
-        recalling=_ranked(retrieve, outcomes, k),
     )
 
 
@@ -153,7 +134,7 @@ CONDITIONS = {
         Condition("zero-shot", "one answer, no examples", direct("zero-shot")),
         Condition("few-shot", "one answer, after training cases with their right answers", direct("few-shot")),
         Condition("cot", "one answer after worked reasoning", direct("cot")),
-        Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, _expnote("disabled"), calls=2),
+        Condition("disabled", "the dialogue of ExpNote without its notes", dialogue, _expnote("disabled")),
         _noted("expnote", "the dialogue with recalled notes", _expnote()),
         _noted("expnote-last", "the last note under a key wins", _expnote(policy="last")),
         _noted(
@@ -169,10 +150,9 @@ CONDITIONS = {
             dialogue,
             _nearest,
             learns=True,
-            calls=2,
             own_pool=False,
         ),
-        Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme, calls=2),
+        Condition("teachme", "facts of a commonsense knowledge base", dialogue, _teachme),
         _heuristics("erl", "heuristics from single attempts, those that a model ranks highest"),
         _heuristics("erl-embedding", "heuristics from attempts at the most similar tasks", "embedding"),
         _thought("erl-thought", "heuristics for situations like the first thought, told after it"),
@@ -193,7 +173,6 @@ CONDITIONS = {
             carrier,
             _trajectories,
             learns=True,
-            calls=2,
             own_pool=False,
             acts=None,
         ),
@@ -245,7 +224,7 @@ def own_condition(path: str) -> Condition:
     found = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
     if callable(found):
         says = (found.__doc__ or "").strip().partition("\n")[0]
-        found = Condition(re.split(r"[.:]", path)[-1], says, carrier, found, learns=True, calls=2, acts=None)
+        found = Condition(re.split(r"[.:]", path)[-1], says, carrier, found, learns=True, acts=None)
     if not isinstance(found, Condition):
         raise ConfigError(
             f"{path!r} should be a Condition, or a function of recipe, benchmark and model that makes a method, and is "

@@ -5,22 +5,19 @@ Always holds: a plan is made from the recipe alone and runs nothing; training an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 
-from seasoned.errors import ConfigError, DataError
+from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.base import Benchmark, take
-from seasoned.lab.run.answering import dialogue
 from seasoned.lab.run.condition import Condition
-from seasoned.lab.run.conditions import CONDITIONS, conditions
+from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.folds import stratified_folds
+from seasoned.lab.run.keys import label
 from seasoned.lab.run.recipe import Recipe
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Task
-
-TRAINING = "training"
 
 
 @dataclass(frozen=True)
@@ -100,92 +97,71 @@ class Plan:
     def idle(self) -> list[str]:
         """What of the recipe does nothing here, in sentences."""
         recipe, most = self.recipe, max(len(block.train) for block in self.blocks)
-        found = []
+        sentences = []
         outside = [n for n in recipe.curve if not 0 < n <= most]
         if recipe.curve and self._curved is None:
-            found.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
+            sentences.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
         elif outside:
             named = ", ".join(map(str, outside))
-            found.append(f"curve leaves out {named}: there are {most} training cases to stop at")
+            sentences.append(f"curve leaves out {named}: there are {most} training cases to stop at")
         if recipe.folds == 1:
-            found.append("folds=1 is the same as none: 2 or more cut the cases into parts")
-        return found
+            sentences.append("folds=1 is the same as none: 2 or more cut the cases into parts")
+        return sentences
 
     def label(self, condition: Condition, block: Block, trained_on: int) -> str:
         """The name of a condition at a point of its curve: `expnote`, or `expnote@20` before the end."""
-        return condition.name if trained_on in (0, len(block.train)) else f"{condition.name}@{trained_on}"
+        return label(condition.name, self.earlier(block, trained_on))
+
+    def earlier(self, block: Block, trained_on: int) -> int:
+        """The training cases at an earlier point of a learning curve; 0 at the last."""
+        return trained_on if trained_on != len(block.train) else 0
 
     def repeats(self, block: Block, trained_on: int) -> int:
         """How often each test task is run: earlier points of a curve once."""
-        return self.recipe.repeats if trained_on in (0, len(block.train)) else 1
-
-    def _test_runs(self, block: Block) -> Iterator[Condition]:
-        """A condition once for each of its runs over the test tasks of a block."""
-        for condition in self.conditions:
-            for trained_on in self.points(condition, block):
-                yield from repeat(condition, self.repeats(block, trained_on))
+        return 1 if self.earlier(block, trained_on) else self.recipe.repeats
 
     def pool(self, condition: Condition, block: Block, trained_on: int) -> str:
         """Where a condition's lessons lie within the run; conditions that name the same pool share it."""
-        label = self.label(condition, block, trained_on)
-        return f"{block.name}/{label.replace(condition.name, condition.pool or condition.name, 1)}"
+        return f"{block.name}/{label(condition.pool or condition.name, self.earlier(block, trained_on))}"
 
     @property
     def episodes(self) -> int:
         """Training and test episodes of all blocks; attempts after a failure are not in it."""
-        tests = sum(len(b.test) for b in self.blocks for _ in self._test_runs(b))
-        return tests + (sum(len(b.train) for b in self.blocks) if self.trains else 0)
+        training = sum(len(block.train) for block in self.blocks) if self.trains else 0
+        return training + sum(
+            len(block.test) * self.repeats(block, trained_on)
+            for block in self.blocks
+            for condition in self.conditions
+            for trained_on in self.points(condition, block)
+        )
 
     @property
-    def calls(self) -> int:
-        """Model calls if nothing goes wrong: three for a training case (THINK, ANSWER, NOTE).
+    def most_calls(self) -> int:
+        """Model calls at most, but for replies that are asked for again since they were of no use.
 
-        An answer that two conditions ask for with the same words is asked for once: then there are fewer. Where an
-        agent acts, it is one call for each step an attempt may take, with no task tried again. `learning` and
-        `recalling` are in it.
+        Every attempt takes all its turns, and every task is tried as often as it may be. A method that has a model
+        writes a lesson of each training attempt, and asks about each lesson, or at each turn, for each test task.
         """
-        beside = self.learning + self.recalling
-        if self.acts:
-            return self.episodes * self.blocks[0].benchmark.max_turns + beside
-        tests = sum(self._calls_of_a_test(block) * len(block.test) for block in self.blocks)
-        return tests + (sum(3 * len(b.train) for b in self.blocks) if self.trains else 0) + beside
+        return sum(self._most_calls(block) for block in self.blocks)
 
-    @property
-    def learning(self) -> int:
-        """The calls that write lessons, once for each pool, if every attempt solves its task."""
-        pools: dict[str, int] = {}
-        for block in self.blocks:
-            for condition in self.conditions:
-                for trained_on in self.points(condition, block) if condition.writes else ():
-                    seen = len(block.benchmark.trajectories) if condition.worked else trained_on
-                    pools[self.pool(condition, block, trained_on)] = condition.learning(self.recipe, seen)
-        return sum(pools.values())
-
-    @property
-    def recalling(self) -> int:
-        """The calls that choose among lessons, if every attempt taught one; see `recalling` of `Condition`."""
-        calls, gather = 0, self.recipe.gather
-        for block in self.blocks:
-            asked: dict[tuple[str, str], int] = {}
-            for condition in self.conditions:
-                for trained_on in self.points(condition, block):
-                    pool = self.pool(condition, block, trained_on)
-                    wanted = condition.recalling(self.recipe, block.benchmark, trained_on)
-                    asked |= {(pool, what): n for what, n in wanted.items()}
-            calls += sum(asked.values()) * len(block.test)
-            for place in range(len(block.train)) if gather.iterate == "all" and self.trains else ():
-                known = place - place % gather.batch
-                calls += sum(CONDITIONS["erl"].recalling(self.recipe, block.benchmark, known).values())
-        return calls
-
-    def _calls_of_a_test(self, block: Block) -> int:
-        evaluated = list(self._test_runs(block))
-        calls = sum(condition.calls for condition in evaluated)
-        thinking = sum(condition.agent is dialogue for condition in evaluated)
-        recipe, recalled = self.recipe, self.recipe.method.on or block.benchmark.retrieval.on
-        # Before anything is recalled all dialogues ask for the same thought, and at temperature 0 it is asked for once.
-        shared = recalled == "thought" and recipe.llm.temperature == 0 and recipe.agent.style == "guided"
-        return calls - max(thinking - 1, 0) if shared else calls
+    def _most_calls(self, block: Block) -> int:
+        recipe, benchmark, pools = self.recipe, block.benchmark, dict[str, int]()
+        guided = not self.acts and recipe.agent.style == "guided"
+        turns = 3 if guided else benchmark.max_turns + 1  # THINK, ANSWER, NOTE; or with a reflection on the failure
+        tries = 1 + (recipe.gather.retries if self.acts else 0)
+        attempts = len(block.train) * tries if self.trains else 0
+        asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
+        calls = attempts * turns + asked
+        for condition in self.conditions:
+            method = condition.method and condition.method(recipe, benchmark, ScriptedModel([]))
+            for trained_on in self.points(condition, block):
+                tests = len(block.test) * self.repeats(block, trained_on)
+                calls += tests * turns * (1 + (recipe.method.trials if condition.retries else 0))
+                if hasattr(method, "llm") and condition.own_pool:
+                    seen = len(benchmark.trajectories) if condition.worked else trained_on * tries
+                    pools[self.pool(condition, block, trained_on)] = seen
+                    calls += tests * max(seen, turns)
+        return calls + sum(pools.values())
 
 
 def make_plan(recipe: Recipe) -> Plan:
@@ -218,12 +194,6 @@ def make_plan(recipe: Recipe) -> Plan:
                 blocks.append(Block(seed, number, benchmark, tuple(rest)[:limit], tuple(part)[:limit]))
         else:
             blocks.append(Block(seed, 0, benchmark, train[:limit], test[:limit]))
-    for task in (task for block in blocks for task in (*block.train, *block.test)):
-        if re.search(r"#\d+$", task.id):
-            raise DataError(
-                f"the task id {task.id!r} ends in # and a number, as the record of a further attempt at a task does: "
-                "rename it in the data"
-            )
     chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))
 
