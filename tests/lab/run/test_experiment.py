@@ -395,7 +395,7 @@ def test_rankings_are_asked_for_once_for_all_repeats_and_conditions(recipe, go, 
     go(wanted, llm=model)
     assert len(shifts) == 4 * (2 if reasons else 5)
     assert not any(shifts)
-    assert len(model.requests) == make_plan(wanted).calls
+    assert len(model.requests) <= make_plan(wanted).most_calls
 
 
 @pytest.mark.parametrize("name", ["expel-insights", "autoguide"])
