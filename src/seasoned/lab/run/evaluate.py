@@ -88,7 +88,7 @@ def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
 
 
 def check_parts(plan: Plan, *, dry: bool = False) -> None:
-    """Make each agent, method and embedder once: what a setting gets wrong is told before anything is spent.
+    """Make each agent, method and embedder once: a wrong setting is an error before anything is spent.
 
     With `dry`, no embedder is made that would ask a server.
 
@@ -179,9 +179,8 @@ def _attempt(part: Part, entrant: Entrant, repeat: int, task: Task, trial: int) 
     )
 
     def known(aside: Metered, progress: Trajectory | None) -> Guidance:
-        # The failures are its own, at this task: they are no leak.
-        first = progress is None
-        failures = guided_by_failures(part, task, key, aside, condition.retries) if first else Guidance()
+        # Its own failures at this task, which are no leak.
+        failures = Guidance() if progress else guided_by_failures(part, task, key, aside, condition.retries)
         if entrant.pool is None:
             return failures
         # Recall asks at temperature 0, whatever the agent does: what one run or condition asked is known for all.

@@ -101,7 +101,7 @@ def row_of(
     judged: bool | None = None,
     familiar: Mapping[tuple[int, int, str], bool] | None = None,
 ) -> Row:
-    """One line of `results.jsonl`; `judged` is what a model took it to be that was not told, `familiar` as below."""
+    """One line of `results.jsonl`; `judged` is the verdict of a model that does not know the end, `familiar`: below."""
     meta = trajectory.meta
     aside = meta.get("aside")  # of older versions, the total of its tokens alone
     return Row(
@@ -239,7 +239,7 @@ def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
 
 
 def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
-    """What models that learned took attempts to be whose ends they were not told, by the ids of the attempts."""
+    """Whether models that learned without knowing the end took an attempt for a success, by the id of the attempt."""
     verdicts: dict[str, bool] = {}
     for _, pool, _ in _pools(plan):
         verdicts |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()

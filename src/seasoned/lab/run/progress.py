@@ -92,8 +92,7 @@ class Watch:
                 # The call that begins now is not done.
                 self._bar.update(bar, completed=asked - 1, total=whole)
                 if self._is_time():
-                    left = (time.monotonic() - began) / max(asked - 1, 1) * (whole - asked + 1)
-                    self._print(f"{name} learns: call {asked:,} of at most {whole:,}, at most {left:.0f} s left")
+                    self._print(f"{name} learns: call {asked:,} of at most {whole:,}")
 
         yield before_call
         with self._lock:
