@@ -140,8 +140,6 @@ def drop_outdated(
     return len(old)
 
 
-
-
 def _check_names(names: Collection[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
