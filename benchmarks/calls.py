@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -19,10 +20,12 @@ import openai
 from samples import fresh_store, notes
 from timing import Figure, Sizes, above
 
+from seasoned import loop
 from seasoned.agents.dialogue import Dialogue
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.conditions import dialogue
 from seasoned.lab.run.episode import Session, episode
+from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.recipe import Recipe, make_recipe
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
@@ -30,7 +33,7 @@ from seasoned.llm.openai import OpenAIChat
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
-from seasoned.types import Guidance, Message, Task, Trajectory
+from seasoned.types import Message, Task, Trajectory
 
 _SERVER = Path(__file__).with_name("loopback.py")
 
@@ -81,25 +84,27 @@ def _episodes(sizes: Sizes, raw: openai.OpenAI, model: OpenAIChat, store: Store)
     found: list[Figure] = []
     moments: tuple[Literal["thought", "question"], ...] = ("thought", "question")
     for on in moments:
-        agent = dialogue(_recipe(on), benchmark, session.llm, ())
+        make_agent = partial(dialogue, _recipe(on), benchmark, training=())
         method = ExpNote(k=5, on=on)
         pool = ExperiencePool(store, "bench", read_only=True)
         made: list[Trajectory] = []
 
         def attempt(
-            agent: Dialogue = agent,
+            make_agent: partial[Dialogue] = make_agent,
             method: ExpNote = method,
             pool: ExperiencePool = pool,
             made: list[Trajectory] = made,
         ) -> None:
             turn = next(number)
             fresh = tasks[turn % len(tasks)]
+            key = EpisodeKey("s0f0", "bench", str(turn))
 
-            def recall(progress: Trajectory | None = None) -> Guidance:
-                return method.recall(fresh, pool, progress)
+            def act() -> Trajectory:
+                agent = make_agent(llm=session.journaled(str(key), session.meter(), turns=True))
+                with closing(benchmark.make_env(False)) as env:
+                    return loop.attempt(agent, env, fresh, partial(loop.recall, method, fresh, pool))
 
-            with closing(benchmark.make_env(False)) as env:
-                made[:] = [episode(session, str(turn), "out", agent, env, fresh, recall, {}, advise=recall)]
+            made[:] = [episode(session, key, "out", act, {})]
 
         attempt()
         requests = _requests(made[0], task.data["choices"])

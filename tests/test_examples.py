@@ -14,6 +14,7 @@ from seasoned.store.sql import Store
 ROOT = Path(__file__).parents[1]
 MONDAY = ["monday:  refunded", "learned: I refunded before I knew", "tuesday: refused"]
 SAYS = {
+    "first_loop.py": ["before: 0 of 3", "learned: When a refund is wanted", "tuesday: True", "after: 3 of 3"],
     "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
     "remember.py": ["monday:    False", "tuesday:   True", "- Before any refund, look the order up."],
     "own_benchmark.py": ["ExpNote solved 8 of 8, 8 more than without notes (0; exact McNemar p = 0.008)"],

@@ -192,3 +192,13 @@ def test_many_threads_never_make_more_calls_than_allowed():
         texts = list(pool.map(call, range(50)))
     assert texts.count("x y") == 16
     assert meter.usage == Usage(prompt_tokens=48, completion_tokens=32, calls=16)
+
+
+def test_what_was_used_elsewhere_is_counted_here_and_above():
+    model = ScriptedModel(["a"])
+    run = Metered(model, scope="run")
+    episode = Metered(model, Budget(calls=2), parent=run)
+    episode.add(Usage(replayed=2, prompt_tokens=7, cost=0.5))
+    assert episode.usage == run.usage == Usage(replayed=2, prompt_tokens=7, cost=0.5)
+    with pytest.raises(BudgetExceeded):
+        episode.chat([{"role": "user", "content": "x"}])

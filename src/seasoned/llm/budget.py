@@ -120,6 +120,11 @@ class Metered:
             for meter in started:
                 meter._settle(usage)
 
+    def add(self, usage: Usage) -> None:
+        """Count what was used elsewhere, here and in the meters above; no limit is looked at before the next call."""
+        for meter in self._meters:
+            meter._count(usage)
+
     def _start(self) -> None:
         if self._before is not None:
             self._before()
@@ -144,6 +149,10 @@ class Metered:
     def _settle(self, usage: Usage) -> None:
         with self._lock:
             self._in_flight -= 1
+        self._count(usage)
+
+    def _count(self, usage: Usage) -> None:
+        with self._lock:
             self._usage += usage
             self._known_cost += usage.cost or 0.0
             if self.cost_known and self._usage.cost is None and self.budget.cost is not None:

@@ -13,7 +13,6 @@ from seasoned.lab.run import experiment
 from seasoned.lab.run.acting import actor, heuristics
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.episode import Session
-from seasoned.lab.run.evaluate import enter
 from seasoned.lab.run.gather import learning
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import make_plan
@@ -459,7 +458,7 @@ def test_what_methods_draw_differs_from_seed_to_seed(recipe, store):
     plan = make_plan(wanted)
     session = Session(store, Path("run"), ScriptedModel([]), Limits(), {})
     parts = [Part(plan, block, session, Watch(0, quiet=True)) for block in plan.blocks]
-    drawn = [[entrant.method.seed for entrant in enter(part, [])] for part in parts]
+    drawn = [[part.method(condition, session.llm).seed for condition in plan.conditions] for part in parts]
     assert drawn == [[3] * 3, [5] * 3]
     learners = [learning(part, plan.conditions[0], "pool", lambda: None) for part in parts]
     assert [learner.seed for learner in learners] == [3, 5]  # the order in which successes are looked at

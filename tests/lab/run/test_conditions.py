@@ -11,6 +11,7 @@ from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.acting import carrier
 from seasoned.lab.run.answering import PAPER_K, dialogue
 from seasoned.lab.run.conditions import ALIASES, BASES, CONDITIONS, conditions, renamed
+from seasoned.lab.run.rundir import recipe_of
 from seasoned.llm.scripted import ScriptedModel
 
 LLM = ScriptedModel([])
@@ -202,6 +203,7 @@ OWN = """
 import dataclasses
 from seasoned.errors import DataError
 from seasoned.methods.expnote import ExpNote
+from seasoned.types import Guidance, Outcome, Trajectory
 from seasoned.lab.run.answering import dialogue
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
@@ -211,12 +213,19 @@ def notes(recipe, benchmark, llm):
     return ExpNote()
 
 class Chatty:
+    "Has its model where it likes, and asks it at each recall."
     def __init__(self, recipe, benchmark, llm): self.model = llm
-    def learn(self, trajectories, pool): ...
-    def recall(self, task, pool, progress=None): ...
+    def learn(self, trajectories, pool): self.model.chat([{"role": "user", "content": "CHAT"}])
+    def recall(self, task, pool, progress=None):
+        said = self.model.chat([{"role": "user", "content": f"CHAT about {task.text}"}])
+        return Guidance(text=said.text)
 
-class Forgetful:
-    def run(self, task, env, guidance, advise=None): ...
+class Rule:
+    "Has no model at all."
+    def run(self, task, env, guidance, advise=None):
+        env.reset(task)
+        *_, info = env.step("ANSWER[h1]")
+        return Trajectory(task_id=task.id, task=task.text, outcome=Outcome(success=bool(info["success"])))
 
 def broken(recipe, benchmark, llm): return recipe.nothing
 def number(recipe, benchmark, llm): return 7
@@ -224,7 +233,7 @@ def refused(recipe, benchmark, llm): raise DataError("a file of mine is missing"
 
 mine = Condition("mine", "mine", dialogue, CONDITIONS["expnote"].method, learns=True)
 again = dataclasses.replace(mine)
-silent = Condition("silent", "an agent without a model", lambda *given: Forgetful())
+silent = Condition("silent", "an agent without a model", lambda *given: Rule())
 stolen = dataclasses.replace(CONDITIONS["expnote"], says="mine")
 slashed, training = (dataclasses.replace(mine, name=name) for name in ("a/b", "training"))
 text = "no condition"
@@ -305,16 +314,28 @@ def test_conditions_with_parameters_are_run_under_one_name(recipe, go, apprentic
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("Chatty", "Chatty cannot be given the run's model"),
-        ("silent", "Forgetful cannot be given the run's model"),
         ("broken", "the condition broken cannot be made: AttributeError"),
         ("number", r"the condition number makes a 7, which has no learn\(trajectories, pool\)"),
         ("refused", "a file of mine is missing"),
     ],
 )
-def test_what_cannot_be_run_under_the_journal_is_refused_before_anything_is_done(
-    own, recipe, go, apprentice, name, says
-):
+def test_what_makes_no_agent_or_method_is_refused_before_anything_is_done(own, recipe, go, apprentice, name, says):
     with pytest.raises(SeasonedError, match=says):
         go(recipe(conditions=["disabled", f"own_conditions:{name}"], embedder="hashing"))
     assert apprentice.calls == 0
+
+
+def test_wherever_a_method_has_its_model_the_calls_are_journalled_and_counted(own, recipe, go, apprentice):
+    def replies(messages):
+        return "so" if messages[-1]["content"].startswith("CHAT") else apprentice(messages)
+
+    model = ScriptedModel(replies, name="apprentice")
+    names = ["own_conditions:silent", "own_conditions:Chatty"]
+    directory = go(recipe(conditions=names, baseline="own_conditions:silent", embedder="hashing"), llm=model)
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    silent, chatty = summary["conditions"]
+    assert (silent["n"], silent["calls"]) == (5, 0)
+    assert (chatty["phases"]["recall"]["calls"], chatty["learning"]["calls"]) == (5, 1)
+    before = len(model.requests)
+    go(recipe_of(directory), resume=directory, llm=model)
+    assert len(model.requests) == before

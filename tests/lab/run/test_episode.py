@@ -1,20 +1,21 @@
 """One attempt: its journal, its limits, its record."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from seasoned.agents.direct import Direct
-from seasoned.errors import AuthError, BudgetExceeded, ConfigError, InfrastructureError, RefusedError, RequestError
+from seasoned.errors import AuthError, BudgetExceeded, InfrastructureError, RefusedError, RequestError
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.run.episode import Session, episode, with_llm
+from seasoned.lab.run.episode import Session, episode
+from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.expnote import ExpNote
+from seasoned.loop import attempt as attempt_task
 from seasoned.types import Guidance
 
+KEY = "s0f0/zero-shot/1"
 META = {"benchmark": "emoji", "condition": "zero-shot", "seed": 0, "fold": 0, "split": "test", "trained_on": 0}
 
 
@@ -27,11 +28,18 @@ def benchmark():
 def attempt(store, benchmark):
     store.add_run("r", "n", "p", {})
 
-    def make(llm, *, key="s0f0/zero-shot/1", limits=None, done=None, session=None, guide=Guidance, **told):
+    def make(
+        llm, *, key=KEY, limits=None, done=None, session=None, guide=Guidance, journal=None, spent=None, aside=None
+    ):
         session = session or Session(store, Path("r"), llm, limits or Limits(), done or {})
-        agent, task = Direct(llm=llm, instruction="Answer."), benchmark.test[0]
-        env = benchmark.make_env(False)
-        return episode(session, key, "pool", agent, env, task, guide, META, **told)
+        key = EpisodeKey.parse(key)
+
+        def act():
+            model = session.journaled(journal or str(key), spent or session.meter(), turns=True)
+            agent = Direct(llm=model, instruction="Answer.")
+            return attempt_task(agent, benchmark.make_env(False), benchmark.test[0], lambda progress: guide())
+
+        return episode(session, key, "pool", act, META, aside)
 
     return make
 
@@ -52,7 +60,7 @@ def test_an_attempt_is_stored_under_its_key_with_what_it_was(attempt, benchmark,
 def test_what_is_done_is_not_made_again(attempt, benchmark):
     made = attempt(ScriptedModel(right(benchmark)))
     silent = ScriptedModel([])
-    assert attempt(silent, done={"s0f0/zero-shot/1": made}) is made
+    assert attempt(silent, done={EpisodeKey.parse(KEY): made}) is made
     assert silent.requests == []
 
 
@@ -72,8 +80,8 @@ def test_a_reply_is_in_the_journal_before_it_is_used(attempt, benchmark, store, 
 
 def test_episodes_that_share_their_journal_ask_once_and_others_again(attempt, benchmark):
     model = ScriptedModel(right(benchmark) * 3)
-    attempt(model, key="s0f0/a/1", shares="s0f0/1")
-    assert attempt(model, key="s0f0/b/1", shares="s0f0/1").usage.replayed == 1
+    attempt(model, key="s0f0/a/1", journal="s0f0/1")
+    assert attempt(model, key="s0f0/b/1", journal="s0f0/1").usage.replayed == 1
     assert len(model.requests) == 1
     attempt(model, key="s0f0/c/1")
     assert len(model.requests) == 2
@@ -89,7 +97,7 @@ def test_what_recall_asked_is_paid_for_by_the_episode(attempt, benchmark, store)
     assert made.meta["aside"] == alone.usage.model_dump()
     assert made.meta["aside"]["prompt_tokens"] > 0
     assert attempt(
-        model, key="other", session=Session(store, Path("r"), ScriptedModel(right(benchmark)), Limits(), {})
+        model, key="s0f0/other/1", session=Session(store, Path("r"), ScriptedModel(right(benchmark)), Limits(), {})
     ).meta == {
         **META,
         "invalid": 0,
@@ -170,51 +178,11 @@ def test_a_request_that_is_refused_at_every_task_stops_the_run(benchmark, store)
     session = Session(store, Path("r"), model, Limits(), {})
 
     def at(task):
-        env = benchmark.make_env(False)
-        return episode(
-            session, f"s0f0/z/{task.id}", "pool", Direct(llm=model, instruction="x"), env, task, Guidance, META
-        )
+        agent = Direct(llm=model, instruction="x")
+        key = EpisodeKey("s0f0", "z", task.id)
+        return episode(session, key, "pool", lambda: attempt_task(agent, benchmark.make_env(False), task), META)
 
     for task in benchmark.test[:4]:
         at(task)
     with pytest.raises(InfrastructureError, match=r"5 episodes in a row.*no such field"):
         at(benchmark.test[4])
-
-
-@dataclass
-class Field:
-    llm: object = None
-
-
-@dataclass
-class Two(Field):
-    judge: object = None
-
-
-@dataclass
-class Nothing:
-    def run(self, task, env, guidance, advise=None): ...
-
-
-class Attribute:
-    def __init__(self, llm):
-        self.llm = llm
-
-
-class Hidden:
-    def __init__(self, llm):
-        self._client = llm
-
-
-def test_a_model_is_exchanged_where_it_can_be():
-    first, model = ScriptedModel([]), ScriptedModel([])
-    assert with_llm(Direct(llm=first, instruction="x"), model).llm is model
-    assert with_llm(Field(first), model).llm is model
-    without = ExpNote()
-    assert with_llm(without, model) is without
-
-
-@pytest.mark.parametrize("part", [Attribute, Hidden, lambda llm: Two(llm, llm), lambda llm: Nothing()])
-def test_what_would_ask_a_model_unseen_is_refused(part):
-    with pytest.raises(ConfigError, match=r"cannot be given the run's model.*a dataclass with a field llm"):
-        with_llm(part(ScriptedModel([])), ScriptedModel([]))

@@ -60,7 +60,7 @@ def test_notes_teach_what_nothing_else_can(recipe, go, apprentice):
     assert found["expnote"]["successes"] >= 18
     assert found["disabled"]["successes"] <= 10
     assert found["expnote"]["n"] == found["disabled"]["n"] == 20
-    assert apprentice.calls == make_plan(wanted).calls
+    assert apprentice.calls <= make_plan(wanted).most_calls
     assert summary(directory)["pairs"][0]["p"] < 0.01
 
 
@@ -395,7 +395,7 @@ def test_rankings_are_asked_for_once_for_all_repeats_and_conditions(recipe, go, 
     go(wanted, llm=model)
     assert len(shifts) == 4 * (2 if reasons else 5)
     assert not any(shifts)
-    assert len(model.requests) == make_plan(wanted).calls
+    assert len(model.requests) <= make_plan(wanted).most_calls
 
 
 @pytest.mark.parametrize("name", ["expel-insights", "autoguide"])

@@ -1,4 +1,4 @@
-"""Folds and the check for leaks."""
+"""Folds."""
 
 from collections import Counter
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.errors import ConfigError, LeakError
-from seasoned.lab.run.folds import check_no_leak, stratified_folds
-from seasoned.types import Guidance, Lesson, Task, Trajectory
+from seasoned.errors import ConfigError
+from seasoned.lab.run.folds import stratified_folds
+from seasoned.types import Task
 
 pools = st.lists(st.sampled_from("abc"), min_size=2, max_size=60).map(
     lambda categories: [Task(id=f"t{n}", text="x", category=c) for n, c in enumerate(categories)]
@@ -47,39 +47,3 @@ def test_other_seeds_deal_otherwise_and_categories_are_mixed():
 def test_impossible_numbers(count):
     with pytest.raises(ConfigError, match="between 2 and 3 folds"):
         stratified_folds([Task(id=str(n), text="x") for n in range(3)], count, 0)
-
-
-TRAINING = [Trajectory(id="tra-1", task_id="one", task="x"), Trajectory(id="tra-2", task_id="two", task="x")]
-
-
-def lesson(*sources):
-    return Guidance(lessons=(Lesson(kind="note", text="x", sources=sources),))
-
-
-def test_what_comes_from_training_passes():
-    check_no_leak(lesson("tra-1", "tra-2"), TRAINING, frozenset({"three"}))
-    check_no_leak(Guidance(demonstrations=(TRAINING[0],)), TRAINING, frozenset({"three"}))
-    check_no_leak(Guidance(), [], frozenset())
-
-
-def test_worked_examples_may_be_shown_and_learned_from():
-    written = Trajectory(id="manual-1", task_id="manual-1", task="x")
-    told = lesson("manual-1", "tra-1") + Guidance(demonstrations=(written,))
-    check_no_leak(told, TRAINING, frozenset({"two"}), besides=frozenset({"manual-1"}))
-    for each in (lesson("manual-1"), Guidance(demonstrations=(written,))):
-        with pytest.raises(LeakError, match="no training attempt"):
-            check_no_leak(each, TRAINING, frozenset({"two"}))
-
-
-@pytest.mark.parametrize(
-    ("guidance", "says"),
-    [
-        (lesson("tra-1", "tra-9"), "tra-9, which is no training attempt"),
-        (lesson("tra-2"), "the task two, which is to be evaluated"),
-        (Guidance(demonstrations=(Trajectory(task_id="one", task="x"),)), "no training attempt of this fold"),
-        (Guidance(demonstrations=(TRAINING[1],)), "no training attempt of this fold"),
-    ],
-)
-def test_what_does_not_is_a_leak(guidance, says):
-    with pytest.raises(LeakError, match=says):
-        check_no_leak(guidance, TRAINING, frozenset({"two"}))

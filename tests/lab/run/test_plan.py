@@ -1,12 +1,10 @@
 """Plans: blocks, disjoint pools, and the count of what will be done."""
 
 import json
-from contextlib import nullcontext
 
 import pytest
 
-from seasoned.errors import ConfigError, DataError, SeasonedError
-from seasoned.lab.benchmarks.base import DATA
+from seasoned.errors import ConfigError, SeasonedError
 from seasoned.lab.run.plan import make_plan
 
 
@@ -60,18 +58,6 @@ def test_under_a_limit_a_pool_may_have_fewer_than_the_recipe_names(recipe):
         make_plan(recipe(train=10_000, test=10_000))
 
 
-@pytest.mark.parametrize("task_id", ["doc#1", "d/o#c#12"])
-def test_a_task_id_like_the_record_of_a_further_attempt_is_refused(recipe, tmp_path, task_id):
-    cases = [json.loads(line) for line in (DATA / "emoji.jsonl").read_text(encoding="utf-8").splitlines()[:16]]
-    data = tmp_path / "own.jsonl"
-    wanted = recipe(benchmark={"name": "emoji", "symbols": "codes", "data": str(data)}, train=8, test=4, folds=2)
-    for name in ("doc#1a", "#", task_id):
-        cases[3]["id"] = name
-        data.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
-        with nullcontext() if name != task_id else pytest.raises(DataError, match=f"{task_id}' ends in # and a number"):
-            make_plan(wanted)
-
-
 def test_points_and_labels_of_a_curve(recipe):
     plan = make_plan(recipe(train=6, curve=[4, 0, 2, 2, 6, 99], conditions=["disabled", "expnote", "nearest"]))
     disabled, expnote, nearest = plan.conditions
@@ -103,17 +89,33 @@ def test_what_does_nothing_is_said(recipe, changes, says):
 @pytest.mark.parametrize(
     ("changes", "episodes"),
     [
-        ({"conditions": ["zero-shot"], "baseline": "zero-shot"}, 5),
-        ({"conditions": ["disabled", "expnote"]}, 6 + 10),
-        ({"conditions": ["disabled", "expnote"], "seeds": [0, 1]}, 32),
-        ({"conditions": ["disabled", "expnote"], "limit": 1}, 1 + 2),
-        ({"conditions": ["expnote"], "curve": [3]}, 6 + 10),
-        ({"conditions": ["expnote"], "curve": [3], "repeats": 2, "llm": {"temperature": 0.7}}, 6 + 15),
+        ({"conditions": ["zero-shot"], "baseline": "zero-shot"}, 5, 5 * 3),
+        ({"conditions": ["disabled", "expnote"]}, 6 + 10, 6 * 3 + 10 * 3),
+        ({"conditions": ["disabled", "expnote"], "seeds": [0, 1]}, 32, 96),
+        ({"conditions": ["disabled", "expnote"], "limit": 1}, 1 + 2, 3 + 6),
+        ({"conditions": ["expnote"], "curve": [3]}, 6 + 10, 18 + 30),
+        ({"conditions": ["expnote"], "curve": [3], "repeats": 2, "llm": {"temperature": 0.7}}, 6 + 15, 18 + 45),
+        # Two conditions of ERL share their six heuristics, and each may ask about each of them at each test.
+        ({"conditions": ["disabled", "erl", "erl-all"]}, 6 + 15, 6 * 3 + 15 * 3 + 6 + 2 * 5 * 6),
+        ({"conditions": ["erl"], "gather": {"iterate": "all"}}, 6 + 5, 6 * 3 + 15 + 5 * 3 + 6 + 5 * 6),
+        ({"conditions": ["expnote"], "agent": {"style": "free"}}, 6 + 5, (6 + 5) * 11),
     ],
 )
-def test_the_count_of_episodes_and_calls(recipe, changes, episodes):
+def test_the_count_of_episodes_and_the_bound_of_calls(recipe, changes, episodes, calls):
     plan = make_plan(recipe(**changes))
-    assert (plan.episodes, plan.calls) == (episodes, episodes * 3)
+    assert (plan.episodes, plan.most_calls) == (episodes, calls)
+
+
+def test_the_bound_counts_every_retry_of_agents_that_act(recipe):
+    names = ["react", "reflexion", "expel-worked"]
+    wanted = {"benchmark": {"name": "hotpotqa"}, "train": 3, "test": 2, "conditions": names, "baseline": "react"}
+    plan = make_plan(recipe(**wanted, gather={"retries": 1}, method={"trials": 2}))
+    assert not plan.trains
+    benchmark = plan.blocks[0].benchmark
+    turns, worked = benchmark.max_turns + 1, len(benchmark.trajectories)
+    assert plan.most_calls == 2 * turns * (1 + 3 + 1) + worked + 2 * max(worked, turns)
+    trained = make_plan(recipe(**{**wanted, "conditions": ["react", "erl"]}, gather={"retries": 1}))
+    assert trained.most_calls == 3 * 2 * turns + 2 * 2 * turns + 6 + 2 * max(6, turns)
 
 
 def test_older_names_of_conditions_are_told_with_the_new_ones(recipe):

@@ -8,8 +8,9 @@ import pytest
 
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.lab.benchmarks.base import DATA
+from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.plan import make_plan
-from seasoned.lab.run.redo import finished, forget, not_held, shared_key
+from seasoned.lab.run.redo import finished, forget, not_held
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.store.sql import Store
 from seasoned.types import Outcome, Reply, Trajectory
@@ -34,14 +35,14 @@ def begun(store):
     store.add_run(RUN, "n", "p", {})
     for key in ("s0f0/training/a", "s0f0/disabled/b", "s0f0/expnote/b/c", "s0f0/expnote@3/b", "s0f0/zero-shot/d"):
         put(store, key)
-    store.journal_put(f"{RUN}/{shared_key('s0f0', 'b/c')}", "k", Reply(text="shared"))
+    store.journal_put(f"{RUN}/s0f0/b/c", "k", Reply(text="shared"))
     return store
 
 
 def test_errors_are_not_finished(begun):
     put(begun, "s0f0/disabled/e", "error")
     assert "s0f0/disabled/e" in begun.episodes(RUN)
-    assert "s0f0/disabled/e" not in finished(begun, RUN)
+    assert EpisodeKey("s0f0", "disabled", "e") not in finished(begun, RUN)
 
 
 def test_a_condition_goes_with_its_curve_and_its_journals(begun, plan):
@@ -262,3 +263,25 @@ def test_a_store_that_does_not_hold_the_run_names_the_one_that_does(tmp_path):
         (directory / "manifest.json").write_text(content, encoding="utf-8")
         assert says in str(not_held(directory, "/x.db"))
         assert f"or delete the folder {directory} to begin anew" in str(not_held(directory, "/x.db"))
+
+
+def test_tasks_whose_ids_end_like_a_further_attempt_are_kept_apart(recipe, go, apprentice, store, tmp_path):
+    data = tmp_path / "own.jsonl"
+    cases = [json.loads(line) for line in (DATA / "emoji.jsonl").read_text(encoding="utf-8").splitlines()[:24]]
+    names = [f"d/o#c{end}" for end in ("", *(f"#{n}" for n in range(20)), "#1#0", "#1#1", "#01")]
+    for case, name in zip(cases, names, strict=True):
+        case["id"] = name
+    data.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
+    benchmark = {"name": "emoji", "symbols": "codes", "data": str(data)}
+    wanted = recipe(benchmark=benchmark, conditions=["disabled", "retry"], train=10, test=10, folds=2)
+    directory = go(wanted)
+    tested = [row for row in lines(directory, "results.jsonl") if row["split"] == "test"]
+    assert len({row["task_id"] for row in tested} & {f"emoji-{name}" for name in names}) == 20
+    made = Counter((row["condition"], row["task_id"], row["trial"]) for row in tested)
+    assert set(made.values()) == {1}
+    assert len(store.episodes(directory.name)) == len(lines(directory, "results.jsonl"))
+    asked = apprentice.calls
+    go(wanted, resume=directory)
+    assert apprentice.calls == asked
+    go(wanted, resume=directory, redo=["retry"])
+    assert Counter((r["condition"], r["task_id"], r["trial"]) for r in lines(directory, "results.jsonl")) >= made

@@ -70,7 +70,7 @@ def run(
         float | None, typer.Option(min=0, help="Stop when the run has cost this many dollars.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count episodes and model calls, and run nothing.")
+        bool, typer.Option("--dry-run", help="Count episodes, and model calls at most, and run nothing.")
     ] = False,
     quiet: QuietOption = False,
     store: StoreOption = STORE,
@@ -232,14 +232,12 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         "source": plan.source,
         "conditions": [condition.name for condition in plan.conditions],
         "episodes": plan.episodes,
-        "model_calls": plan.calls,
+        "model_calls": plan.most_calls,
     }
     if as_json:
         print_json(counts)
     else:
-        counted = (
-            f"{many(plan.episodes, 'episode')}, at most {many(plan.calls, 'model call')} beside learning and ranking"
-        )
+        counted = f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}"
         typer.echo(f"{counted}; nothing was run.")
 
 

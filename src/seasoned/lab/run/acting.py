@@ -7,6 +7,8 @@ they differ from their baseline in the guidance alone; `act`, `react` and `choos
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from seasoned.agents.react import React
@@ -21,7 +23,7 @@ from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
-from seasoned.types import Task
+from seasoned.types import Lesson, Task
 
 Policy = Literal["act", "react", "choose"]
 
@@ -215,7 +217,15 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
 def given(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     """The lessons of the recipe's file."""
     del benchmark, llm
-    return Given(read_lessons(recipe.method.given))
+    file = Path(recipe.method.given)
+    return Given(_lessons(recipe.method.given, file.stat().st_mtime_ns if file.is_file() else 0))
+
+
+@cache
+def _lessons(file: str, changed: int) -> tuple[Lesson, ...]:
+    """Read once for all recalls: a lesson that has no id of its own gets one when it is read."""
+    del changed
+    return read_lessons(file)
 
 
 def _asks(retrieve_by: RetrieveBy, rerank: Rerank) -> bool:

@@ -27,7 +27,8 @@ class Condition:
     `pool` share what they learned. `acts` says that it is for benchmarks whose agent acts in several steps (None: for
     all). With `retries`, a test task that was failed is tried again, with what that strategy of Reflexion says. With
     `worked` it learns from the benchmark's worked attempts, and `learns` from none of its own. `parameters` are what
-    its text in a recipe sets: {"k": 10} of `erl(k=10)`.
+    its text in a recipe sets: {"k": 10} of `erl(k=10)`. `agent` and `method` are called for each episode, each recall
+    and each learning, with the model that is journalled and counted there.
     """
 
     name: str

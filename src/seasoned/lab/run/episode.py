@@ -1,4 +1,4 @@
-"""Episodes: the act of making one attempt, with its journal, its limits and its record.
+"""What the episodes of a run share, and the record of each.
 
 Always holds: an episode that is in the store is not made again; an infrastructure error, or a prompt that the server
 refuses, is recorded, shown and made again when the run is resumed; model replies are on disk before they are used; the
@@ -8,19 +8,19 @@ limits of an episode hold for all its calls together, and ending one stops no ru
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, RefusedError
-from seasoned.lab.run.plan import Block
+from seasoned.errors import InfrastructureError
+from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.journal import Journaled
-from seasoned.protocols import LLM, Advise, Agent, Environment
+from seasoned.protocols import LLM
 from seasoned.store.sql import Store
-from seasoned.types import Guidance, Outcome, Task, Trajectory, Usage
+from seasoned.types import Trajectory, Usage
 
 _GIVE_UP_AFTER = 5
 
@@ -38,7 +38,7 @@ class Session:
     directory: Path
     llm: LLM
     limits: Limits
-    done: dict[str, Trajectory]
+    done: dict[EpisodeKey, Trajectory]
     learner: LLM | None = None
     errors_in_a_row: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -52,22 +52,17 @@ class Session:
         """What one episode may use: it counts the agent's calls, and those that recall and reflect beside it."""
         return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
 
-    def journaled(self, key: str, meter: Metered | None = None, *, turns: bool = False) -> LLM:
-        """The model with its replies kept under this key; a meter counts its calls, and its limits hold for them.
+    def journaled(self, journal: str, meter: Metered | None = None, *, turns: bool = False) -> LLM:
+        """The model with its replies kept in this journal; a meter counts its calls, and its limits hold for them.
 
         What was asked is kept, too, but for an agent's `turns`: its trajectory has them.
         """
-        kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{key}", prompts=not turns)
+        kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{journal}", prompts=not turns)
         return kept if meter is None else Metered(kept, parent=meter)
 
-    def learning(self, key: str, before: Callable[[], None]) -> LLM:
-        """The model that learns; what it was asked and its replies are kept under this key.
-
-        Args:
-            key: of the pool.
-            before: called before each request, also where its reply is known already.
-        """
-        return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{key}"), before=before)
+    def learning(self, journal: str, before: Callable[[], None]) -> LLM:
+        """The model that learns, its replies kept in this journal; calls `before` each request, replayed ones too."""
+        return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{journal}"), before=before)
 
     def count(self, trajectory: Trajectory) -> None:
         """Notice servers that are gone.
@@ -87,93 +82,37 @@ class Session:
                 )
 
 
-def with_llm(part: Any, llm: LLM) -> Any:
-    """The same agent or method with another model in its field `llm`; a method without a model stays as it is.
-
-    Raises:
-        ConfigError: it is an agent without that field, or has a model elsewhere, whose calls would be neither
-            journalled nor counted.
-    """
-    has = is_dataclass(part) and any(each.name == "llm" and each.init for each in fields(part))
-    others = [name for name, held in getattr(part, "__dict__", {}).items() if hasattr(held, "chat")]
-    if set(others) - {"llm"} or (not has and (others or hasattr(part, "run"))):
-        raise ConfigError(
-            f"{type(part).__name__} cannot be given the run's model, so its calls would be neither journalled nor "
-            "counted: make it a dataclass with a field llm, and with no other model"
-        )
-    return replace(part, llm=llm) if has else part
-
-
 def episode(
     session: Session,
-    key: str,
+    key: EpisodeKey,
     scope: str,
-    agent: Agent,
-    env: Environment,
-    task: Task,
-    guide: Callable[[], Guidance],
+    attempt: Callable[[], Trajectory],
     about: dict[str, Any],
-    advise: Advise | None = None,
-    shares: str | None = None,
-    spent: Metered | None = None,
     aside: Metered | None = None,
 ) -> Trajectory:
-    """Make one attempt, or return the one that was already made under this key.
+    """Make one attempt and record it, or return the one that was already made under this key.
 
     Args:
         session: what the run shares.
         key: names the episode within the run.
         scope: the pool the trajectory is recorded in.
-        agent: makes the attempt; its `llm` is replaced by a journalled one.
-        env: where; closed by the caller.
-        task: what has to be solved.
-        guide: recalls what the agent is told first; not called for an attempt that was made.
-        advise: recalls again on the way, for agents that ask.
-        shares: episodes with the same value share their journal: an identical request is made once. For
-            temperature 0 only.
-        spent: the episode's `Session.meter`, where other calls than the agent's count against its limits.
+        attempt: makes it; not called for one that was made.
+        about: kept in the trajectory's meta.
         aside: has counted the calls that recalled and reflected; the episode's usage has them too, and its meta says
             under "aside" what they alone used.
-        about: kept with the trajectory; see `meta`.
+
+    Raises:
+        InfrastructureError: this was the fifth episode in a row that ended in a server's error.
     """
     if key in session.done:
         return session.done[key]
-    try:
-        guidance = guide()
-        model = session.journaled(shares or key, spent or session.meter(), turns=True)
-        made: Trajectory = with_llm(agent, model).run(task, env, guidance, advise)
-    except BudgetExceeded as error:
-        if error.scope == "run":
-            raise
-        made = _not_begun(task, Outcome(success=False, reward=0.0, reason="budget", detail=str(error)))
-    except (InfrastructureError, RefusedError) as error:
-        refused = {"refused": True} if isinstance(error, RefusedError) else {}
-        made = _not_begun(task, Outcome(reason="error", detail=str(error)), refused)
-    meant = {**made.meta, **about}
+    made = attempt()
+    meta, usage = {**made.meta, **about}, made.usage
     if aside is not None and aside.usage != Usage():
-        meant["aside"] = aside.usage.model_dump()
-        made = made.model_copy(update={"usage": made.usage + aside.usage})
-    trajectory = made.model_copy(update={"meta": meant, "benchmark": about.get("benchmark", "")})
-    session.store.save_episode(session.run_id, key, scope, trajectory)
+        meta["aside"] = aside.usage.model_dump()
+        usage += aside.usage
+    benchmark = about.get("benchmark", "")
+    trajectory = made.model_copy(update={"meta": meta, "usage": usage, "benchmark": benchmark})
+    session.store.save_episode(session.run_id, str(key), scope, trajectory)
     session.count(trajectory)
     return trajectory
-
-
-def _not_begun(task: Task, outcome: Outcome, known: Mapping[str, Any] | None = None) -> Trajectory:
-    """The record of an attempt that ended before its agent began; `known` is its meta."""
-    meta = dict(known or {})
-    return Trajectory(task_id=task.id, task=task.text, category=task.category, outcome=outcome, meta=meta)
-
-
-def meta(block: Block, condition: str, split: str, trained_on: int, trial: int = 0, repeat: int = 0) -> dict[str, Any]:
-    """What is kept with a trajectory of a run."""
-    return {
-        "benchmark": block.benchmark.name,
-        "condition": condition,
-        "seed": block.seed,
-        "fold": block.fold,
-        "split": split,
-        "trained_on": trained_on,
-        "trial": trial,
-        "repeat": repeat,
-    }

@@ -141,8 +141,8 @@ def _run_in(
             names = {"model": model.name, "learner": learner.name}
             with_ = " and ".join(dict.fromkeys(names.values()))
             watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
-            for said in plan.idle:
-                watch.say(said)
+            for sentence in plan.idle:
+                watch.say(sentence)
             write_json(
                 directory / MANIFEST,
                 manifest(recipe, run_id=run_id, model=model.name, source=plan.source, tasks=plan.tasks)

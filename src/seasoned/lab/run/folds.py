@@ -1,4 +1,4 @@
-"""Folds and splits of tasks, and the check that an evaluation never sees its own tasks.
+"""Folds of tasks.
 
 Always holds: every task is in exactly one fold; folds are drawn by the seed alone and are as equal as can be, category
 by category.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from seasoned.errors import ConfigError, LeakError
-from seasoned.types import Guidance, Task, Trajectory
+from seasoned.errors import ConfigError
+from seasoned.types import Task
 
 
 def stratified_folds(tasks: Sequence[Task], folds: int, seed: int) -> list[list[Task]]:
@@ -43,33 +43,3 @@ def stratified_folds(tasks: Sequence[Task], folds: int, seed: int) -> list[list[
         # Dealt category by category; without this the first cases of a fold would all be of one category.
         rng.shuffle(fold)
     return dealt
-
-
-def check_no_leak(
-    guidance: Guidance,
-    training: Iterable[Trajectory],
-    test_ids: frozenset[str],
-    besides: frozenset[str] = frozenset(),
-) -> None:
-    """Assert that what was recalled comes from training tasks alone.
-
-    Args:
-        guidance: what was recalled.
-        training: the attempts that may be learned from.
-        test_ids: the tasks that are to be evaluated.
-        besides: the ids of further attempts that are of no test task: the benchmark's worked examples, and training
-            attempts that were made again since, which a lesson that a person kept may name.
-
-    Raises:
-        LeakError: if a lesson has a source outside the training trajectories, or anything comes from a test task.
-    """
-    task_of = {trajectory.id: trajectory.task_id for trajectory in training}
-    for lesson in guidance.lessons:
-        for source in set(lesson.sources) - besides:
-            if source not in task_of:
-                raise LeakError(f"lesson {lesson.id} comes from {source}, which is no training attempt of this fold")
-            if task_of[source] in test_ids:
-                raise LeakError(f"lesson {lesson.id} comes from the task {task_of[source]}, which is to be evaluated")
-    for demonstration in guidance.demonstrations:
-        if demonstration.task_id in test_ids or demonstration.id not in (task_of.keys() | besides):
-            raise LeakError(f"demonstration {demonstration.id} is no training attempt of this fold")

@@ -6,9 +6,6 @@ called.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from seasoned.errors import LeakError
 from seasoned.lab.methods.given import read_lessons
 from seasoned.lab.run.plan import Block, Plan
@@ -39,24 +36,15 @@ def check_given(plan: Plan, store: Store) -> int:
     worked = {example.id for example in plan.blocks[0].benchmark.trajectories}  # written by hand, at no task
     unknown = 0
     for lesson in read_lessons(plan.recipe.method.given):
-        named = [one for one in _named(lesson.data) if one not in worked]
-        attempts = store.get_trajectories([*named, *_behind(named, store)])
-        unknown += bool(named) and not attempts
+        origins = lesson.data.get("from")  # ids of attempts, or of the lessons that it was adapted from
+        texts = (one for one in origins if isinstance(one, str)) if isinstance(origins, list | tuple) else ()
+        ids = [one for one in texts if one not in worked]
+        behind = [source for one in ids if (other := store.get_lesson(one)) for source in other.sources]
+        attempts = store.get_trajectories([*ids, *behind])
+        unknown += bool(ids) and not attempts
         for block in plan.blocks:
             _check(lesson, attempts, block)
     return unknown
-
-
-def _named(data: dict[str, Any]) -> Iterator[str]:
-    """The ids that a lesson says it comes from: of attempts, or of the lessons that it was adapted from."""
-    told = data.get("from")
-    yield from (one for one in told if isinstance(one, str)) if isinstance(told, list | tuple) else ()
-
-
-def _behind(lesson_ids: list[str], store: Store) -> Iterator[str]:
-    for lesson_id in lesson_ids:
-        lesson = store.get_lesson(lesson_id)
-        yield from lesson.sources if lesson is not None else ()
 
 
 def _check(lesson: Lesson, attempts: list[Trajectory], block: Block) -> None:

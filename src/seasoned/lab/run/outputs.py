@@ -6,24 +6,24 @@ Always holds: the files say what the store says, in the order of the plan; `summ
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from seasoned import __version__
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.report.build import LearnedPool, build
-from seasoned.lab.report.episodes import Call, Purpose, choose_episodes
+from seasoned.lab.report.episodes import Call, choose_episodes
 from seasoned.lab.report.html import render
 from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import Summary, parse_summary
+from seasoned.lab.run import keys
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.given import GIVEN, check_given
+from seasoned.lab.run.keys import TRAINING, JournalName
 from seasoned.lab.run.marks import problems_of
-from seasoned.lab.run.plan import TRAINING, Block, Plan
+from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.rundir import SUMMARY as SUMMARY
 from seasoned.lab.run.rundir import write_json, write_jsonl, write_text
 from seasoned.llm.journal import calls_in
@@ -31,8 +31,7 @@ from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Task, Trajectory, Usage, now
 
-_PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
-_PURPOSE = re.compile(r"/(learn|reflect|recall)(\d*)$")
+_PURPOSES = ("learning", "reflecting", "recalling")  # in the order of a run
 
 
 def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str) -> Summary:
@@ -106,7 +105,7 @@ def row_of(
     judged: bool | None = None,
     familiar: Mapping[tuple[int, int, str], bool] | None = None,
 ) -> Row:
-    """One line of `results.jsonl`; `judged` is what a model took it to be that was not told, `familiar` as below."""
+    """One line of `results.jsonl`; `judged` is the verdict of a model that does not know the end, `familiar`: below."""
     meta = trajectory.meta
     aside = meta.get("aside")  # of older versions, the total of its tokens alone
     return Row(
@@ -139,12 +138,12 @@ def row_of(
 
 def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
     """Whether the goal of a test task is that of a training task, by seed, fold and task; see `Row.familiar`."""
-    found: dict[tuple[int, int, str], bool] = {}
+    familiar: dict[tuple[int, int, str], bool] = {}
     for block in plan.blocks if plan.trains else ():
         if (goal := block.benchmark.goal) is not None:
             known = {goal(task.text) for task in block.train}
-            found |= {(block.seed, block.fold, task.id): goal(task.text) in known for task in block.test}
-    return found
+            familiar |= {(block.seed, block.fold, task.id): goal(task.text) in known for task in block.test}
+    return familiar
 
 
 def read_summary(directory: Path) -> Summary:
@@ -203,96 +202,79 @@ def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
     names = ["", TRAINING, *(condition.name for condition in plan.conditions)]
     blocks = {block.name: (place, block) for place, block in enumerate(plan.blocks)}
     tasks = {
-        name: {task.id: (number, task.text) for number, task in enumerate((*block.train, *block.test))}
-        for name, (_, block) in blocks.items()
+        block.name: {task.id: (number, task.text) for number, task in enumerate((*block.train, *block.test))}
+        for block in plan.blocks
     }
-    found: list[tuple[tuple[int, ...], Call]] = []
+    placed: list[tuple[tuple[int, ...], Call]] = []
     for one in calls_in(store, f"{run_id}/"):
-        name, _, rest = one.scope.removeprefix(f"{run_id}/").partition("/")
-        end = _PURPOSE.search(rest)
-        if name not in blocks:
+        block_name, _, rest = one.scope.removeprefix(f"{run_id}/").partition("/")
+        if block_name not in blocks:
             continue
-        # Without an end: what conditions share at a test task, in the same journal as the turns of their agents.
-        purpose = next((p for p in _PURPOSES if end and p.startswith(end[1])), "recalling")
-        of = rest[: end.start()] if end else rest
-        condition, _, task_id = ("", "", of) if of in tasks[name] else of.partition("/")
-        number, text = tasks[name].get(task_id, (-1, ""))
-        trial = int(end[2] or 0) if end else 0
-        place, block = blocks[name]
+        place, block = blocks[block_name]
+        journal = JournalName.parse(rest, tasks[block_name])
+        number, text = tasks[block_name].get(journal.task_id, (-1, ""))
+        known = names.index(journal.condition) if journal.condition in names else len(names)
         call = Call(
             run_id=run_id,
-            purpose=purpose,
-            condition=condition,
+            purpose=journal.purpose,
+            condition=journal.label,
             seed=block.seed,
             fold=block.fold,
-            task_id=task_id,
+            task_id=journal.task_id,
             task=text,
-            trial=trial,
+            trial=journal.trial,
             messages=one.messages,
             reply=one.reply,
         )
-        plain = re.split("[@~]", condition)[0]
-        known = names.index(plain) if plain in names else len(names)
-        found.append(((_PURPOSES.index(purpose), place, known, number, trial), call))
-    return [call for _, call in sorted(found, key=lambda pair: pair[0])]
+        placed.append(((_PURPOSES.index(journal.purpose), place, known, number, journal.trial), call))
+    return [call for _, call in sorted(placed, key=lambda pair: pair[0])]
 
 
 def _learning(plan: Plan, store: Store, run_id: str) -> dict[str, Usage]:
     """What learning from all training attempts used, by condition; those that share a pool share it, too."""
     used: dict[str, Usage] = {}
-    for block in plan.blocks:
-        for pool, names in _pools(plan, block).items():
-            usage = store.journal_usage(f"{run_id}/{pool}/learn")
-            used |= {name: used.get(name, Usage()) + usage for name in names}
+    for _, pool, names in _pools(plan):
+        usage = store.journal_usage(f"{run_id}/{keys.learning(pool)}")
+        used |= {name: used.get(name, Usage()) + usage for name in names}
     return used
 
 
 def _verdicts(plan: Plan, store: Store, run_id: str) -> dict[str, bool]:
-    """What models that learned took attempts to be whose ends they were not told, by the ids of the attempts."""
-    found: dict[str, bool] = {}
-    for block in plan.blocks:
-        for pool in _pools(plan, block):
-            found |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
-    return found
+    """Whether models that learned without knowing the end took an attempt for a success, by the id of the attempt."""
+    verdicts: dict[str, bool] = {}
+    for _, pool, _ in _pools(plan):
+        verdicts |= ExperiencePool(store, f"{run_id}/{pool}").verdicts()
+    return verdicts
 
 
-def _pools(plan: Plan, block: Block) -> dict[str, list[str]]:
-    """The pools of a block that were learned from all its training attempts, each with the conditions that share it.
+def _pools(plan: Plan) -> Iterator[tuple[Block, str, list[str]]]:
+    """The pools that were learned from all training attempts of a block, each with the conditions that share it.
 
     Heuristics that guided the training alone, as none of the conditions uses them, are the training's.
     """
-    pools: dict[str, list[str]] = {}
-    for condition in plan.conditions:
-        if condition.writes:
-            pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
-    if plan.recipe.gather.iterate and plan.trains:
-        pools.setdefault(plan.pool(CONDITIONS["erl"], block, len(block.train)), [TRAINING])
-    return pools
+    for block in plan.blocks:
+        pools: dict[str, list[str]] = {}
+        for condition in plan.conditions:
+            if condition.writes:
+                pools.setdefault(plan.pool(condition, block, len(block.train)), []).append(condition.name)
+        if plan.recipe.gather.iterate and plan.trains:
+            pools.setdefault(plan.pool(CONDITIONS["erl"], block, len(block.train)), [TRAINING])
+        yield from ((block, pool, names) for pool, names in pools.items())
 
 
 def _learned_pools(plan: Plan, store: Store, run_id: str) -> list[LearnedPool]:
+    scopes = ((block, f"{run_id}/{pool}", names) for block, pool, names in _pools(plan))
     return [
         LearnedPool(
-            tuple(names),
-            block.seed,
-            block.fold,
-            len(store.lessons(f"{run_id}/{pool}", status="active")),
-            problems_of(store, f"{run_id}/{pool}"),
+            tuple(names), block.seed, block.fold, len(store.lessons(scope, status="active")), problems_of(store, scope)
         )
-        for block in plan.blocks
-        for pool, names in _pools(plan, block).items()
+        for block, scope, names in scopes
     ]
 
 
 def _lessons(plan: Plan, store: Store, run_id: str) -> Iterator[Lesson]:
-    for block in plan.blocks:
-        for pool, names in _pools(plan, block).items():
-            where: Mapping[str, Any] = {
-                "condition": names[0],
-                **({"shared_by": names} if len(names) > 1 else {}),
-                "seed": block.seed,
-                "fold": block.fold,
-                "training": TRAINING,
-            }
-            for lesson in store.lessons(f"{run_id}/{pool}"):
-                yield lesson.model_copy(update={"data": {**lesson.data, **where}})
+    for block, pool, names in _pools(plan):
+        shared = {"shared_by": names} if len(names) > 1 else {}
+        where = {"condition": names[0], **shared, "seed": block.seed, "fold": block.fold, "training": TRAINING}
+        for lesson in store.lessons(f"{run_id}/{pool}"):
+            yield lesson.model_copy(update={"data": {**lesson.data, **where}})

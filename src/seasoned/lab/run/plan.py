@@ -5,21 +5,19 @@ Always holds: a plan is made from the recipe alone and runs nothing; training an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 
-from seasoned.errors import ConfigError, DataError
+from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.base import Benchmark, take
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import conditions, renamed
 from seasoned.lab.run.folds import stratified_folds
+from seasoned.lab.run.keys import label
 from seasoned.lab.run.recipe import Recipe
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.types import Task
-
-TRAINING = "training"
 
 
 @dataclass(frozen=True)
@@ -100,49 +98,71 @@ class Plan:
         """What of the recipe does nothing here, or is written otherwise now, in sentences."""
         recipe, most = self.recipe, max(len(block.train) for block in self.blocks)
         older = renamed([*recipe.conditions, recipe.baseline])
-        found = [older] if older else []
+        sentences = [older] if older else []
         outside = [n for n in recipe.curve if not 0 < n <= most]
         if recipe.curve and self._curved is None:
-            found.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
+            sentences.append("curve does nothing: none of the conditions learns lessons of its own from training cases")
         elif outside:
             named = ", ".join(map(str, outside))
-            found.append(f"curve leaves out {named}: there are {most} training cases to stop at")
+            sentences.append(f"curve leaves out {named}: there are {most} training cases to stop at")
         if recipe.folds == 1:
-            found.append("folds=1 is the same as none: 2 or more cut the cases into parts")
-        return found
+            sentences.append("folds=1 is the same as none: 2 or more cut the cases into parts")
+        return sentences
 
     def label(self, condition: Condition, block: Block, trained_on: int) -> str:
         """The name of a condition at a point of its curve: `expnote`, or `expnote@20` before the end."""
-        return condition.name if trained_on in (0, len(block.train)) else f"{condition.name}@{trained_on}"
+        return label(condition.name, self.earlier(block, trained_on))
+
+    def earlier(self, block: Block, trained_on: int) -> int:
+        """The training cases at an earlier point of a learning curve; 0 at the last."""
+        return trained_on if trained_on != len(block.train) else 0
 
     def repeats(self, block: Block, trained_on: int) -> int:
         """How often each test task is run: earlier points of a curve once."""
-        return self.recipe.repeats if trained_on in (0, len(block.train)) else 1
-
-    def _test_runs(self, block: Block) -> Iterator[Condition]:
-        """A condition once for each of its runs over the test tasks of a block."""
-        for condition in self.conditions:
-            for trained_on in self.points(condition, block):
-                yield from repeat(condition, self.repeats(block, trained_on))
+        return 1 if self.earlier(block, trained_on) else self.recipe.repeats
 
     def pool(self, condition: Condition, block: Block, trained_on: int) -> str:
         """Where a condition's lessons lie within the run; conditions that name the same pool share it."""
-        label = self.label(condition, block, trained_on)
-        return f"{block.name}/{label.replace(condition.name, condition.pool or condition.name, 1)}"
+        return f"{block.name}/{label(condition.pool or condition.name, self.earlier(block, trained_on))}"
 
     @property
     def episodes(self) -> int:
         """Training and test episodes of all blocks; attempts after a failure are not in it."""
-        tests = sum(len(b.test) for b in self.blocks for _ in self._test_runs(b))
-        return tests + (sum(len(b.train) for b in self.blocks) if self.trains else 0)
+        training = sum(len(block.train) for block in self.blocks) if self.trains else 0
+        return training + sum(
+            len(block.test) * self.repeats(block, trained_on)
+            for block in self.blocks
+            for condition in self.conditions
+            for trained_on in self.points(condition, block)
+        )
 
     @property
-    def calls(self) -> int:
-        """Model calls of the attempts at most, with no task tried again: a call a step, or three an answer.
+    def most_calls(self) -> int:
+        """Model calls at most, but for replies that are asked for again since they were of no use.
 
-        What conditions ask with the same words is asked once: then there are fewer. Learning and ranking come on top.
+        Every attempt takes all its turns, and every task is tried as often as it may be. A method that has a model
+        writes a lesson of each training attempt, and asks about each lesson, or at each turn, for each test task.
         """
-        return self.episodes * (self.blocks[0].benchmark.max_turns if self.acts else 3)
+        return sum(self._most_calls(block) for block in self.blocks)
+
+    def _most_calls(self, block: Block) -> int:
+        recipe, benchmark, pools = self.recipe, block.benchmark, dict[str, int]()
+        guided = not self.acts and recipe.agent.style == "guided"
+        turns = 3 if guided else benchmark.max_turns + 1  # THINK, ANSWER, NOTE; or with a reflection on the failure
+        tries = 1 + (recipe.gather.retries if self.acts else 0)
+        attempts = len(block.train) * tries if self.trains else 0
+        asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
+        calls = attempts * turns + asked
+        for condition in self.conditions:
+            method = condition.method and condition.method(recipe, benchmark, ScriptedModel([]))
+            for trained_on in self.points(condition, block):
+                tests = len(block.test) * self.repeats(block, trained_on)
+                calls += tests * turns * (1 + (recipe.method.trials if condition.retries else 0))
+                if hasattr(method, "llm") and condition.own_pool:
+                    seen = len(benchmark.trajectories) if condition.worked else trained_on * tries
+                    pools[self.pool(condition, block, trained_on)] = seen
+                    calls += tests * max(seen, turns)
+        return calls + sum(pools.values())
 
 
 def make_plan(recipe: Recipe) -> Plan:
@@ -175,12 +195,6 @@ def make_plan(recipe: Recipe) -> Plan:
                 blocks.append(Block(seed, number, benchmark, tuple(rest)[:limit], tuple(part)[:limit]))
         else:
             blocks.append(Block(seed, 0, benchmark, train[:limit], test[:limit]))
-    for task in (task for block in blocks for task in (*block.train, *block.test)):
-        if re.search(r"#\d+$", task.id):
-            raise DataError(
-                f"the task id {task.id!r} ends in # and a number, as the record of a further attempt at a task does: "
-                "rename it in the data"
-            )
     chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))
 

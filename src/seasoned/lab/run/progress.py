@@ -77,8 +77,8 @@ class Watch:
             self._bar.update(self._bars[name], total=(self._bar.tasks[self._bars[name]].total or 0) + 1)
 
     @contextmanager
-    def learns(self, name: str, expected: int) -> Iterator[Callable[[], None]]:
-        """A condition learns, which takes about so many calls of a model; gives what is to be done before each call."""
+    def learns(self, name: str, most: int) -> Iterator[Callable[[], None]]:
+        """A condition learns, with so many calls of a model at most; gives what is to be done before each call."""
         began, asked = time.monotonic(), 0
         bar: TaskID | None = None
 
@@ -86,14 +86,13 @@ class Watch:
             nonlocal asked, bar
             with self._lock:
                 asked += 1
-                whole = max(expected, asked)
+                whole = max(most, asked)
                 if bar is None:
                     bar = self._bar.add_task(f"{name} learns", total=whole, solved="calls", used="")
                 # The call that begins now is not done.
                 self._bar.update(bar, completed=asked - 1, total=whole)
                 if self._is_time():
-                    left = (time.monotonic() - began) / max(asked - 1, 1) * (whole - asked + 1)
-                    self._print(f"{name} learns: call {asked:,} of about {whole:,}, about {left:.0f} s left")
+                    self._print(f"{name} learns: call {asked:,} of at most {whole:,}")
 
         yield before_call
         with self._lock:

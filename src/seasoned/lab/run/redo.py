@@ -9,15 +9,16 @@ an episode has no summary until it was made again.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from seasoned.errors import ConfigError
+from seasoned.lab.run import keys
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.keys import TRAINING, EpisodeKey
 from seasoned.lab.run.marks import mark_replaced, unlearn
-from seasoned.lab.run.plan import TRAINING, Block, Plan
+from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.rundir import MANIFEST, check_data, check_resumable, not_complete, store_of
 from seasoned.store.sql import Store
 from seasoned.types import Trajectory
@@ -43,19 +44,21 @@ def not_held(directory: Path, where: str) -> ConfigError:
         where: the store, as `Store.where` has it.
     """
     begun = store_of(directory)
-    said = f"the store {where} does not hold the run {directory.name}"
     if begun == where:
-        said += ", which was begun with it: bring back the file as it was"
+        advice = ", which was begun with it: bring back the file as it was"
     elif begun:
-        said += f": it was begun with {begun}, so name that with --store"
+        advice = f": it was begun with {begun}, so name that with --store"
     else:
-        said += ": name the store it was begun with (--store)"
-    return ConfigError(f"{said}, and keep the name of its folder; or delete the folder {directory} to begin anew")
+        advice = ": name the store it was begun with (--store)"
+    return ConfigError(
+        f"the store {where} does not hold the run {directory.name}{advice}, and keep the name of its folder; "
+        f"or delete the folder {directory} to begin anew"
+    )
 
 
-def finished(store: Store, run_id: str) -> dict[str, Trajectory]:
-    """The episodes that need not be made again, by key."""
-    return {key: t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
+def finished(store: Store, run_id: str) -> dict[EpisodeKey, Trajectory]:
+    """The episodes that need not be made again, in the order they were stored in."""
+    return {EpisodeKey.parse(key): t for key, t in store.episodes(run_id).items() if t.outcome.reason != "error"}
 
 
 def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> None:
@@ -76,17 +79,17 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
     _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
     if TRAINING in names:
         names |= {condition.name for condition in plan.conditions if condition.learns}
-    keys = [key for key in store.episodes(run_id) if _condition_of(key) in names]
-    if not keys:
+    gone = [key for key in map(EpisodeKey.parse, store.episodes(run_id)) if key.condition in names]
+    if not gone:
         raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
     not_complete(directory)
     with store.transaction():
         for block in plan.blocks:
-            mark_replaced(store, f"{run_id}/{block.name}/{TRAINING}", keys, run_id)
-        _drop(store, run_id, keys)
-        for key in keys:
-            name, label, task = _parts(key)
-            _forget_calls(store, plan, run_id, f"{name}/{label}/{task}", shared_key(name, task))
+            mark_replaced(store, f"{run_id}/{block.name}/{TRAINING}", map(str, gone), run_id)
+        _drop(store, run_id, gone)
+        trials = max(plan.recipe.gather.retries, plan.recipe.method.trials)
+        for journal in dict.fromkeys(name for key in gone for name in key.journals(trials)):
+            store.journal_drop(f"{run_id}/{journal}")
         again = [c for c in plan.conditions if (c.learns and TRAINING in names) or (c.worked and c.name in names)]
         if TRAINING in names and plan.recipe.gather.iterate:
             again.append(CONDITIONS["erl"])  # its heuristics guided the training, whether or not it is to be judged
@@ -95,9 +98,14 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
 
 
 def drop_outdated(
-    store: Store, plan: Plan, directory: Path, block: Block, training: Sequence[Trajectory], done: dict[str, Trajectory]
+    store: Store,
+    plan: Plan,
+    directory: Path,
+    block: Block,
+    training: Sequence[Trajectory],
+    done: dict[EpisodeKey, Trajectory],
 ) -> int:
-    """Drop the test episodes that are older than a training attempt they rest on: a server's error had broken it off.
+    """Drop the test episodes that are older than a training attempt that was made again after a server's error.
 
     Args:
         store: holds them.
@@ -105,22 +113,24 @@ def drop_outdated(
         directory: of the run, which is no longer complete if there are any.
         block: the seed and fold.
         training: the attempts of the block, as they are now.
-        done: the episodes of earlier parts of the run by key, in the order they were stored in; these leave it.
+        done: what `finished` gave; the dropped episodes leave it.
 
     Returns:
         How many there were.
     """
     order = {trajectory.id: place for place, trajectory in enumerate(done.values())}
-    tests = [(key, *_parts(key)[:2]) for key in done]
-    old: list[str] = []
+    old: list[EpisodeKey] = []
     for condition in plan.conditions:
         for trained_on in plan.points(condition, block) if condition.learns else ():
             first = {task.id for task in block.train[:trained_on]}
             own = (t for t in training if t.task_id in first and t.outcome.reason != "error")
             newest = max((order.get(t.id, len(order)) for t in own), default=-1)
-            label = plan.label(condition, block, trained_on)
-            mine = [key for key, name, its in tests if name == block.name and its.split("~")[0] == label]
-            old += [key for key in mine if order[done[key].id] < newest]
+            mine = (block.name, condition.name, plan.earlier(block, trained_on))
+            old += [
+                key
+                for key, trajectory in done.items()
+                if (key.block, key.condition, key.trained_on) == mine and order[trajectory.id] < newest
+            ]
     if old:
         not_complete(directory)
     with store.transaction():
@@ -128,21 +138,6 @@ def drop_outdated(
     for key in old:
         del done[key]
     return len(old)
-
-
-def turn_label(label: str, turn: int) -> str:
-    """The label of a condition in one of several runs over the test tasks: `erl`, `erl~1`, `erl~2`."""
-    return f"{label}~{turn}" if turn else label
-
-
-def _condition_of(key: str) -> str:
-    """The condition that an episode's key belongs to, at whichever point of its curve and in whichever run."""
-    return re.split("[@~]", key.split("/")[1])[0]
-
-
-def shared_key(block: str, task_id: str) -> str:
-    """The journal that all conditions share for one test task."""
-    return f"{block}/{task_id}"
 
 
 def _check_names(names: Collection[str], known: Sequence[str]) -> None:
@@ -153,34 +148,17 @@ def _check_names(names: Collection[str], known: Sequence[str]) -> None:
             raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
 
 
-def _forget_calls(store: Store, plan: Plan, run_id: str, *keys: str) -> None:
-    """Drop what was asked for a task under these keys: at any trial, on the way to it, and to recall."""
-    trials = range(1, max(plan.recipe.gather.retries, plan.recipe.method.trials) + 1)
-    ends = ["", "/recall", *(f"#{trial}" for trial in trials), *(f"/reflect{trial}" for trial in trials)]
-    for key in keys:
-        for end in ends:
-            store.journal_drop(f"{run_id}/{key}{end}")
-
-
-def _parts(key: str) -> tuple[str, str, str]:
-    """The block, the label and the task of an episode's key, at whichever trial."""
-    name, label, task = key.split("/", 2)
-    return name, label, re.sub(r"#\d+$", "", task)
-
-
-def _drop(store: Store, run_id: str, keys: Sequence[str]) -> None:
-    """Drop the records of episodes, and what was learned from failures on the way to them."""
-    store.drop_episodes(run_id, keys)
-    for key in keys:
-        name, label, task = _parts(key)
-        scope = f"{run_id}/{name}/{label}" + ("" if label == TRAINING else "/test")
-        for lesson in store.lessons(scope, kind="reflection", key=task):
+def _drop(store: Store, run_id: str, gone: Sequence[EpisodeKey]) -> None:
+    """Drop the records of episodes, and the reflections on their failures."""
+    store.drop_episodes(run_id, [str(key) for key in gone])
+    for key in gone:
+        for lesson in store.lessons(f"{run_id}/{key.scope}", kind="reflection", key=key.task_id):
             store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
 
 
 def _unlearn(store: Store, plan: Plan, run_id: str, block: Block, conditions: Sequence[Condition]) -> None:
     for condition in conditions:
         for trained_on in plan.points(condition, block) if condition.own_pool else ():
-            scope = f"{run_id}/{plan.pool(condition, block, trained_on)}"
-            unlearn(store, scope, "the training is made again")
-            store.journal_drop(f"{scope}/learn")
+            pool = plan.pool(condition, block, trained_on)
+            unlearn(store, f"{run_id}/{pool}", "the training is made again")
+            store.journal_drop(f"{run_id}/{keys.learning(pool)}")

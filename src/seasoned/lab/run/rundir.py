@@ -84,7 +84,7 @@ def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
     Raises:
         ConfigError: if they are others.
     """
-    data = _said(path).get("data")
+    data = _manifest_of(path).get("data")
     begun = data if isinstance(data, dict) else {}
     if begun.get("sha256", "") not in ("", _digest(tasks)):
         then = begun.get("source") or "nobody knows where"
@@ -96,17 +96,17 @@ def check_data(path: Path, source: str, tasks: Iterable[str]) -> None:
 
 def store_of(path: Path) -> str:
     """The store that a run was begun with, as its manifest has it; "" where that does not say."""
-    said = _said(path).get("store")
-    return said if isinstance(said, str) else ""
+    store = _manifest_of(path).get("store")
+    return store if isinstance(store, str) else ""
 
 
-def _said(path: Path) -> dict[str, Any]:
+def _manifest_of(path: Path) -> dict[str, Any]:
     """What a run's manifest says; nothing where there is none, or it is damaged."""
     try:
-        said = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        value = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def not_complete(path: Path) -> None:
@@ -153,6 +153,10 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Iterable[str]) -> dict[str, Any]:
     """What the results came from: versions, git revision, seeds, model, hashes of prompts and data."""
+    versions = {}
+    for library in _LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[library] = metadata.version(library)
     return {
         "schema_version": SCHEMA_VERSION,
         "run": run_id,
@@ -164,7 +168,7 @@ def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Ite
         "git": _git_revision(),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "libraries": dict(_versions()),
+        "libraries": versions,
     }
 
 
@@ -212,9 +216,3 @@ def _git_revision() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
-
-
-def _versions() -> Iterator[tuple[str, str]]:
-    for library in _LIBRARIES:
-        with suppress(metadata.PackageNotFoundError):
-            yield library, metadata.version(library)
