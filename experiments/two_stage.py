@@ -22,9 +22,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from seasoned.methods.heuristic_book import as_item
-from seasoned.methods.heuristics import Draft
-from seasoned.retrieve.mark import rank_each
 
 from seasoned.embed import embedder
 from seasoned.errors import ParseError, SeasonedError
@@ -36,7 +33,10 @@ from seasoned.lab.run.settings import LLMSettings
 from seasoned.llm.journal import Journaled
 from seasoned.llm.opening import open_llm
 from seasoned.methods.erl import ERL
+from seasoned.methods.erl.book import as_item
+from seasoned.methods.erl.ranking import rank_each
 from seasoned.pool import ExperiencePool
+from seasoned.replies.heuristics import Draft
 from seasoned.store.sql import Store
 from seasoned.text import count
 from seasoned.types import Lesson, Usage

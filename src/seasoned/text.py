@@ -28,6 +28,9 @@ WORDS_CAP = 300
 TOKEN = 4
 """Characters that count as one token here: a cheap estimate, right within a third for English prose."""
 
+LIMIT = 20_000
+"""Characters of a reply that its readers look at, after its thinking."""
+
 _TASK_CAP = 4000  # characters of a task; and of each part of a step, where the whole has a limit
 _LEAST = 24  # characters that are left of a line that is cut
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -275,23 +278,12 @@ def holds_words(text: str, other: str) -> bool:
     return bool(words) and f" {words} " in f" {same_words(text)} "
 
 
-def shares_run(text: str, other: str, run: int) -> bool:
-    """Whether so many words in a row stand in both texts, however long: nobody writes them twice by chance."""
-    words, others = _words(text), _words(other)
-    there = {others[place : place + run] for place in range(len(others) - run + 1)}
-    return any(words[place : place + run] in there for place in range(len(words) - run + 1))
-
-
 @lru_cache(maxsize=1024)
 def words_of(text: str) -> tuple[str, ...]:
     """The folded words of a text, as far as an insight may go; of Chinese, Japanese and Korean each character."""
-    return _words(prompt_line(text, WORDS_CAP))
+    return all_words(prompt_line(text, WORDS_CAP))
 
 
-def has_word(text: str, word: str) -> bool:
-    """Whether a folded word stands in a text of any length."""
-    return word in _words(text)
-
-
-def _words(text: str) -> tuple[str, ...]:
+def all_words(text: str) -> tuple[str, ...]:
+    """The folded words of a text of any length."""
     return tuple(_WORD.findall(fold(prompt_line(text, len(text)))))

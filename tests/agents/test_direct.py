@@ -1,13 +1,10 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seasoned.agents.direct import Direct
 from seasoned.lab.benchmarks.base import prompts
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.replies.turns import split_reasoning
 from seasoned.types import Guidance
 
 
@@ -59,35 +56,3 @@ def test_worked_reasoning_leads_to_the_right_answer_without_notes(name):
         assert text.endswith(f"\nAnswer: {example.answer}")
         assert not re.search(r"\bnotes?\b", text)
         assert not example.wrong or example.reasoning
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Because.\nAnswer: abc", ("Because.", "abc")),
-        ("Because.\nThe answer is abc", ("Because. The", "abc")),
-        ("abc", ("", "abc")),
-        ("One.\nTwo", ("One.", "Two")),
-        ("", ("", "")),
-        ("Answer:", ("", "")),
-        ("Because.\nAnswer: Paris\nThat answers the question.", ("Because.", "Paris")),
-        ("Because.\nAnswer: niece\n(I checked my answer.)", ("Because.", "niece")),
-        ("Answer: niece\nThe answer is right: I checked.", ("", "niece")),
-        ("Answer: aunt\nNo.\nAnswer = niece", ("Answer: aunt No.", "niece")),
-        ("The unanswered letters point to fear.\nfear", ("The unanswered letters point to fear.", "fear")),
-        ("The answer is not far.\n> **Final Answer:** abc", ("The answer is not far.", "abc")),
-        ("So the final answer: abc\n(That answers it.)", ("So the final", "abc")),
-        ("## Answer\nabc", ("## Answer", "abc")),
-        ("Answer:\n\nabc", ("", "abc")),
-        ("Because.\n**Answer is**: abc", ("Because.", "abc")),
-    ],
-)
-def test_split_reasoning(text, expected):
-    assert split_reasoning(text) == expected
-
-
-@given(st.text())
-def test_any_reasoning_is_split_without_error(text):
-    thought, answer = split_reasoning(text)
-    assert len(answer.splitlines()) <= 1
-    assert len(thought) <= 600

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from seasoned.errors import StoreLockedError
 from seasoned.memory.editing import edited, written
-from seasoned.methods.attempts import parts
 from seasoned.methods.expnote import ExpNote, counted, index_keys, noted, telling
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
@@ -195,20 +194,6 @@ def test_an_attempt_that_ended_in_a_server_error_teaches_nothing(pool):
     broken = attempt(1, [("m7", "worry")]).model_copy(update={"outcome": Outcome(reason="error")})
     ExpNote().learn([broken], pool)
     assert texts(pool) == {}
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("sad", ["sad"]),
-        ("Sad, lonely; LOST.", ["sad", "lonely", "lost"]),
-        ("sad, sad", ["sad"]),
-        ("if A is B, then everything that is true of A is true of B", None),
-        ("", [""]),
-    ],
-)
-def test_parts(value, expected):
-    assert parts(value) == (expected if expected is not None else [value])
 
 
 def test_counted_sorts_by_count():

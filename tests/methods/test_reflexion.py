@@ -1,18 +1,14 @@
 import json
 import logging
-import re
 from contextlib import closing
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from seasoned.agents.react import React
 from seasoned.errors import BudgetExceeded, ContextLengthError, InfrastructureError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.llm.scripted import ScriptedModel
-from seasoned.methods.attempts import without_verdict
-from seasoned.methods.reflexion import ATTEMPT, LONGEST, Reflexion, reflect
+from seasoned.methods.reflexion import ATTEMPT, Reflexion
 from seasoned.pool import ExperiencePool
 from seasoned.replies.reflections import read_reflection
 from seasoned.store.sql import Store
@@ -132,64 +128,6 @@ def test_the_right_answer_is_in_no_prompt(pool):
     assert GOLD not in json.dumps(model.requests)
 
 
-def test_an_answer_that_was_none_does_not_end_the_attempt():
-    steps = [
-        Step(action="Finish[perhaps]", observation="That is no label."),
-        Step(action="Search[x]", observation="A page."),
-        Step(action="Finish[REFUTES]", observation="Wrong."),
-    ]
-    told = without_verdict(attempt(steps=steps))
-    assert [(step.action, step.observation) for step in told.steps] == [
-        ("Finish[perhaps]", ""),
-        ("Search[x]", "A page."),
-        ("Finish[REFUTES]", ""),
-    ]
-
-
-@pytest.mark.parametrize("reason", ["loop", "halted", "won", "reported", "answered"])
-def test_what_was_seen_last_stays_where_it_was_no_word_on_an_answer(reason):
-    steps = [
-        Step(action="edit config.py", observation="written"),
-        Step(action="pytest", observation="1 failed: KeyError"),
-    ]
-    assert without_verdict(attempt(steps=steps, reason=reason)).steps == tuple(steps)
-
-
-@pytest.mark.parametrize("reason", ["loop", "step_limit"])
-def test_what_names_an_answer_but_ended_nothing_was_no_answer(reason):
-    steps = (Step(action="look up Rome", observation="A city."),)
-    outcome = Outcome(success=False, reason=reason, answer="Rome")
-    assert without_verdict(Trajectory(task_id="t", task="t", steps=steps, outcome=outcome)).steps == steps
-
-
-@pytest.mark.parametrize(
-    ("action", "answer"),
-    [
-        ("submit(patch)", ""),
-        ("**Finish** [Rome]", "Rome"),
-        ("click[buy now]", "b01"),
-        ("send the form with Rome in it", "Rome"),
-    ],
-)
-def test_a_word_on_the_last_action_is_hidden_where_that_was_an_answer(action, answer):
-    steps = [Step(action="submit(draft)", observation="It has no date."), Step(action=action, observation=GOLD)]
-    outcome = Outcome(success=False, reason="answered", answer=answer)
-    told = without_verdict(Trajectory(task_id="t", task="t", steps=tuple(steps), outcome=outcome)).steps
-    assert [step.observation for step in told] == ["It has no date.", ""]
-
-
-def test_an_action_that_begins_like_an_answer_does_not_cut_off_what_follows():
-    steps = [
-        Step(action="answer(mail 1, 'yes')", observation="sent"),
-        Step(action="delete(mail 2)", observation="gone"),
-    ]
-    assert [step.observation for step in without_verdict(attempt(steps=steps)).steps] == ["", "gone"]
-
-
-def test_nothing_is_hidden_where_nothing_was_done():
-    assert without_verdict(Trajectory(task_id="t", task="t", outcome=Outcome(reason="answered"))).steps == ()
-
-
 @pytest.mark.parametrize(
     ("strategy", "plans", "last"),
     [("none", False, False), ("last", False, True), ("reflexion", True, False), ("last+reflexion", True, True)],
@@ -297,7 +235,7 @@ def test_a_context_too_short_for_anything_gives_no_lesson(pool, caplog):
         Reflexion(model).learn([attempt()], pool)
     assert pool.lessons() == []
     assert "whatever is cut" in caplog.text
-    assert len(model.requests) == 5
+    assert len(model.requests) == 4
 
 
 @pytest.mark.parametrize("error", [InfrastructureError("gone"), BudgetExceeded("spent", "run")])
@@ -307,59 +245,9 @@ def test_errors_that_are_no_failures_pass_and_what_was_written_stays(pool, error
     assert texts(pool) == [PLAN]
 
 
-@pytest.mark.parametrize(
-    ("reply", "read"),
-    [
-        (PLAN, PLAN),
-        (f"Plan: {PLAN}", PLAN),
-        (f"**New plan:** {PLAN}", PLAN),
-        (f"## Reflection\n{PLAN}", PLAN),
-        (f"<think>Let me see.</think>\n\nMy plan 2: {PLAN}", PLAN),
-        (f'"{PLAN}"', PLAN),
-        (f"```text\n{PLAN}\n```", PLAN),
-        (f"{PLAN}\n{PLAN} {PLAN}", PLAN),
-        (f"{PLAN}\n\nTask: another one\nAction: look", PLAN),
-        (f"{PLAN}\n**Observation 3:** nothing", PLAN),
-        (f"{PLAN}\nThe attempt failed.\nPlan: more of it", PLAN),
-        ("The attempt failed because I never looked up.", "The attempt failed because I never looked up."),
-        ("1. Open the fridge.\n2. Take the mug.", "1. Open the fridge. 2. Take the mug."),
-        ("次は冷蔵庫を開ける。" * 3, "次は冷蔵庫を開ける。"),
-        ("Task: find a mug\nAction: look", ""),
-    ],
-)
-def test_replies_as_models_write_them(reply, read):
-    assert read_reflection(reply) == read.replace(
-        "Reflection I", "## Reflection I" if "##" in reply else "Reflection I"
-    )
-
-
-def test_a_reply_that_was_cut_off_ends_with_a_sentence():
-    assert (
-        read_reflection("I opened the wrong drawer. Next I will go to the", whole=False) == "I opened the wrong drawer."
-    )
-    assert read_reflection("I opened the wrong drawer. Next I will go") == "I opened the wrong drawer. Next I will go"
-    assert read_reflection("Next time I will go to the", whole=False) == "Next time I will go to the"
-
-
-@given(st.text(), st.booleans())
-def test_any_reply_is_read_as_one_line(reply, whole):
-    read = read_reflection(reply, whole=whole)
-    assert len(read) <= LONGEST
-    assert "\n" not in read
-    assert not read or len({char for char in read.casefold() if char.isalpha()}) >= 4
-
-
-@given(st.lists(st.builds(Step, action=st.sampled_from(["Finish[x]", "ANSWER[x]", "look"]) | st.text())))
-def test_any_attempt_can_be_shown_without_its_verdict(steps):
-    told = [step.model_copy(update={"observation": GOLD}) for step in steps]
-    kept = without_verdict(attempt(steps=told or None, reason="answered")).steps
-    assert len(kept) <= max(len(told), 2)
-    assert not kept[-1].observation or not re.match(r"Finish|ANSWER", kept[-1].action)
-
-
-def test_as_a_function_it_needs_no_pool():
+def test_reflecting_needs_no_pool():
     model = ScriptedModel([PLAN])
-    assert reflect(model, attempt(), earlier=["I will search for spices."], about="Questions.") == PLAN
+    assert Reflexion(model, about="Questions.").reflect(attempt(), ["I will search for spices."]) == PLAN
     assert "- I will search for spices." in model.requests[0]["messages"][-1]["content"]
 
 

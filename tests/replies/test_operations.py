@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.methods.expel.operations import apply
-from seasoned.replies.operations import Item, Operation, parse_operations, read_operations
+from seasoned.replies.operations import Item, Operation, read_operations
 
 LIST = (
     Item("Check closed containers before you leave a room.", 3),
@@ -16,7 +16,7 @@ RULE = "Write short queries."
 
 
 def read(text):
-    return list(parse_operations(text, LIST).operations)
+    return list(read_operations(text, LIST).operations)
 
 
 def add(text=RULE):
@@ -154,7 +154,7 @@ def test_replies(text, expected):
     ],
 )
 def test_what_is_not_read_as_it_stands_is_reported(text, says):
-    (problem,) = parse_operations(text, LIST).problems
+    (problem,) = read_operations(text, LIST).problems
     assert says in problem
 
 
@@ -170,7 +170,7 @@ def test_what_is_not_read_as_it_stands_is_reported(text, says):
 )
 def test_a_rule_keeps_its_words(rule):
     for reply in (f"ADD: {rule}", f"ADD: - {rule}", f"1. **ADD**: {rule}"):
-        (operation,) = parse_operations(reply, ()).operations
+        (operation,) = read_operations(reply, ()).operations
         assert operation.text == rule
     value = [{"operation": "ADD", "number": 0, "text": rule}]
     assert [each.text for each in read_operations(value, ()).operations] == [rule]
@@ -179,17 +179,17 @@ def test_a_rule_keeps_its_words(rule):
 @given(st.lists(st.sampled_from(["look", "2.", "-", "*", "at", "3)", "(2", "+", "the", "mug,"]), min_size=3))
 def test_whatever_stands_within_a_rule_stays(words):
     rule = " ".join(["First", *words, "end"])
-    assert [each.text for each in parse_operations(f"ADD: {rule}", ()).operations] == [rule]
+    assert [each.text for each in read_operations(f"ADD: {rule}", ()).operations] == [rule]
 
 
 def test_fifty_operations_are_four():
-    parsed = parse_operations("\n".join(f"ADD {n}: Rule number {n}." for n in range(50)), LIST)
+    parsed = read_operations("\n".join(f"ADD {n}: Rule number {n}." for n in range(50)), LIST)
     applied = apply(LIST, parsed.operations)
     assert [item.text for item in applied.items[3:]] == [f"Rule number {n}." for n in range(4)]
 
 
 def test_the_same_target_twice():
-    parsed = parse_operations("UPVOTE 2\nDOWNVOTE 2\nEDIT 2: Search for one thing at a time.", LIST)
+    parsed = read_operations("UPVOTE 2\nDOWNVOTE 2\nEDIT 2: Search for one thing at a time.", LIST)
     applied = apply(LIST, parsed.operations)
     assert applied.items[1] == Item(LIST[1].text, 3)
     assert sum("already" in problem for problem in applied.problems) == 2
@@ -223,7 +223,7 @@ WORDS = st.sampled_from([*PIECES.split(), "\n", ""])
 
 @given(st.text() | st.lists(WORDS, max_size=40).map(" ".join))
 def test_no_reply_raises(text):
-    parsed = parse_operations(text, LIST)
+    parsed = read_operations(text, LIST)
     for operation in parsed.operations:
         assert (operation.kind == "ADD") == (operation.target is None)
         assert operation.target is None or 1 <= operation.target <= len(LIST)
@@ -256,4 +256,4 @@ def test_long_hostile_text_is_read_in_time():
         "[" * 9000,
         many,
     ):
-        parse_operations(text, LIST * 7)
+        read_operations(text, LIST * 7)

@@ -38,15 +38,13 @@ def test_the_form_that_was_asked_for():
         "**3.** score: 85/100 - same kind\n- Heuristic 1 (score 20)",
         "<think>1 is 99?</think>3: 85\n1: 20",
         "1 is 99?\n1: 99</think>3: 85\n1: 20",
-        '[{"number": 3, "score": "eighty-five"}, {"number": 1, "score": "twenty"}]',
         '[{"number": 3, "score": "17/20"}, {"number": 1, "score": "20%"}]',
         '[{"number": 3, "score": 0.85}, {"number": 1, "score": 0.2}]',
         '[{"number": 3, "score": "0.85"}, {"number": 1, "score": "0.2"}]',
         "3: 0.85, same kind\n1: 0.2",
         "1. Lesson 3: 85\n2. Lesson 1: 20",
         "1) **Heuristic 3** - 85\n2) **Heuristic 1** - 20",
-        "3: 17 out of 20, same kind\n1: score: two out of ten",
-        "3. eighty-five\n1. **twenty**, far from it",
+        "3: 17 out of 20, same kind\n1: score: 2 out of 10",
         '{"ranking": [[3, 85], [1, 20]]}',
         '{"ranking": {"3": 85, "1": 20}}',
         '{"Ranking": {"3": {"score": 85, "reason": "same kind"}, "1": {"score": 20}}}',
@@ -69,22 +67,18 @@ def test_prose_around_json_and_lines_is_reported_where_it_was_interpreted():
 @pytest.mark.parametrize(
     ("score", "points"),
     [
-        ("eighty out of 100", 80),
-        ("nine out of ten", 90),
         ("8 out of 10", 80),
         ("7 of 10", 70),
-        ("ninety of a hundred", 90),
         ("90, one of 3 that fit", 90),
         ("5 of 0", UNREAD),
         ("very high", 90),
         ("high", 80),
         ("Medium", 50),
         ("very low", 10),
-        ("one hundred", 100),
         ("beyond words", UNREAD),
     ],
 )
-def test_scores_as_words(score, points):
+def test_scores_in_other_forms(score, points):
     found = read_ranking([entry(1, score)], 1)
     assert told(found) == [(0, points)]
     assert len(found.problems) == 1

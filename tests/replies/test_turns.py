@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.replies.turns import Turn, bare, read_turn
+from seasoned.replies.turns import Turn, bare, read_turn, split_reasoning
 from seasoned.text import prompt_line
 
 
@@ -142,3 +142,35 @@ def test_a_long_reply_is_read_in_no_time():
     for piece in ("{\n", "<think>", "# Action ", ". Action ", "1. ", "Thought: a. ", "\nAction Input", "**"):
         read_turn("Thought: " + piece * 20_000)
         read_turn('"action":' + piece * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Because.\nAnswer: abc", ("Because.", "abc")),
+        ("Because.\nThe answer is abc", ("Because. The", "abc")),
+        ("abc", ("", "abc")),
+        ("One.\nTwo", ("One.", "Two")),
+        ("", ("", "")),
+        ("Answer:", ("", "")),
+        ("Because.\nAnswer: Paris\nThat answers the question.", ("Because.", "Paris")),
+        ("Because.\nAnswer: niece\n(I checked my answer.)", ("Because.", "niece")),
+        ("Answer: niece\nThe answer is right: I checked.", ("", "niece")),
+        ("Answer: aunt\nNo.\nAnswer = niece", ("Answer: aunt No.", "niece")),
+        ("The unanswered letters point to fear.\nfear", ("The unanswered letters point to fear.", "fear")),
+        ("The answer is not far.\n> **Final Answer:** abc", ("The answer is not far.", "abc")),
+        ("So the final answer: abc\n(That answers it.)", ("So the final", "abc")),
+        ("## Answer\nabc", ("## Answer", "abc")),
+        ("Answer:\n\nabc", ("", "abc")),
+        ("Because.\n**Answer is**: abc", ("Because.", "abc")),
+    ],
+)
+def test_split_reasoning(text, expected):
+    assert split_reasoning(text) == expected
+
+
+@given(st.text())
+def test_any_reasoning_is_split_without_error(text):
+    thought, answer = split_reasoning(text)
+    assert len(answer.splitlines()) <= 1
+    assert len(thought) <= 600

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt, placed
@@ -82,7 +83,7 @@ class Dialogue:
         )
         messages: list[Message] = [{"role": "system", "content": system}]
         for example in self.examples:
-            messages += self._guided_example(example) if self.style == "guided" else self._free_example(example)
+            messages += self._example(example)
         return _joined(messages)
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
@@ -174,35 +175,27 @@ class Dialogue:
         lines = ["  ".join(choices)] if choices else []
         return "\n".join([*lines, notes or NO_NOTES, said] if self.notes == "thought" else [*lines, said])
 
-    def _guided_example(self, example: Example) -> list[Message]:
-        messages = [
-            {"role": "user", "content": f"{self._case(example.question, _recalled(example))}\nTHINK"},
-            {"role": "assistant", "content": example.thought},
-            {"role": "user", "content": self._then(_recalled(example), "ANSWER", example.choices)},
-            {"role": "assistant", "content": example.wrong or example.answer},
-        ]
-        if example.notes:
+    def _example(self, example: Example) -> list[Message]:
+        guided, recalled, answer = self.style == "guided", _recalled(example), example.wrong or example.answer
+        if guided:
+            said = [
+                f"{self._case(example.question, recalled)}\nTHINK",
+                example.thought,
+                self._then(recalled, "ANSWER", example.choices),
+                answer,
+            ]
             notes = json.dumps([f"{key}: {value}" for key, value in example.notes], ensure_ascii=False)
-            messages += [
-                {"role": "user", "content": f"{_judged(example)}\nNOTE"},
-                {"role": "assistant", "content": notes},
+        else:
+            said = [
+                self._case(offered(example.question, example.choices), recalled),
+                f"THINK[{example.thought}]",
+                self._then(recalled, "OK."),
+                f"ANSWER[{answer}]",
             ]
-        return messages
-
-    def _free_example(self, example: Example) -> list[Message]:
-        messages = [
-            {"role": "user", "content": self._case(offered(example.question, example.choices), _recalled(example))},
-            {"role": "assistant", "content": f"THINK[{example.thought}]"},
-            {"role": "user", "content": self._then(_recalled(example), "OK.")},
-            {"role": "assistant", "content": f"ANSWER[{example.wrong or example.answer}]"},
-        ]
+            notes = "\n".join([*(f"NOTE[{key}]: {value}" for key, value in example.notes), "END"])
         if example.notes:
-            notes = "\n".join(f"NOTE[{key}]: {value}" for key, value in example.notes)
-            messages += [
-                {"role": "user", "content": _judged(example)},
-                {"role": "assistant", "content": f"{notes}\nEND"},
-            ]
-        return messages
+            said += [f"{_judged(example)}\nNOTE" if guided else _judged(example), notes]
+        return [{"role": role, "content": text} for role, text in zip(cycle(("user", "assistant")), said, strict=False)]
 
 
 def offered(question: str, choices: Sequence[str]) -> str:

@@ -29,6 +29,8 @@ UNPARSED = "unparsed"
 
 _REPAIR_LIMIT = 20_000  # characters: the repair takes quadratic time on hostile text
 _DEPTH_LIMIT = 64
+_BRACKET = re.compile(r"[\[\](){}]")
+_OPENERS = {"]": "[", "}": "{", ")": "("}
 _SHOWN = 2_000  # characters of a wrong reply that go back to the model
 _REFUSAL = re.compile(
     r"response_format|json[ _-]?(schema|object|mode)|grammar|guided|structured[ _-]?output|invalid schema", re.I
@@ -165,12 +167,22 @@ def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
 def _repaired(text: str) -> Any:
     from json_repair import loads
 
-    if len(text) > _REPAIR_LIMIT:
-        raise ValueError("too long to repair")
+    if len(text) > _REPAIR_LIMIT or _depth(text) > _DEPTH_LIMIT:
+        raise ValueError("too long or nested too deep to repair")
     value = loads(text)
     if value == "":
         raise ValueError("nothing to repair")
     return value
+
+
+def _depth(text: str) -> int:
+    """How many brackets of one kind are open at once at most; the repair takes quadratic time in that."""
+    deepest, depth = 0, dict.fromkeys("[{(", 0)
+    for bracket in _BRACKET.findall(text):
+        opener = _OPENERS.get(bracket, bracket)
+        depth[opener] = depth[opener] + 1 if opener == bracket else max(depth[opener] - 1, 0)
+        deepest = max(deepest, depth[opener])
+    return deepest
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

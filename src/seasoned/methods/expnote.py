@@ -11,14 +11,16 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from seasoned.methods.attempts import last_word, parts, thoughts
-from seasoned.pool import ExperiencePool
 from seasoned.replies.commands import parse, recall_words
 from seasoned.store.filters import short_name
 from seasoned.text import fold, prompt_line, split_words
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from seasoned.methods.attempts import last_word
-from seasoned.pool import ExperiencePool
 from seasoned.text import prompt_line, transcript
 from seasoned.types import Block, Entry, Guidance, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 _ROOM = 800  # characters of a case's steps
 _ENDED = {True: "this went well", False: "this failed", None: "how it ended is not known"}

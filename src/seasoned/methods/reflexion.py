@@ -9,15 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from seasoned.asking import ask
 from seasoned.errors import ContextLengthError
 from seasoned.methods.attempts import without_verdict
-from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.replies.reflections import LONGEST, read_reflection
 from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.types import Block, Entry, Guidance, Lesson, Message, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +29,6 @@ Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 ATTEMPT = 8000
 """Characters of an attempt in a prompt, before a context that is too short halves them."""
 _PLANS = "You have tried this task before and failed. Your plans after each failure, the newest last:"
-_LEAST = 500
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,44 @@ class Reflexion:
             if trajectory.outcome.success is not False or trajectory.id in known:
                 continue
             known.add(trajectory.id)
-            text = reflect(
-                self.llm,
-                trajectory,
-                earlier=[lesson.text for lesson in self._remembered(trajectory.task_id, pool)],
-                examples=self.examples,
-                about=self.about,
-                max_tokens=self.max_tokens,
-                attempt_chars=self.attempt_chars,
-            )
+            earlier = [lesson.text for lesson in self._remembered(trajectory.task_id, pool)]
+            text = self.reflect(trajectory, earlier)
             if text:
                 pool.add(_lesson(text, trajectory), why="reflected on a failed attempt")
+
+    def reflect(self, trajectory: Trajectory, earlier: Sequence[str] = ()) -> str:
+        """Let the model say what went wrong in a failed attempt and what to do instead (paper section 2.3).
+
+        Args:
+            trajectory: the attempt.
+            earlier: reflections on earlier attempts at the same task, the oldest first.
+
+        Returns:
+            The reflection in one line; "" where the reply holds none or the attempt does not fit, and that is logged.
+
+        Raises:
+            InfrastructureError: the model's server failed.
+        """
+        system = render_prompt("seasoned.methods", "reflexion_ask.j2", about=self.about)
+        constant: list[Message] = [{"role": "system", "content": system}]
+        for example, ideal in self.examples:
+            constant.append({"role": "user", "content": _case(example, (), ATTEMPT)})
+            constant.append({"role": "assistant", "content": prompt_line(ideal, LONGEST)})
+
+        def prompt(room: int) -> list[Message]:
+            return [*constant, {"role": "user", "content": _case(trajectory, earlier, room)}]
+
+        try:
+            answer = ask(self.llm, prompt, self.attempt_chars, max_tokens=self.max_tokens)
+        except ContextLengthError as error:
+            log.warning("no reflection on %s, whatever is cut from it: %s", trajectory.id, error)
+            return ""
+        text = read_reflection(answer.value, whole=answer.whole)
+        if not text:
+            log.warning(
+                "no reflection on %s: the reply holds no plan: %r", trajectory.id, prompt_line(answer.value, 80)
+            )
+        return text
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """What the next attempt at this task is told; nothing before the first, and nothing in the middle of one."""
@@ -105,55 +134,6 @@ class Reflexion:
         for lesson in reversed(pool.lessons("reflection", key=task_id)):
             newest.setdefault(lesson.text, lesson)
         return list(newest.values())[: max(self.memory, 0)][::-1]
-
-
-def reflect(
-    llm: LLM,
-    trajectory: Trajectory,
-    *,
-    earlier: Sequence[str] = (),
-    examples: Sequence[tuple[Trajectory, str]] = (),
-    about: str = "",
-    max_tokens: int = 160,
-    attempt_chars: int = ATTEMPT,
-) -> str:
-    """Let the model say what went wrong in a failed attempt and what to do instead (paper section 2.3).
-
-    Args:
-        llm: the model.
-        trajectory: the attempt.
-        earlier: reflections on earlier attempts at the same task, the oldest first.
-        examples: failed attempts with their ideal reflections.
-        about: what kind of tasks these are.
-        max_tokens: of the reply.
-        attempt_chars: characters of the attempt; halved as long as the prompt is too long for the model.
-
-    Returns:
-        The reflection in one line; "" where the reply holds none or the attempt does not fit, and that is logged.
-
-    Raises:
-        InfrastructureError: the model's server failed.
-    """
-    constant: list[Message] = [
-        {"role": "system", "content": render_prompt("seasoned.methods", "reflexion_ask.j2", about=about)}
-    ]
-    for example, ideal in examples:
-        constant.append({"role": "user", "content": _case(example, (), ATTEMPT)})
-        constant.append({"role": "assistant", "content": prompt_line(ideal, LONGEST)})
-    while True:
-        case: Message = {"role": "user", "content": _case(trajectory, earlier, attempt_chars)}
-        try:
-            reply = llm.chat([*constant, case], max_tokens=max_tokens)
-        except ContextLengthError as error:
-            attempt_chars //= 2
-            if attempt_chars < _LEAST:
-                log.warning("no reflection on %s, whatever is cut from it: %s", trajectory.id, error)
-                return ""
-            continue
-        text = read_reflection(reply.text, whole=reply.finish_reason != "length")
-        if not text:
-            log.warning("no reflection on %s: the reply holds no plan: %r", trajectory.id, prompt_line(reply.text, 80))
-        return text
 
 
 def _case(trajectory: Trajectory, earlier: Sequence[str], limit: int) -> str:

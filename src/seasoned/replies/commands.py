@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from seasoned.text import without_thinking
 
@@ -20,6 +20,8 @@ RIGHT = "Right."
 WRONG = "Wrong. The right answer is {answer}."
 """What is said of an ANSWER in training."""
 
+MOST = 1000
+"""Commands of a reply that are read; what follows them is no longer looked at."""
 MAX_BARE_KEY = 80
 """In `NOTE: key: text`, a longer key (characters) is taken for prose that has no key."""
 
@@ -115,21 +117,23 @@ class _Reader:
     """One pass over one reply; a class because six functions share the positions found at first."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.scan = text.translate(_TWINS)
+        scan = text.translate(_TWINS)
         by_place: dict[int, _Start] = {}
         barriers: set[int] = set()
-        for m in chain(_AT_LINE_START.finditer(self.scan), _END.finditer(self.scan)):
+        for m in chain(*(islice(kind.finditer(scan), MOST + 1) for kind in (_AT_LINE_START, _END))):
             start = _start(m)
             by_place[start.at] = start
             barriers.add(m.start())
-        for m in _IN_LINE.finditer(self.scan):
+        for m in islice(_IN_LINE.finditer(scan), MOST + 1):
             start = _start(m)
             by_place.setdefault(start.at, start)
-        self.starts = sorted(by_place.values(), key=lambda s: s.at)
+        starts = sorted(by_place.values(), key=lambda s: s.at)
+        self.starts = starts[:MOST]
         self.places = [s.at for s in self.starts]
-        self.barriers = sorted(barriers)
-        self.closers = self._match_brackets()
+        end = starts[MOST].at if len(starts) > MOST else len(text)
+        self.text, self.scan = text[:end], scan[:end]
+        self.barriers = sorted(place for place in barriers if place < end)
+        self.closers = self._match_brackets() if self.starts else {}
         self.line_end = -1
 
     def read(self) -> list[Command]:

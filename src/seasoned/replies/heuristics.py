@@ -10,15 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.llm.structured import closed_object, read
-from seasoned.text import has_word, holds_words, prompt_line, same_words, without_thinking, words_of
+from seasoned.llm.structured import closed_object
+from seasoned.replies.forms import json_or_lines
+from seasoned.text import all_words, holds_words, prompt_line, same_words, words_of
 
 GOOD = ("a letter gets no answer", "write again in other words before you give up")
 BAD = ("writing to Mr Hale in room 12", "be more careful")
 LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
-_REPLY = 20_000
 _KNOWN = 6  # words in a row that nobody writes by chance
 _NAMES = {
     "analysis": ("analysis", "reflection", "cause"),
@@ -126,7 +126,7 @@ def read_heuristic(
         return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
     if _OUTCOME.search(trigger):
         return None, f"{TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
-    if attempt and has_word(f"{trigger} {action}", "agent") and not has_word(attempt, "agent"):
+    if attempt and "agent" in all_words(f"{trigger} {action}") and "agent" not in all_words(attempt):
         return None, f"{OWN}: {trigger!r}, {action!r}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:
@@ -158,12 +158,7 @@ def _sentences(told: str) -> list[str]:
 
 def _fields(reply: Any) -> dict[str, Any]:
     """The parts of a reply by our names; one level of nesting is taken off."""
-    value = reply
-    if isinstance(reply, str):
-        plain = without_thinking(reply[:_REPLY])
-        value, _ = read(plain, {})
-        if not isinstance(value, dict | list):
-            value = _lines(plain)
+    value = json_or_lines(reply, _lines)
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), {})
     if not isinstance(value, dict):

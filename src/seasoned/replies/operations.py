@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from seasoned.llm.structured import closed_object, read, shorten
-from seasoned.text import prompt_line, same_words, without_thinking, words_of
+from seasoned.llm.structured import closed_object, shorten
+from seasoned.replies.forms import json_entries, said
+from seasoned.text import prompt_line, same_words, words_of
 
 Kind = Literal["ADD", "EDIT", "UPVOTE", "DOWNVOTE"]
 
@@ -27,12 +28,8 @@ LONGEST = 300
 """Characters of an insight; what is longer is cut."""
 _LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
 _SAME = 0.85
-_REPLY_LIMIT = 20_000
-
 _NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", "REMOVE": "DOWNVOTE"}
 _NAME = "|".join(_NAMES)
-_FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$", re.MULTILINE)
-_JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _LISTED = re.compile(r"\A\s*(?:[-*•+]|\d{1,3}[.)])\s")
 _MARKS = r"[\s*_`#>\"'“”\[\](){}<•+-]{0,12}"
 _HEAD = re.compile(
@@ -115,40 +112,36 @@ class _Raw:
         return str(Operation(self.kind, self.number, self.text))
 
 
-def parse_operations(text: str, insights: Sequence[Item]) -> Parsed:
-    """Read the operations of a reply in text, or in JSON that nobody constrained.
+def read_operations(reply: Any, insights: Sequence[Item]) -> Parsed:
+    """Read the operations of a reply: a JSON value as in `operations_schema`, or text with JSON or lines in it.
 
     A line is an operation when it begins with a name (AGREE and REMOVE are UPVOTE and DOWNVOTE), whatever markdown,
     quotes and list numbers stand around it, and goes on with a number, a colon or both.
 
     Args:
-        text: what the model wrote; untrusted.
+        reply: what the model wrote; untrusted.
         insights: the list as the model saw it, numbered from 1.
 
     Returns:
         Operations with targets that exist. Each is about the insight with its number, as far as its text does not
         contradict that; where number and text disagree, the text wins.
     """
-    text = bare_reply(text)
-    value = json_entries(text, _KEYS)
-    if value:
-        return read_operations(value, insights)
-    raw, unread = _lines(text)
-    if not raw and text:
-        return Parsed((), (f"the reply holds no operation: {shorten(prompt_line(text), 200)!r}",))
+    text = said(reply) if isinstance(reply, str) else ""
+    value = json_entries(text, _KEYS) if isinstance(reply, str) else reply
+    if isinstance(reply, str) and not value:
+        raw, unread = _lines(text)
+        if not raw and text:
+            return Parsed((), (f"the reply holds no operation: {shorten(prompt_line(text), 200)!r}",))
+    else:
+        raw, unread = _entries(value)
     parsed = _resolve_all(raw, insights)
     return replace(parsed, problems=(*unread, *parsed.problems))
 
 
-def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
-    """Read the operations of a structured reply, as `parse_operations` does.
-
-    Args:
-        value: a list of objects as in `operations_schema`; anything else is reported.
-        insights: as in `parse_operations`.
-    """
+def _entries(value: Any) -> tuple[list[_Raw], list[str]]:
+    """The operations of a JSON value, and a sentence for each entry that is none."""
     raw: list[_Raw] = []
-    problems = []
+    problems: list[str] = []
     for entry in value if isinstance(value, list) else [value]:
         fields = entry if isinstance(entry, dict) else {}
         named = next((fields[key] for key in _KEYS if key in fields), "")
@@ -161,34 +154,7 @@ def read_operations(value: Any, insights: Sequence[Item]) -> Parsed:
         else:
             given = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
             raw.append(_Raw(kind, number if given else None, _bare(str(fields.get("text") or ""))))
-    parsed = _resolve_all(raw, insights)
-    return replace(parsed, problems=(*problems, *parsed.problems))
-
-
-def bare_reply(text: str) -> str:
-    """A reply without thoughts in tags and without fences around it; of any text, at most 20,000 characters of it."""
-    return _FENCE.sub("", without_thinking(text[:_REPLY_LIMIT])).strip()
-
-
-def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
-    """The entries of a reply in JSON, in a list or an object around it, or an object on each line.
-
-    What is said before is left out. [] where none of the entries has one of the keys.
-    """
-    begun = _JSON.search(text)
-    if begun is None:
-        return []
-    lines = [line for line in text.split("\n") if line.lstrip().startswith("{") and line.rstrip(" ,").endswith("}")]
-    if begun[0].endswith("{") and len(lines) > 1:
-        value: Any = [read(line, {})[0] for line in lines]
-    else:
-        value, _ = read(text[begun.start() :], {})
-    if isinstance(value, dict):
-        inner = next((part for part in value.values() if isinstance(part, list)), None)
-        value = [value] if inner is None or any(key in value for key in keys) else inner
-    entries = value if isinstance(value, list) else []
-    named = any(isinstance(entry, dict) and key in entry for entry in entries for key in keys)
-    return entries if named else []
+    return raw, problems
 
 
 def _lines(text: str) -> tuple[list[_Raw], list[str]]:
@@ -199,8 +165,8 @@ def _lines(text: str) -> tuple[list[_Raw], list[str]]:
     for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
         head = _HEAD.match(line)
         rest = _CLOSING.sub("", line[head.end() :]) if head else ""
-        said = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
-        if head and said:
+        begins = bool(head and (head["mark"] is not None or (head["name"].isupper() and (head["number"] or rest))))
+        if head and begins:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
             loose = not (number and head["mark"])
             several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.llm.structured import closed_object, read, shorten
-from seasoned.text import prompt_line, without_thinking
+from seasoned.llm.structured import closed_object, shorten
+from seasoned.replies.forms import json_or_lines
+from seasoned.text import prompt_line
 
 UNREAD = 50
 """The score of an item that was picked with a score nobody can read."""
-_REPLY = 20_000
 _NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field that says which item is meant
 _MOST = 20  # problems that are told of one reply
 
@@ -25,22 +25,13 @@ _LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)
 _NAMED = r"(?:(?:number|no|lesson|item|heuristic|id)\b\W{0,4})?"
 _LINE = re.compile(rf"[\s*_`#\[(\"-]{{0,12}}{_LISTED}{_NAMED}(\d{{1,6}})(?!\w)(.*)", re.IGNORECASE)
 _GRADES = {"none": 0, "irrelevant": 0, "low": 20, "medium": 50, "moderate": 50, "high": 80, "perfect": 100}
-_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-_TENS = ["ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_NUMBERS = {word: n for n, word in enumerate(_ONES)} | {word: 10 * n for n, word in enumerate(_TENS, 1)}
-_WORD = "|".join([*_NUMBERS, "hundred"])
-_SPOKEN = rf"(?:an?\s)?\b(?:{_WORD})(?:[\s-]{{1,2}}(?:{_WORD})){{0,2}}\b"
-_SCORE = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
-_AMOUNT = rf"(?:{_SCORE.pattern}|{_SPOKEN})"
+_FIGURE = r"-?\d{1,9}(?:\.\d{1,9})?"
 _OF = r"\s{0,3}(?:/|(?:\bout\s{1,3})?\bof\b)\s{0,3}"
-_SHARE = re.compile(rf"(?<![\w.])({_AMOUNT}){_OF}({_AMOUNT})", re.IGNORECASE)
-_SCORED = re.compile(rf"\bscore\W{{0,6}}({_AMOUNT}(?:{_OF}{_AMOUNT})?)", re.IGNORECASE)
+# 85, 85/100, 17 of 20, 8 out of 10
+_SCORE = re.compile(rf"(?P<points>{_FIGURE})(?:{_OF}(?P<of>{_FIGURE}))?", re.IGNORECASE)
+_SCORED = re.compile(r"\bscore\W{0,6}(?=-?\d)", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _SHORT = re.compile(r"(?<![\w.:-])(\d{1,6}) ?: ?(-?\d{1,9}(?:\.\d{1,9})?)(?![\w:/])")
-# "3. ninety" is a score, "3. Two of them are alike" is none.
-_SAID = re.compile(
-    rf"[\s.:*_`)\]-]{{0,12}}({_SPOKEN}(?:{_OF}{_AMOUNT})?)[*_`\s]{{0,4}}(?:[,.;:(–—]|-\s|$)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
@@ -91,13 +82,9 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
         by its place in the reply, which is never above that of the item before.
     """
     problems: list[str] = []
-    value = reply
-    if isinstance(reply, str):
-        text = without_thinking(reply[:_REPLY]).strip()
-        value, _ = read(text, {})
-        if not isinstance(value, dict | list) or not value:
-            value = list(_lines(text))
-            problems += ["the reply is no JSON, so its lines were read"] if value else []
+    value = json_or_lines(reply, lambda text: tuple(_lines(text)))
+    if value and isinstance(value, tuple):
+        problems.append("the reply is no JSON, so its lines were read")
     scored: dict[int, Scored] = {}
     before = 100
     for turn, (number, score, reason) in enumerate(_entries(value)):
@@ -130,7 +117,7 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
             if _number(key) > 0:
                 yield (key, *_judgement(entry))
         return
-    for entry in value if isinstance(value, list) else [value]:
+    for entry in value if isinstance(value, list | tuple) else [value]:
         if isinstance(entry, str) and not _LETTER.search(entry) and (short := _SHORT.findall(entry)):
             yield from ((number, score, "") for number, score in short)
         elif isinstance(entry, dict):
@@ -170,13 +157,16 @@ def _field(entry: Mapping[str, Any], *names: str) -> Any:
 
 def _lines(text: str) -> Iterator[dict[str, Any]]:
     for line in text.split("\n"):
-        found = _LINE.match(line)
-        if found:
-            rest = found[2]
-            named = _SCORED.search(rest) or _SAID.match(rest)
-            points = named[1] if named else _stated(rest)
-            if points is not None or rest.strip(" .:-*_`") == "" or any(word in _GRADES for word in _words(rest)):
-                yield {"number": found[1], "score": points or rest, "reason": rest.strip(" .:-*_`")}
+        if found := _LINE.match(line):
+            rest, score = found[2], _score(found[2])
+            if score or rest.strip(" .:-*_`") == "" or _grade(rest) is not None:
+                yield {"number": found[1], "score": score[0] if score else rest, "reason": rest.strip(" .:-*_`")}
+
+
+def _score(text: str) -> re.Match[str] | None:
+    """The first score in a text, or the one that is called so."""
+    named = _SCORED.search(text)
+    return _SCORE.search(text, named.end() if named else 0)
 
 
 def _number(value: Any) -> int:
@@ -205,47 +195,25 @@ def _value(score: Any) -> tuple[float | None, str]:
     if isinstance(score, bool) or not isinstance(score, int | float | str):
         return None, ""
     if isinstance(score, str):
-        told = "" if score.strip().isdecimal() else f"its score was written as {shorten(prompt_line(score), 40)!r}"
-        stated = _stated(score[:200])
-        if stated is None:
-            return _worded(score), told
-        share = _SHARE.fullmatch(stated)
-        points = _amount(share[1] if share else stated)
-        of = _amount(share[2]) if share else 1.0 if 0 < points < 1 else 100.0
-        return (100 * points / of if of else None), told
+        problem = "" if score.strip().isdecimal() else f"its score was written as {shorten(prompt_line(score), 40)!r}"
+        found = _score(score[:200])
+        if found is None:
+            return _grade(score), problem
+        points = float(found["points"])
+        of = float(found["of"] or (1 if 0 < points < 1 else 100))
+        return (100 * points / of if of else None), problem
     if score != score or abs(score) > 1e9:
         return None, ""
     return (100.0 * score, f"its score {score} is read as a share") if 0 < score < 1 else (float(score), "")
 
 
-def _stated(text: str) -> str | None:
-    """The first score in figures, or as a share: "85", "17/20", "nine out of ten"."""
-    figure, share = _SCORE.search(text), _SHARE.search(text)
-    if share and (figure is None or share.start() <= figure.start()):
-        return share[0]
-    return figure[0] if figure else None
-
-
-def _amount(text: str) -> float:
-    return float(text) if _SCORE.fullmatch(text) else _worded(text) or 0.0
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z]+", text[:200].lower())
-
-
-def _worded(text: str) -> float | None:
-    """A score in words, such as "eighty-five" or "very high"."""
-    words = _words(text)
-    numbers = [_NUMBERS[word] for word in words if word in _NUMBERS]
-    if "hundred" in words:
-        return 100.0
-    if numbers:
-        return float(sum(numbers))
+def _grade(text: str) -> float | None:
+    """A score as a word, such as "very high"."""
+    words = re.findall(r"[a-z]+", text[:200].lower())
     grade = next((_GRADES[word] for word in words if word in _GRADES), None)
-    if grade is None:
-        return None
-    return float(grade if "very" not in words else min(grade + 10, 100) if grade > 50 else max(grade - 10, 0))
+    if grade is None or "very" not in words:
+        return grade
+    return min(grade + 10, 100) if grade > 50 else max(grade - 10, 0)
 
 
 def _pairs(value: Any, count: int) -> tuple[tuple[int, int], ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from seasoned.replies.operations import bare_reply
+from seasoned.replies.forms import said
 from seasoned.text import prompt_line
 
 LONGEST = 800
@@ -38,7 +38,7 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
     Returns:
         One line of at most `LONGEST` characters; "" where there are no words to speak of.
     """
-    plain = bare_reply(text)
+    plain = said(text)
     made_up = _NEXT.search(plain)
     plain = plain[: made_up.start()] if made_up else plain
     label = _LABEL.match(plain)
@@ -46,6 +46,6 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
     sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))
     if not whole and len(sentences) > 1 and sentences[-1][-1] not in ".!?。！？":
         sentences.pop()
-    said = prompt_line(" ".join(sentences), LONGEST)
-    letters = [char for char in said.casefold() if char.isalpha()]
-    return said if len(letters) >= 8 and len(set(letters)) >= 4 else ""
+    reflection = prompt_line(" ".join(sentences), LONGEST)
+    letters = [char for char in reflection.casefold() if char.isalpha()]
+    return reflection if len(letters) >= 8 and len(set(letters)) >= 4 else ""

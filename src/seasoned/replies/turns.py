@@ -158,7 +158,7 @@ def bare(action: str) -> str:
 
 def _plain(text: str) -> str:
     """A reply without what was considered and without fences; its tags and headings are labels."""
-    text = without_thinking(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{_TAGS.get(tag[2].lower(), tag[2])}: ", text)
     return _FENCE.sub("", _HEADING.sub(lambda found: f"{found[1] or found[2]}:", text)).strip()
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError
-from seasoned.lab.methods.guidelines import GOOD, LONGEST, read_guideline, write_guideline
+from seasoned.lab.methods.guidelines import GOOD, LONGEST, read_guideline, shares_run, write_guideline
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expel.extraction import Call, plan_calls
 from seasoned.replies.commands import WRONG
@@ -228,3 +228,20 @@ values = st.recursive(
 def test_no_reply_raises(value):
     said = read_guideline(value)
     assert said is None or all(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "run", "shared"),
+    [
+        ("Fill in the drawer, and send it again!", "you fill in the field and SEND it again", 4, True),
+        ("Fill in the drawer, and send it again!", "you fill in the field and SEND it again", 5, False),
+        ("one two", "one two", 3, False),
+        ("one two three", "three one two", 3, False),
+        ("one two three", "one two three", 3, True),
+        ("one two three", f"{'many words ' * 100}one two three", 3, True),
+        ("", "one", 1, False),
+    ],
+)
+def test_a_run_of_words_stands_in_both(text, other, run, shared):
+    assert shares_run(text, other, run) is shared
+    assert shares_run(other, text, run) is shared

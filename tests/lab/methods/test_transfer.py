@@ -51,13 +51,11 @@ def test_lines_where_json_does_not_come():
     )
     made = transfer(model, INSIGHTS, **ABOUT)
     assert [(lesson.text, len(lesson.data["from"])) for lesson in made] == [("Search for the claim.", 1), ("Judge.", 2)]
-    model = ScriptedModel(["1. Judge."])
-    assert transfer(model, INSIGHTS, structured=False, **ABOUT)[0].text == "Judge."
 
 
 def test_no_more_than_asked_for():
-    model = ScriptedModel(["\n".join(f"{n}. Rule number {n}." for n in range(40))])
-    assert len(transfer(model, INSIGHTS, structured=False, max_insights=3, **ABOUT)) == 3
+    model = ScriptedModel(["no", "no", "\n".join(f"{n}. Rule number {n}." for n in range(40))])
+    assert len(transfer(model, INSIGHTS, max_insights=3, **ABOUT)) == 3
 
 
 def test_nothing_to_adapt_and_nothing_adapted(caplog):

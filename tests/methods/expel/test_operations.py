@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from seasoned.llm.structured import check_schema, problems
 from seasoned.methods.expel.operations import Applied, apply
 from seasoned.replies.operations import LONGEST, Item, Operation, operations_schema
-from seasoned.text import same_words, shares_run
+from seasoned.text import same_words
 
 LIST = (Item("Look first.", 3), Item("Ask twice.", 2), Item("Go slowly.", 1))
 
@@ -181,20 +181,3 @@ def test_the_schema_fits_the_list():
     assert json.loads(json.dumps(schema)) == schema
     (whole,) = apply([], [add("c" * 1000)]).items  # word for word, as an UPVOTE has to have it
     assert not problems([{"operation": "UPVOTE", "number": 1, "text": whole.text}], schema)
-
-
-@pytest.mark.parametrize(
-    ("text", "other", "run", "shared"),
-    [
-        ("Fill in the drawer, and send it again!", "you fill in the field and SEND it again", 4, True),
-        ("Fill in the drawer, and send it again!", "you fill in the field and SEND it again", 5, False),
-        ("one two", "one two", 3, False),
-        ("one two three", "three one two", 3, False),
-        ("one two three", "one two three", 3, True),
-        ("one two three", f"{'many words ' * 100}one two three", 3, True),
-        ("", "one", 1, False),
-    ],
-)
-def test_a_run_of_words_stands_in_both(text, other, run, shared):
-    assert shares_run(text, other, run) is shared
-    assert shares_run(other, text, run) is shared

@@ -10,18 +10,22 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from seasoned.errors import ConfigError, ContextLengthError, ParseError
+from seasoned.asking import ask
+from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.lab.methods.guidelines import write_guideline
-from seasoned.llm.structured import closed_object, read
+from seasoned.llm.structured import closed_object
 from seasoned.methods import check_least
 from seasoned.methods.expel.demonstrations import attempts_at
 from seasoned.methods.expel.extraction import Call, attempts_before, plan_calls, worked_pair
-from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
+from seasoned.replies.forms import json_or_lines
 from seasoned.text import prompt_line, render_prompt, same_words, step_lines, tokens
 from seasoned.types import Block, Guidance, Lesson, Message, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +38,6 @@ NOTHING = ("", "OK.")
 _HEADING = "In a situation like this, at other tasks:"
 _STEP = 300  # characters of each part of a step
 _TASK = 600  # characters of the task that tell in which context an attempt is
-_REPLY = 20_000
 
 
 @dataclass(frozen=True)
@@ -187,14 +190,11 @@ class AutoGuide:
             "numbers": {"type": "array", "maxItems": self.k, "items": number},
         }
         try:
-            value = self.llm.chat(messages, schema=closed_object(properties), max_tokens=self.max_tokens).parsed
-        except ParseError as error:
-            text = str(getattr(error.reply, "text", ""))[:_REPLY]
-            value, wrong = read(text, {})
-            value = text if wrong else value
+            answer = ask(self.llm, lambda _: messages, schema=closed_object(properties), max_tokens=self.max_tokens)
         except ContextLengthError as error:
             log.warning("the context of an attempt is not identified: %s", error)
             return []
+        value = json_or_lines(answer.value, lambda text: text)
         places, problem = read_places(value, len(contexts))
         if problem:
             log.info("the context of an attempt: %s", problem)

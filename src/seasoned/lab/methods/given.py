@@ -9,13 +9,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
-from seasoned.pool import ExperiencePool
 from seasoned.text import prompt_line
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 HEAD = "Lessons from earlier tasks:"
 

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
-from seasoned.errors import ContextLengthError, ParseError
-from seasoned.llm.structured import closed_object, read
+from seasoned.asking import ask
+from seasoned.errors import ContextLengthError
+from seasoned.llm.structured import closed_object
 from seasoned.methods.expel.extraction import Call, worked_pair
 from seasoned.protocols import LLM
+from seasoned.replies.forms import json_or_lines
 from seasoned.replies.heuristics import text_that_begins
-from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, shares_run, transcript
+from seasoned.text import TOKEN, all_words, prompt_line, render_prompt, same_words, transcript
 from seasoned.types import Message, Step, Trajectory
 
 log = logging.getLogger(__name__)
@@ -29,8 +31,6 @@ GOOD = (
 LONGEST = {"context": 140, "guideline": 240}
 """Characters of each part."""
 
-_HALVINGS = 3
-_REPLY = 20_000
 _SAID = 200  # characters of an action or observation where the attempts part
 _QUOTED = 5  # words in a row that nobody but the prompt's example says
 _SEEN = 8  # words in a row, if they are half of a context, that come from one attempt
@@ -68,28 +68,27 @@ def write_guideline(
     """
     told = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
     system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **told)
-    for _ in range(_HALVINGS + 1):
+
+    def prompt(room: int) -> list[Message]:
         messages: list[Message] = [{"role": "system", "content": system}]
         if worked is not None:
             attempts, context, guideline = worked
             reply = json.dumps({"context": context, "guideline": guideline}, ensure_ascii=False)
             shown = _pair(worked_pair(attempts), room)
             messages += [{"role": "user", "content": shown}, {"role": "assistant", "content": reply}]
-        messages.append({"role": "user", "content": _pair(pair, room)})
-        try:
-            value = llm.chat(messages, schema=_schema(begins), max_tokens=max_tokens).parsed
-        except ContextLengthError:
-            room //= 2
-            continue
-        except ParseError as error:
-            value, _ = read(str(getattr(error.reply, "text", ""))[:_REPLY], {})
-        seen = [part for attempt in pair.attempts for part in (attempt.task, *(s.observation for s in attempt.steps))]
-        said = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen)
-        if said is None:
-            log.warning("no guideline from %s: the reply holds none: %r", pair, prompt_line(str(value), 120))
-        return said
-    log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
-    return None
+        return [*messages, {"role": "user", "content": _pair(pair, room)}]
+
+    try:
+        answer = ask(llm, prompt, room, schema=_schema(begins), max_tokens=max_tokens)
+    except ContextLengthError:
+        log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
+        return None
+    value = json_or_lines(answer.value, lambda _: None)
+    seen = [part for attempt in pair.attempts for part in (attempt.task, *(s.observation for s in attempt.steps))]
+    guideline = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen)
+    if guideline is None:
+        log.warning("no guideline from %s: the reply holds none: %r", pair, prompt_line(str(value), 120))
+    return guideline
 
 
 def read_guideline(
@@ -114,6 +113,13 @@ def read_guideline(
     if example is not None and said == (same_words(example[0]), same_words(example[1])):
         return None
     return (context, guideline) if guideline.casefold().startswith(begins.casefold()) else None
+
+
+def shares_run(text: str, other: str, run: int) -> bool:
+    """Whether so many words in a row stand in both texts, however long: nobody writes them twice by chance."""
+    words, others = all_words(text), all_words(other)
+    there = {others[place : place + run] for place in range(len(others) - run + 1)}
+    return any(words[place : place + run] in there for place in range(len(words) - run + 1))
 
 
 def _pair(pair: Call, room: int) -> str:

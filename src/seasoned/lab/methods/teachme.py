@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from seasoned.errors import DataError
 from seasoned.files import refuse_pickle
-from seasoned.pool import ExperiencePool
 from seasoned.text import fold, prompt_line, render_prompt, split_words
 from seasoned.types import Guidance, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 _SAYS = {
     "IsA": "is a kind of",

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from seasoned.errors import ContextLengthError, ParseError
+from seasoned.asking import ask
 from seasoned.llm.structured import closed_object
 from seasoned.protocols import LLM
-from seasoned.replies.operations import LONGEST, bare_reply, json_entries
+from seasoned.replies.forms import json_entries, said
+from seasoned.replies.operations import LONGEST
 from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, transcript
 from seasoned.types import Lesson, Message, Trajectory
 
 log = logging.getLogger(__name__)
 
-_HALVINGS = 3
 _LINE = re.compile(
     r"[\s>*_`#-]{0,8}(?:insight\s{0,2})?(?P<number>\d{1,3})[*_`]{0,3}\s{0,2}[.):：][\s*_`]{0,6}(?P<text>\S.*)",
     re.IGNORECASE,
@@ -34,7 +35,6 @@ def transfer(
     source_about: str,
     target_about: str,
     examples: Sequence[Trajectory] = (),
-    structured: bool = True,
     max_insights: int = 10,
     max_tokens: int = 1000,
     room: int = 2000,
@@ -47,7 +47,6 @@ def transfer(
         source_about: what the old tasks are, in a few sentences.
         target_about: what the new tasks are.
         examples: worked attempts at new tasks; none for the paper's variant without them.
-        structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
         max_insights: how many may come back.
         max_tokens: of a reply.
         room: tokens that the examples may take together (a quarter of their characters).
@@ -69,35 +68,29 @@ def transfer(
         "target_about": prompt_line(target_about, 1000),
         "insights": [prompt_line(lesson.text) for lesson in active],
     }
-    for halving in range(_HALVINGS + 1):
-        shown = [transcript(example, limit=TOKEN * (room >> halving) // len(examples)) for example in examples]
-        try:
-            found = _ask(llm, {**values, "examples": shown}, structured, max_insights, max_tokens)
-            break
-        except ContextLengthError:
-            if halving == _HALVINGS or not examples:
-                raise
+
+    def prompt(room: int, structured: bool = True) -> list[Message]:
+        system = render_prompt("seasoned.lab.methods", "transfer_system.j2", structured=structured, most=max_insights)
+        shown = [transcript(example, limit=TOKEN * room // len(examples)) for example in examples]
+        case = render_prompt("seasoned.lab.methods", "transfer.j2", **values, examples=shown)
+        return [{"role": "system", "content": system}, {"role": "user", "content": case}]
+
+    answer = ask(
+        llm,
+        prompt,
+        room if examples else 0,
+        schema=_schema(len(active), max_insights),
+        lines=partial(prompt, structured=False),
+        max_tokens=max_tokens,
+    )
+    if answer.problem:
+        log.info("asked for lines instead of JSON: %s", answer.problem)
+    value = answer.value
+    found = read_lines(value) if isinstance(value, str) else [(entry["number"], entry["text"]) for entry in value]
     adapted = _lessons(found[:max_insights], active)
     if not adapted:
         log.warning("the model adapted none of the %d insights", len(active))
     return adapted
-
-
-def _ask(llm: LLM, values: Mapping[str, Any], structured: bool, most: int, max_tokens: int) -> list[tuple[int, str]]:
-    """What the model makes of the values: (number of an insight, text)."""
-
-    def messages(form: bool) -> list[Message]:
-        system = render_prompt("seasoned.lab.methods", "transfer_system.j2", structured=form, most=most)
-        shown = render_prompt("seasoned.lab.methods", "transfer.j2", **values)
-        return [{"role": "system", "content": system}, {"role": "user", "content": shown}]
-
-    if structured:
-        try:
-            schema = _schema(len(values["insights"]), most)
-            return _entries(llm.chat(messages(True), schema=schema, max_tokens=max_tokens).parsed)
-        except ParseError as error:
-            log.info("asked for lines instead of JSON: %s", error)
-    return read_lines(llm.chat(messages(False), max_tokens=max_tokens).text)
 
 
 def read_lines(text: str) -> list[tuple[int, str]]:
@@ -105,7 +98,7 @@ def read_lines(text: str) -> list[tuple[int, str]]:
 
     Of any text, and never raises; a number is 0 where an object has none.
     """
-    text = bare_reply(text)
+    text = said(text)
     if begins := re.search(r"[\[{]", text):
         told = [one for one in json_entries(text[begins.start() :], ("text",)) if isinstance(one, dict)]
         found = [(_number(one.get("number")), " ".join(str(one.get("text") or "").split())) for one in told]
@@ -126,10 +119,6 @@ def _schema(insights: int, most: int) -> dict[str, Any]:
         "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
     }
     return {"type": "array", "maxItems": most, "items": closed_object(properties)}
-
-
-def _entries(value: Any) -> list[tuple[int, str]]:
-    return [(entry["number"], entry["text"]) for entry in value]
 
 
 def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> list[Lesson]:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.jobs import run_jobs
@@ -21,11 +21,13 @@ from seasoned.methods.erl.book import LONGEST, Book, as_block, as_item, fitting,
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.erl.ranking import ROOM, rank, rank_each
 from seasoned.methods.expel.demonstrations import attempts_at
-from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM, Method
 from seasoned.replies.heuristics import Draft
 from seasoned.text import TOKEN, guidance_tokens, prompt_line
 from seasoned.types import Guidance, Lesson, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 log = logging.getLogger(__name__)
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.methods.erl.contradictions import ALIKE, contradict, forbids, telling
-from seasoned.pool import ExperiencePool
 from seasoned.text import TOKEN, prompt_line, same_words
 from seasoned.types import Block, Entry, Lesson
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from seasoned.pool import ExperiencePool
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from seasoned.asking import ask
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.methods.attempts import last_word, without_verdict
 from seasoned.protocols import LLM
@@ -33,7 +34,6 @@ from seasoned.types import Lesson, Message, Reply, Trajectory
 log = logging.getLogger(__name__)
 
 _TASK = 1000  # characters of the task that a heuristic came from
-_HALVINGS = 3
 _FAULTS = {"copied": COPIED, "own": OWN, "late": TOO_LATE}
 _ENDINGS = {
     "step_limit": ": the steps ran out",
@@ -79,28 +79,38 @@ def write_heuristic(
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
     shown = None if judges or example is None else worked
-    ask = partial(llm.chat, schema=heuristic_schema(judges, begins), max_tokens=max_tokens)
+    schema = heuristic_schema(judges, begins)
     system = _system(about, judges, example, quotes=shown is None)
-    read_with = partial(read_heuristic, judges=judges, example=example, begins=begins, told=system["content"])
-    for _ in range(_HALVINGS + 1):
+
+    def prompt(room: int) -> list[Message]:
         before = _exchange(*shown, example, TOKEN * room) if shown and example else []
-        case = _case(trajectory, judges, TOKEN * room)
-        messages, read_reply = [system, *before, _said(case)], partial(read_with, attempt=case)
-        try:
-            reply: Any = ask(messages).parsed
-        except ContextLengthError as error:
-            refused, room = error, room // 2
-            continue
-        except ParseError as error:  # it is read as far as it goes
-            reply = str(getattr(error.reply, "text", ""))
-        plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
-        draft, problem, verdict = _mended(reply, read_reply, ask, partial(_again, messages, plain, shown))
-        if judges and verdict is not None and keep_verdict is not None:
-            keep_verdict(verdict)
-        _tell(trajectory, draft, problem)
-        return draft
-    log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, refused)
-    return None
+        return [system, *before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
+
+    try:
+        answer = ask(llm, prompt, room, schema=schema, max_tokens=max_tokens)
+    except ContextLengthError as error:
+        log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, error)
+        return None
+    read_reply = partial(
+        read_heuristic,
+        judges=judges,
+        example=example,
+        begins=begins,
+        told=system["content"],
+        attempt=answer.messages[-1]["content"],
+    )
+    plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
+    draft, problem, verdict = _mended(
+        answer.value,
+        read_reply,
+        partial(llm.chat, schema=schema, max_tokens=max_tokens),
+        partial(_again, answer.messages, plain, shown),
+    )
+    if judges and verdict is not None and keep_verdict is not None:
+        keep_verdict(verdict)
+    if problem:
+        log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
+    return draft
 
 
 def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
@@ -136,15 +146,6 @@ def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: b
     return {"role": "system", "content": render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=quotes)}
 
 
-def _said(text: str) -> Message:
-    return {"role": "user", "content": text}
-
-
-def _tell(trajectory: Trajectory, draft: Draft | None, problem: str) -> None:
-    if problem:
-        log.log(logging.INFO if draft else logging.WARNING, "the heuristic of %s: %s", trajectory.id, problem)
-
-
 def _fault(problem: str) -> str:
     """Which of the faults a problem is that a model can mend when it is told; "" for the others."""
     return next((name for name, says in _FAULTS.items() if problem.startswith(says)), "")
@@ -173,7 +174,7 @@ def _again(messages: list[Message], plain: Message | None, shown: object, reply:
         return [plain, *messages[1:]]  # in the same conversation, a small model copies what is quoted once more
     said = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
     written = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    return [*messages, {"role": "assistant", "content": written}, _said(said)]
+    return [*messages, {"role": "assistant", "content": written}, {"role": "user", "content": said}]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:

@@ -7,8 +7,9 @@ in it, and the task last; a reply that cannot be used costs its own part of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
+from seasoned.asking import ask
 from seasoned.errors import ContextLengthError, ParseError
 from seasoned.llm.structured import shorten
 from seasoned.protocols import LLM
@@ -54,23 +55,40 @@ def rank(
     Raises:
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
     """
-    waiting = list(parts(items, room))
-    asked = _Asked(llm, prompt_line_ends(task, _TASK), k, prompt_line(about, 1000), max_tokens)
-    found: list[Ranking] = []
-    while waiting:
-        start, part = waiting.pop(0)
+    system = render_prompt("seasoned.methods", "rank_system.j2", about=prompt_line(about, 1000))
+    task = prompt_line_ends(task, _TASK)
+
+    def score(start: int, part: list[str]) -> list[Ranking]:
+        """The ranking of the items from a place on, in halves where they are too long for the model."""
+        wanted = min(k, len(part))
+        case = render_prompt("seasoned.methods", "rank.j2", items=part, task=task, wanted=wanted)
+        messages: list[Message] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": case},
+        ]
+        schema, longest = ranking_schema(len(part), wanted), max(max_tokens, _ENTRY * wanted + 40)
         try:
-            found.append(_moved(asked.ask(part), start))
+            answer = ask(llm, lambda _: messages, schema=schema, max_tokens=longest)
         except ContextLengthError as error:
             half = len(part) // 2
             if half < _LEAST:
-                found.append(Ranking(problems=(f"{len(part)} items are too long for the model: {error}",)))
-            else:
-                waiting[:0] = [(start, part[:half]), (start + half, part[half:])]
+                return [Ranking(problems=(f"{len(part)} items are too long for the model: {error}",))]
+            return score(start, part[:half]) + score(start + half, part[half:])
+        ranking = read_ranking(answer.value, len(part), wanted)
+        problem = (shorten(prompt_line(answer.problem), 200),) if answer.problem else ()
+        return [
+            Ranking(
+                tuple(replace(each, place=each.place + start) for each in ranking.scored),
+                tuple((one + start, other + start) for one, other in ranking.contradictions),
+                (*problem, *ranking.problems),
+            )
+        ]
+
+    rankings = [ranking for start, part in parts(items, room) for ranking in score(start, part)]
     return Ranking(
-        tuple(sorted((each for one in found for each in one.scored), key=lambda each: -each.score)),
-        tuple(pair for one in found for pair in one.contradictions),
-        tuple(problem for one in found for problem in one.problems),
+        tuple(sorted((each for one in rankings for each in one.scored), key=lambda each: -each.score)),
+        tuple(pair for one in rankings for pair in one.contradictions),
+        tuple(problem for one in rankings for problem in one.problems),
     )
 
 
@@ -130,39 +148,3 @@ def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[st
         used += size
     if part:
         yield start, part
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What stays the same from part to part."""
-
-    llm: LLM
-    task: str
-    k: int
-    about: str
-    max_tokens: int
-
-    def ask(self, items: Sequence[str]) -> Ranking:
-        """One call; a reply without the form that was asked for is read as far as it goes."""
-        wanted = min(self.k, len(items))
-        system = render_prompt("seasoned.methods", "rank_system.j2", about=self.about)
-        shown = render_prompt("seasoned.methods", "rank.j2", items=items, task=self.task, wanted=wanted)
-        messages: list[Message] = [
-            {"role": "system", "content": system},
-            {"role": "user", "content": shown},
-        ]
-        limit = max(self.max_tokens, _ENTRY * wanted + 40)
-        try:
-            schema = ranking_schema(len(items), wanted)
-            reply = self.llm.chat(messages, schema=schema, max_tokens=limit)
-        except ParseError as error:
-            text = str(getattr(error.reply, "text", ""))
-            found = read_ranking(text, len(items), wanted)
-            return Ranking(found.scored, found.contradictions, (shorten(prompt_line(str(error)), 200), *found.problems))
-        return read_ranking(reply.parsed, len(items), wanted)
-
-
-def _moved(ranking: Ranking, by: int) -> Ranking:
-    scored = tuple(Scored(each.place + by, each.score, each.reason) for each in ranking.scored)
-    pairs = tuple((one + by, other + by) for one, other in ranking.contradictions)
-    return Ranking(scored, pairs, ranking.problems)

@@ -10,18 +10,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from seasoned.methods import check_least
 from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
 from seasoned.methods.expel.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
 from seasoned.methods.expel.operations import Applied, apply
 from seasoned.methods.nearest import told_cases
-from seasoned.pool import ExperiencePool, Who
 from seasoned.protocols import LLM
 from seasoned.replies.operations import ADDED, LONGEST, Item
 from seasoned.text import holds_words, prompt_line, same_words
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool, Who
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from seasoned.pool import ExperiencePool
 from seasoned.text import split_words, step_lines, tokens, transcript
 from seasoned.types import Task, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 RetrieveBy = Literal[
     "task", "thought", "action", "step", "reflection", "task-then-thought", "rotation", "random", "none"

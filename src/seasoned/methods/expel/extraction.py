@@ -11,21 +11,24 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from seasoned.errors import ConfigError, ContextLengthError, ParseError
-from seasoned.pool import ExperiencePool
+from seasoned.asking import Prompt, ask
+from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.protocols import LLM
 from seasoned.replies.commands import RIGHT, WRONG, told_answer
-from seasoned.replies.operations import MOST, Item, Parsed, operations_schema, parse_operations, read_operations
+from seasoned.replies.operations import MOST, Item, Parsed, operations_schema, read_operations
 from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Message, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
 
 GOOD = (
     "When a letter gets no answer, write again in other words before you give up.",
     "Before you hand in a form, check that every field that was asked for is filled in.",
 )
 BAD = ("Send the letter to Mr Hale in room 12.",)
-_HALVINGS = 3
 _THOUGHTS = 3  # reflections that are shown with one call
 
 
@@ -86,33 +89,24 @@ class Extractor:
         Raises:
             LLMError: as the model raises it, but for ParseError and ContextLengthError.
         """
-        asks = self
-        for _ in range(_HALVINGS + 1):
-            try:
-                return asks._read(call, insights, crowded), asks
-            except ContextLengthError as error:
-                refused = error
-                asks = replace(asks, room=asks.room // 2)
-        return Parsed((), (f"{call}: too long for the model, however much is cut: {refused}",)), self
+        answer_lines = self._prompt(call, insights, crowded, structured=False)
+        try:
+            answer = ask(
+                self.llm,
+                self._prompt(call, insights, crowded, structured=True) if self.structured else answer_lines,
+                self.room,
+                schema=operations_schema(len(insights)) if self.structured else None,
+                lines=answer_lines,
+                max_tokens=self.max_tokens,
+            )
+        except ContextLengthError as error:
+            return Parsed((), (f"{call}: too long for the model, however much is cut: {error}",)), self
+        parsed = read_operations(answer.value, insights)
+        if answer.problem:
+            parsed = replace(parsed, problems=(f"asked for lines instead of JSON: {answer.problem}", *parsed.problems))
+        return parsed, replace(self, room=answer.room)
 
-    def _read(self, call: Call, insights: Sequence[Item], crowded: bool) -> Parsed:
-        problems: tuple[str, ...] = ()
-        if self.structured:
-            try:
-                reply = self.llm.chat(
-                    self._messages(call, insights, crowded, structured=True),
-                    schema=operations_schema(len(insights)),
-                    max_tokens=self.max_tokens,
-                )
-            except ParseError as error:
-                problems = (f"asked for lines instead of JSON: {error}",)
-            else:
-                return read_operations(reply.parsed, insights)
-        reply = self.llm.chat(self._messages(call, insights, crowded, structured=False), max_tokens=self.max_tokens)
-        parsed = parse_operations(reply.text, insights)
-        return replace(parsed, problems=(*problems, *parsed.problems))
-
-    def _messages(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> list[Message]:
+    def _prompt(self, call: Call, insights: Sequence[Item], crowded: bool, *, structured: bool) -> Prompt:
         system = render_prompt(
             "seasoned.methods",
             "expel_system.j2",
@@ -123,32 +117,36 @@ class Extractor:
             structured=structured,
             worked=self.worked is not None,
         )
-        before: list[Message] = [{"role": "system", "content": system}]
-        if self.worked is not None:
-            attempts, insight = self.worked
-            pair = worked_pair(attempts)
-            added = [{"operation": "ADD", "number": 0, "text": insight}]
-            reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
-            before += [
-                {"role": "user", "content": self._shown(pair, (), False)},
-                {"role": "assistant", "content": reply},
-            ]
-        return [*before, {"role": "user", "content": self._shown(call, insights, crowded)}]
 
-    def _shown(self, call: Call, insights: Sequence[Item], crowded: bool) -> str:
-        limit = TOKEN * self.room // len(call.attempts)
-        return render_prompt(
-            "seasoned.methods",
-            "expel_attempts.j2",
-            insights=[prompt_line(item.text) for item in insights],
-            crowded=crowded,
-            pair=call.pair,
-            attempts=[
-                transcript(attempt, limit=limit, task=not (call.pair and place))
-                for place, attempt in enumerate(call.attempts)
-            ],
-            reflections=[prompt_line(text) for text in call.reflections[-_THOUGHTS:]],
-        )
+        def messages(room: int) -> list[Message]:
+            before: list[Message] = [{"role": "system", "content": system}]
+            if self.worked is not None:
+                attempts, insight = self.worked
+                added = [{"operation": "ADD", "number": 0, "text": insight}]
+                reply = json.dumps(added, ensure_ascii=False) if structured else f"ADD: {insight}"
+                before += [
+                    {"role": "user", "content": _case(worked_pair(attempts), (), False, room)},
+                    {"role": "assistant", "content": reply},
+                ]
+            return [*before, {"role": "user", "content": _case(call, insights, crowded, room)}]
+
+        return messages
+
+
+def _case(call: Call, insights: Sequence[Item], crowded: bool, room: int) -> str:
+    limit = TOKEN * room // len(call.attempts)
+    return render_prompt(
+        "seasoned.methods",
+        "expel_attempts.j2",
+        insights=[prompt_line(item.text) for item in insights],
+        crowded=crowded,
+        pair=call.pair,
+        attempts=[
+            transcript(attempt, limit=limit, task=not (call.pair and place))
+            for place, attempt in enumerate(call.attempts)
+        ],
+        reflections=[prompt_line(text) for text in call.reflections[-_THOUGHTS:]],
+    )
 
 
 def plan_calls(

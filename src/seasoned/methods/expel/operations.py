@@ -1,8 +1,8 @@
 """ADD, EDIT, UPVOTE and DOWNVOTE on a list of insights: what they are, and what they do to the list.
 
-The semantics of ExpeL (section 4.2), pure: nothing here calls a model or a pool; `replies.py` reads them from what a
-model writes. Always holds: nothing raises; whatever is not applied is told in a sentence; a pinned insight stays as it
-is; counts stay above zero, and no operation makes two insights of one text.
+The semantics of ExpeL (section 4.2), pure: nothing here calls a model or a pool; `seasoned.replies.operations` reads
+them from what a model writes. Always holds: nothing raises; a sentence says of each operation that is not applied why;
+a pinned insight stays as it is; counts stay above zero, and no operation makes two insights of one text.
 """
 
 from __future__ import annotations

@@ -1,0 +1,74 @@
+"""What holds for every reader of a reply: none raises, and none takes more than linear time."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seasoned.lab.methods.autoguide import read_places
+from seasoned.lab.methods.transfer import read_lines
+from seasoned.replies.commands import answer_in, parse
+from seasoned.replies.heuristics import read_heuristic
+from seasoned.replies.operations import Item, read_operations
+from seasoned.replies.rankings import read_ranking
+from seasoned.replies.reflections import read_reflection
+from seasoned.replies.turns import read_turn, split_reasoning
+from seasoned.text import prompt_line
+
+READERS = {
+    "commands": parse,
+    "answer": answer_in,
+    "turn": read_turn,
+    "reasoning": split_reasoning,
+    "ranking": lambda text: read_ranking(text, 9, 3),
+    "operations": lambda text: read_operations(text, [Item("Look first.")]),
+    "heuristic": read_heuristic,
+    "reflection": read_reflection,
+    "transfer": read_lines,
+    "contexts": lambda text: read_places(text, 9),
+    "line": prompt_line,
+}
+PIECES = [
+    "1. ",
+    "1. \n",
+    "THINK[",
+    "NOTE[",
+    "ADD 1: ",
+    "{",
+    "[",
+    "(",
+    "{]",
+    '{"a":',
+    "Action: ",
+    "plan: \n",
+    "<think>",
+    "**",
+]
+
+
+def seconds(read, text):
+    taken = []
+    for _ in range(2):
+        start = time.process_time()
+        read(text)
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_four_times_the_text_takes_four_times_as_long(read):
+    for piece in PIECES:
+        short, long = (seconds(read, (piece * size)[:size]) for size in (50_000, 200_000))
+        assert long < 8 * short + 0.05, piece  # a quadratic reader would take sixteen times as long
+        assert long < 0.5, piece  # on a quiet machine, 0.1
+
+
+pieces = st.lists(st.sampled_from([*PIECES, "ANSWER[x]", "Thought: ", "a", ":", "]", "}", '"', "\n"]) | st.text())
+
+
+@settings(max_examples=100)
+@given(pieces.map("".join))
+def test_no_reader_raises(text):
+    for read in READERS.values():
+        read(text)
