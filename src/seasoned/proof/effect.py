@@ -1,0 +1,171 @@
+"""Is it helping? The effect of guidance in production, with an interval that may be looked at every day.
+
+A holdout decides by a keyed hash, never by the caller, which attempts get no guidance. From what was shown, what was
+held back and how the attempts ended come two things: an always-valid interval for the effect (a confidence sequence by
+betting, Waudby-Smith and Ramdas 2023), and the evidence that lessons do harm (a test supermartingale), on which a
+lesson is retired. Both hold at every number of attempts, however often somebody looks.
+
+Always holds: functions are pure; an outcome is in [0, 1]; what is bet on an attempt depends on earlier ones alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ALPHA = 0.05
+"""The risk of an interval that misses the effect, and of retiring anything that does no harm, for a whole book."""
+_STAKES = (0.03, 0.1, 0.2, 0.4)  # shares of the largest bet that cannot lose everything
+_GRID = 401  # effects that an interval is made of, from -1 to 1
+
+
+@dataclass(frozen=True)
+class Use:
+    """One attempt as evidence: whether the lessons were `shown`, with which probability, and how it ended in [0, 1]."""
+
+    shown: bool
+    chance: float
+    outcome: float
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect in parts of 1 (0.1 is ten points) with its always-valid interval, and how many attempts it rests on."""
+
+    value: float
+    low: float
+    high: float
+    shown: int
+    withheld: int
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says: "helps", "harms" or "not known yet"."""
+        return "helps" if self.low > 0 else "harms" if self.high < 0 else "not known yet"
+
+
+def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:
+    """Whether an attempt gets no guidance, or not the lesson that `what` names: by a keyed hash, the same every time.
+
+    Args:
+        key: secret of the memory, so that nobody picks attempts that are held out.
+        attempt: its id.
+        share: probability, from 0 to 1.
+        what: "" for all guidance, else the id of a lesson.
+    """
+    drawn = hmac.new(key, f"{attempt}\n{what}".encode(), hashlib.sha256).digest()
+    return int.from_bytes(drawn[:8], "big") < share * 2**64
+
+
+def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
+    """The effect of what was shown, with an interval that holds at every number of attempts with 1 - alpha.
+
+    Args:
+        uses: attempts with a known outcome, in the order in which the outcomes arrived.
+        alpha: the risk that the interval ever misses the effect.
+
+    Raises:
+        ConfigError: there is no attempt, or nothing was ever withheld; the sentence says how to begin.
+    """
+    import numpy as np
+
+    shown = sum(use.shown for use in uses)
+    if not uses or all(use.chance in (0.0, 1.0) for use in uses):
+        raise ConfigError(
+            "an effect needs attempts that are held out, and there are none: open the memory with holdout=0.1, and one "
+            "attempt in ten gets no guidance"
+        )
+    x, low, high = _scores(uses)
+    effects = np.linspace(-1.0, 1.0, _GRID)
+    up, down = (np.zeros((len(_STAKES), _GRID)) for _ in "ud")  # logarithms of what each stake has won
+    stakes = np.array(_STAKES)[:, None]
+    for each, least, most in zip(x, low, high, strict=True):
+        up += np.log1p(stakes * (each - effects) / np.maximum(effects - least, 1e-9))
+        down += np.log1p(-stakes * (each - effects) / np.maximum(most - effects, 1e-9))
+    capital = np.logaddexp(_mean(up), _mean(down)) - np.log(2)
+    kept = effects[capital < np.log(1 / alpha)]
+    value = float(np.clip(np.mean(x), -1, 1))
+    bounds = (float(kept[0]), float(kept[-1])) if len(kept) else (value, value)
+    return Effect(value, *bounds, shown=shown, withheld=len(uses) - shown)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The evidence that what was shown does harm, one attempt after the other: a test supermartingale.
+
+    Where the effect is not negative, its `value` ever reaches 1 / alpha with a probability of at most alpha (Ville).
+    With X_t = (Y_t - f_t) [Z_t / c - (1 - Z_t) / (1 - c)], c the chance of being shown and f_t the mean outcome so far,
+    it is the mean over stakes of the products of 1 - stake X_t. `total` is the sum of the outcomes, `logs` are the
+    logarithms of the products.
+    """
+
+    uses: int = 0
+    total: float = 0.0
+    logs: tuple[float, ...] = (0.0,) * len(_STAKES)
+
+    @property
+    def value(self) -> float:
+        """1 at the start; what a gambler who bets on harm would have made of 1."""
+        return sum(math.exp(min(each, 700.0)) for each in self.logs) / len(self.logs)
+
+    def after(self, use: Use) -> Evidence:
+        """The evidence with one attempt more."""
+        guess = (0.5 + self.total) / (1.0 + self.uses)
+        x, high = _score(use, guess)
+        logs = tuple(log + math.log1p(-stake * x / high) for log, stake in zip(self.logs, _STAKES, strict=True))
+        return Evidence(self.uses + 1, self.total + use.outcome, logs)
+
+
+def retired_at(uses: Sequence[Use], *, lessons: int = 1, alpha: float = ALPHA) -> int | None:
+    """After how many attempts the evidence of harm reaches `lessons` / alpha; None where it has not.
+
+    Args:
+        uses: the attempts for which this lesson was recalled.
+        lessons: of the whole book, so that any lesson of it is retired wrongly with a probability of at most alpha.
+        alpha: that probability.
+    """
+    evidence = Evidence()
+    for use in uses:
+        evidence = evidence.after(use)
+        if evidence.value >= lessons / alpha:
+            return evidence.uses
+    return None
+
+
+def _score(use: Use, guess: float) -> tuple[float, float]:
+    """A number whose mean is the effect, and the most that it could have been; `guess` rests on earlier attempts."""
+    chance = min(max(use.chance, 1e-3), 1 - 1e-3)
+    x = (use.outcome - guess) * (1 / chance if use.shown else -1 / (1 - chance))
+    return x, max((1 - guess) / chance, guess / (1 - chance))
+
+
+def _scores(uses: Sequence[Use]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """For each attempt a number whose mean is the effect, and the least and the most that it could have been."""
+    import numpy as np
+
+    outcome = np.array([use.outcome for use in uses], float)
+    shown = np.array([use.shown for use in uses], bool)
+    chance = np.clip(np.array([use.chance for use in uses], float), 1e-3, 1 - 1e-3)
+    # The mean of what came before, as if one attempt had been half solved.
+    guess = (0.5 + np.concatenate([[0.0], np.cumsum(outcome)[:-1]])) / (1.0 + np.arange(len(uses)))
+    x = (outcome - guess) * np.where(shown, 1 / chance, -1 / (1 - chance))
+    high = np.maximum((1 - guess) / chance, guess / (1 - chance))
+    low = -np.maximum(guess / chance, (1 - guess) / (1 - chance))
+    return x, low, high
+
+
+def _mean(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the mean over the first axis of what these are logarithms of."""
+    import numpy as np
+
+    return np.asarray(np.logaddexp.reduce(logs, axis=0) - np.log(len(logs)), dtype=float)

@@ -1,0 +1,169 @@
+"""The gate: a set of lessons is promoted only if it wins held-back tasks against the same agent without lessons.
+
+Each gate task is attempted twice, without lessons and with the candidate's. With `won` tasks solved by the lessons
+alone and `lost` tasks solved without them alone, p is the exact one-sided sign test. There are two looks, one after
+half of the tasks. The levels of both looks and all candidates add up to `RISK`: by the union bound a run deploys a set
+that does not help with a probability of at most `RISK`, for every number of tasks and every share of ties.
+
+Always holds: every function is pure, and a decision depends on the counts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import comb
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FIRST, LAST = 0.02, 0.03
+"""The levels of the look at half of the tasks and of the last look, for one candidate."""
+RISK = FIRST + LAST
+"""The probability, at most, that a run deploys lessons that do not help."""
+
+Verdict = Literal["promote", "stop", "continue"]
+
+
+class Look(BaseModel):
+    """One look at a candidate: after `tasks` gate tasks, `won` by the lessons, `lost` to them; `level` is p's limit."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tasks: int
+    won: int
+    lost: int
+    p: float
+    level: float
+    verdict: Verdict
+
+
+def sign_test(won: int, lost: int) -> float:
+    """The probability of at least `won` heads in `won + lost` throws of a fair coin: exact, one-sided."""
+    thrown = won + lost
+    return sum(comb(thrown, heads) for heads in range(won, thrown + 1)) / (1 << thrown)
+
+
+def look(won: int, lost: int, *, tasks: int, last: bool, candidates: int = 1) -> Look:
+    """Decide on a candidate.
+
+    At half of the tasks it is promoted if p is at most `FIRST` / candidates, given up if it won no more than it lost,
+    and tried on otherwise. At the end it is promoted if p is at most `LAST` / candidates.
+
+    Args:
+        won: tasks that only the attempt with lessons solved.
+        lost: tasks that only the attempt without lessons solved.
+        tasks: gate tasks attempted so far, ties included.
+        last: whether all gate tasks were attempted.
+        candidates: how many sets of lessons the run tries; the levels are divided by it.
+    """
+    p, level = sign_test(won, lost), (LAST if last else FIRST) / candidates
+    verdict: Verdict = "promote" if p <= level else "stop" if last or won <= lost else "continue"
+    return Look(tasks=tasks, won=won, lost=lost, p=p, level=level, verdict=verdict)
+
+
+def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) -> list[Look]:
+    """The looks at a candidate, in order; the last one's verdict is the decision.
+
+    Args:
+        differences: per gate task, in the order of the attempts: success with lessons less success without, averaged
+            over repeats. Positive is won, negative lost, 0 a tie.
+        planned: how many tasks the gate has. Fewer differences than half of it give no look; fewer than all of it
+            give the first alone.
+        candidates: as in `look`.
+    """
+    made: list[Look] = []
+    for end in (planned // 2, planned):
+        if end > len(differences) or (made and made[-1].verdict != "continue"):
+            break
+        part = differences[:end]
+        won, lost = sum(one > 0 for one in part), sum(one < 0 for one in part)
+        made.append(look(won, lost, tasks=end, last=end == planned, candidates=candidates))
+    return made
+
+
+def power(tasks: int, win: float, loss: float, *, candidates: int = 1) -> float:
+    """The probability that a gate promotes, exactly.
+
+    Args:
+        tasks: gate tasks.
+        win: probability that the lessons alone solve a task.
+        loss: probability that only the attempt without lessons solves it.
+        candidates: as in `look`.
+
+    Raises:
+        ConfigError: the probabilities are none.
+    """
+    import numpy as np
+
+    if min(win, loss) < 0 or win + loss > 1:
+        raise ConfigError(f"expected shares of won and lost tasks from 0 to 1 together, but got {win} and {loss}")
+    half = tasks // 2
+    first, second = _counts(half, win, loss), _counts(tasks - half, win, loss)
+    promoted, open_ = _verdicts(half, FIRST / candidates)
+    shape = (tasks + 1, tasks + 1)  # both halves together: a product of their transforms
+    after = np.fft.irfft2(np.fft.rfft2(first * open_, shape) * np.fft.rfft2(second, shape), shape)
+    at_last, _ = _verdicts(tasks, LAST / candidates)
+    return float(np.clip(first[promoted].sum() + after[at_last].sum(), 0, 1))
+
+
+def needed(win: float, loss: float, *, chance: float = 0.8, candidates: int = 1, most: int = 400) -> int | None:
+    """The smallest gate, in steps of 10 tasks, that promotes with this probability; None where `most` are too few."""
+    return next((n for n in range(10, most + 1, 10) if power(n, win, loss, candidates=candidates) >= chance), None)
+
+
+def check_gate(tasks: int, candidates: int = 1) -> None:
+    """Refuse a gate that could never promote.
+
+    Raises:
+        ConfigError: it has too few tasks; the sentence says how many tasks find which effect.
+    """
+    least = next(n for n in range(1, 200) if sign_test(n, 0) <= LAST / candidates)
+    if tasks >= least:
+        return
+    sizes = ", ".join(
+        f"{needed(win, loss, candidates=candidates)} for {win:.0%} won and {loss:.0%} lost"
+        for win, loss in ((0.45, 0.05), (0.25, 0.05))
+    )
+    raise ConfigError(
+        f"a gate of {tasks} tasks can promote nothing: even {tasks} of {tasks} won have p = {sign_test(tasks, 0):.2g}, "
+        f"and p may be at most {LAST / candidates:.2g}. Set gate.tasks to {least} or more; four of five useful sets "
+        f"are promoted with {sizes}"
+    )
+
+
+def _counts(tasks: int, win: float, loss: float) -> NDArray[np.float64]:
+    """The probability of each pair (won, lost) after so many tasks: an array of shape (tasks + 1, tasks + 1)."""
+    import numpy as np
+
+    made = np.zeros((tasks + 1, tasks + 1))
+    made[0, 0] = 1.0
+    for _ in range(tasks):
+        before = made
+        made = (1 - win - loss) * before
+        made[1:] += win * before[:-1]
+        made[:, 1:] += loss * before[:, :-1]
+    return made
+
+
+@cache
+def _verdicts(tasks: int, level: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which pairs (won, lost) are promoted at this level, and which leave a first look open."""
+    import numpy as np
+
+    promoted = np.zeros((tasks + 1, tasks + 1), bool)
+    for thrown in range(tasks + 1):
+        tail = 0
+        for won in range(thrown, -1, -1):
+            tail += comb(thrown, won)
+            if tail > level * 2**thrown:
+                break
+            promoted[won, thrown - won] = True
+    places = np.arange(tasks + 1)
+    return promoted, ~promoted & (places[:, None] > places[None, :])

@@ -1,0 +1,85 @@
+"""What each lesson does, estimated from attempts in which each recalled lesson was withheld by its own coin.
+
+This certifies nothing: it chooses which lessons are worth a place in a candidate, and the gate decides on that. Always
+holds: functions are pure; a lesson that was never withheld, or never shown, has no estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+KEEP = 0.25
+"""A lesson is kept if its estimate is above this share of its posterior standard deviation."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One attempt: its outcome less the baseline's at the same task, and each eligible lesson, shown or withheld.
+
+    `chances` are the probabilities with which the lessons were shown.
+    """
+
+    gain: float
+    shown: Mapping[str, bool]
+    chances: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The effect of one lesson in parts of 1: raw, shrunk towards the mean of all, and how sure that is."""
+
+    lesson_id: str
+    raw: float
+    effect: float
+    deviation: float
+    uses: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is worth a place in a candidate."""
+        return self.effect > KEEP * self.deviation
+
+
+def estimates(probes: Sequence[Probe]) -> list[Estimate]:
+    """The effect of each lesson, most helpful first.
+
+    The outcome less the baseline is regressed on centred inclusion (shown less its probability), with a little ridge
+    so that lessons that always come together share what they did. Raw effects t_j with errors se_j are then shrunk
+    towards their mean: mu + s^2 / (s^2 + se_j^2) (t_j - mu), with s^2 the spread of the effects beyond their errors
+    (DerSimonian and Laird's moment estimate).
+    """
+    import numpy as np
+
+    names = sorted({name for probe in probes for name in probe.shown})
+    both = [name for name in names if len({probe.shown[name] for probe in probes if name in probe.shown}) == 2]
+    if not both or len(probes) < 3:
+        return []
+    design = np.array(
+        [
+            [float(probe.shown[name]) - probe.chances.get(name, 0.5) if name in probe.shown else 0.0 for name in both]
+            for probe in probes
+        ]
+    )
+    gain = np.array([probe.gain for probe in probes])
+    gain = gain - gain.mean()
+    square = design.T @ design
+    ridge = square + 0.5 * np.eye(len(both))
+    raw = np.linalg.solve(ridge, design.T @ gain)
+    inverse = np.linalg.inv(ridge)
+    free = max(len(probes) - len(both) - 1, 1)
+    noise = max(float(((gain - design @ raw) ** 2).sum()) / free, 1e-6)
+    error = np.sqrt(np.maximum(np.diag(noise * inverse @ square @ inverse), 1e-9))
+    weights = error**-2
+    mean = float((weights * raw).sum() / weights.sum())
+    excess = float((weights * (raw - mean) ** 2).sum()) - (len(both) - 1)
+    spread = max(0.0, excess / float(weights.sum() - (weights**2).sum() / weights.sum())) if len(both) > 1 else 0.0
+    share = spread / (spread + error**2)
+    shrunk = mean + share * (raw - mean)
+    # What is left of the error after shrinking, and how sure the mean itself is.
+    deviation = np.sqrt(share * error**2 + (1 - share) ** 2 / weights.sum())
+    uses = [sum(name in probe.shown for probe in probes) for name in both]
+    made = [
+        Estimate(name, float(raw[i]), float(shrunk[i]), float(deviation[i]), uses[i]) for i, name in enumerate(both)
+    ]
+    return sorted(made, key=lambda one: (-one.effect, one.lesson_id))
