@@ -240,6 +240,9 @@ def test_summaries_that_are_broken(cli, model, folder):
         (place / "summary.json").write_text(content)
         sentence(cli("runs", "show", "last"), "summary.json")
     (place / "summary.json").write_text(json.dumps({"run": {}, "headline": "", "conditions": []}))
+    sentence(cli("runs", "show", "last"), "has another form than this version writes")
+    (place / "summary.json").unlink()
+    assert cli("run", "--resume", "last", "-q").code == 0
     (place / "results.jsonl").write_text("{}\n")
     sentence(cli("runs", "compare", "last", "last"), "results.jsonl")
 

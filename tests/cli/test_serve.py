@@ -20,7 +20,10 @@ from seasoned.store.sql import Store
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(serve)
-PROGRAM = "import seasoned.cli as c; from seasoned.cli.serve import serve; c.app.command('serve-here')(serve); c.main()"
+PROGRAM = (
+    "import seasoned.cli as c; from seasoned.cli.program import app; from seasoned.cli.serve import serve; "
+    "app.command('serve-here')(serve); c.main()"
+)
 
 
 def test_a_missing_store_is_a_sentence(tmp_path):

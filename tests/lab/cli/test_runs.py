@@ -150,7 +150,7 @@ def test_an_empty_name_is_no_run_even_where_there_is_only_one(cli, model, folder
     place = Path(cli("run", "small.toml", "--json", "-q").json["path"]).resolve()
     for here in (folder, place):
         monkeypatch.chdir(here)
-        for words in (("runs", "show", ""), ("runs", "path", " "), ("learn", ""), ("run", "--resume", "")):
+        for words in (("runs", "show", ""), ("runs", "path", " "), ("run", "--resume", "")):
             done = cli(*words, "--runs", folder / "runs")
             assert (done.code, done.out) == (1, "")
             assert "expected the name of a run, but it is empty" in done.err

@@ -87,7 +87,7 @@ def test_what_does_nothing_is_said(recipe, changes, says):
 
 
 @pytest.mark.parametrize(
-    ("changes", "episodes"),
+    ("changes", "episodes", "calls"),
     [
         ({"conditions": ["zero-shot"], "baseline": "zero-shot"}, 5, 5 * 3),
         ({"conditions": ["disabled", "expnote"]}, 6 + 10, 6 * 3 + 10 * 3),
