@@ -92,7 +92,7 @@ def test_it_prints_one_address_answers_there_and_stops(tmp_path):
                 cookie = answer.headers["set-cookie"].split(";")[0]
             asked = urllib.request.Request(f"{here}/lessons", headers={"cookie": cookie})
             with urllib.request.urlopen(asked) as answer:
-                assert b"There is no lesson yet" in answer.read()
+                assert b"No lessons yet" in answer.read()
             with pytest.raises(urllib.error.HTTPError, match="403"):
                 urllib.request.urlopen(f"{here}/lessons")
         finally:
