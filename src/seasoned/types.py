@@ -248,6 +248,19 @@ class Guidance(_Frozen):
         """The same lessons and demonstrations, with these blocks."""
         return Guidance(lessons=self.lessons, demonstrations=self.demonstrations, blocks=tuple(blocks))
 
+    def without(self, lesson_ids: Iterable[str]) -> Guidance:
+        """What is left when these lessons are withheld: entries of theirs alone go, and headings over nothing."""
+        gone = set(lesson_ids)
+        blocks = []
+        for block in self.blocks:
+            left = tuple(one for one in block.entries if not one.lesson_ids or set(one.lesson_ids) - gone)
+            blocks += [block.model_copy(update={"entries": left})] if left else []
+        return Guidance(
+            lessons=tuple(lesson for lesson in self.lessons if lesson.id not in gone),
+            demonstrations=self.demonstrations,
+            blocks=tuple(blocks),
+        )
+
     def __add__(self, other: Guidance) -> Guidance:
         """Both: each lesson and demonstration once, and the other's blocks below these, unless they stand there."""
         repeats = f"\n\n{other.text}\n\n" in f"\n\n{self.text}\n\n"

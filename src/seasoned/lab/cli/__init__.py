@@ -8,7 +8,7 @@ from __future__ import annotations
 import typer
 
 from seasoned.errors import ConfigError
-from seasoned.lab.cli import bench, demo, play, run, runs, transfer
+from seasoned.lab.cli import bench, certify, demo, play, run, runs, transfer
 
 _ONCE = {
     "gather": "seasoned run RECIPE --until gather",
@@ -22,6 +22,8 @@ def add(app: typer.Typer) -> None:
     """Add the laboratory's commands; the entry point `seasoned.commands` names this function."""
     app.command("run")(run.run)
     app.add_typer(runs.app, name="runs")
+    app.command("certify")(certify.certify)
+    app.command("audit")(certify.audit)
     app.add_typer(bench.app, name="bench")
     app.command("demo")(demo.demo)
     app.command("play")(play.play)

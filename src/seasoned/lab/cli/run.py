@@ -192,7 +192,7 @@ def show_run(directory: Path, as_json: bool) -> None:
 
 def brief(directory: Path, summary: Summary) -> dict[str, Any]:
     """The path of a run and the heart of its summary."""
-    wanted = ("headline", "conditions", "pairs", "training", "cached_share")
+    wanted = ("headline", "conditions", "pairs", "gates", "training", "cached_share")
     told = summary.to_json()
     files = {
         "path": str(directory),

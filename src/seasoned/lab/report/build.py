@@ -21,6 +21,7 @@ from seasoned.lab.report.rows import Row, final, final_attempts, judged, latest,
 from seasoned.lab.report.summary import (
     Condition,
     CurvePoint,
+    Gate,
     Learning,
     Pair,
     PoolProblems,
@@ -56,6 +57,7 @@ def build(
     trajectories: Sequence[Trajectory] = (),
     learning: Mapping[str, Usage] | None = None,
     pools: Sequence[LearnedPool] = (),
+    gates: Sequence[Gate] = (),
     more_remarks: Sequence[str] = (),
 ) -> Summary:
     """Sum up a run.
@@ -71,6 +73,7 @@ def build(
         learning: What each condition's lessons took to write, by its name; conditions may share their lessons. Under
             "training", what those took that guided the training attempts alone.
         pools: All pools that were learned from all training attempts of their seed and fold.
+        gates: What the gates of the run decided.
         more_remarks: Said after the other remarks.
 
     Raises:
@@ -113,6 +116,7 @@ def build(
             for pool in pools
             if pool.problems
         ),
+        gates=tuple(gates),
         training=_training(rows, training),
     )
     said = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]

@@ -86,9 +86,32 @@ def remarks(summary: Summary) -> list[str]:
             f"Not told how training attempts ended, the model judged {judged.right} of {judged.n} rightly: "
             f"it took {judged.claimed} failures for successes, and {judged.missed} successes for failures."
         )
-    said += _pooled(all_of)
+    said += [*_audited(summary), *_pooled(all_of)]
     if len(summary.transitions) > 1:
         said.append("The p values are not corrected for the number of comparisons.")
+    return said
+
+
+def _audited(summary: Summary) -> list[str]:
+    """What an audit says: whether a lift survives lessons that cannot help."""
+    said = []
+    for one in summary.conditions:
+        base, plus, how = one.name.rpartition("+")
+        lift = summary.pair(summary.baseline, base) if plus else None
+        if how not in ("blank", "shuffled") or lift is None or (lift.p or 0) >= ALPHA or (lift.points or 0) <= 0:
+            continue
+        against = summary.pair(one.name, base) or summary.pair(base, one.name)
+        if against is None or against.points is None or against.p is None:
+            continue
+        ahead = against.points if against.a == one.name else -against.points
+        survives = ahead <= 0 or against.p >= ALPHA
+        verdict = (
+            f"with {how} lessons it solves about as many ({test_words(against)}), so the lift is not shown to come "
+            "from what the lessons say"
+            if survives
+            else f"with {how} lessons it solves {ahead:.1f} points fewer ({test_words(against)}), so the words matter"
+        )
+        said.append(f"Audit of {label(base)}: {verdict}.")
     return said
 
 

@@ -23,6 +23,7 @@ from seasoned.lab.report.tables import (
     FEW,
     categories_table,
     efficiency_table,
+    gates_table,
     guidance_table,
     lessons_table,
     main_table,
@@ -44,6 +45,7 @@ CONFIG_LIMIT = 20_000
 LESSON_LIMIT = 100
 PROBLEM_LIMIT = 1000
 _MORE = (
+    gates_table,
     trials_table,
     repeats_table,
     sweep_table,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from seasoned.errors import DataError
+from seasoned.proof.gate import Look
 
 VERSION: Literal[2] = 2
 Interval = tuple[float, float]
@@ -332,6 +333,25 @@ class PoolProblems(Part):
     problems: tuple[str, ...]
 
 
+class Gate(Part):
+    """What a gate decided on a condition in one block: its looks at the gate tasks, the last of which is the decision.
+
+    `of` is the condition whose lessons were tried; `excluded` tasks had a server's error and count as ties; with
+    `crossfit` the method was tried, and not this list of lessons.
+    """
+
+    condition: str
+    of: str
+    block: str
+    planned: int
+    candidates: int
+    excluded: int
+    looks: tuple[Look, ...]
+    promoted: bool
+    tokens: int
+    crossfit: bool = False
+
+
 class TrainingPart(Solved):
     """The training attempts of one condition."""
 
@@ -374,6 +394,7 @@ class Summary(Part):
     steps: tuple[Steps, ...] = ()
     guidance: tuple[GuidancePoint, ...] = ()
     problems: tuple[PoolProblems, ...] = ()
+    gates: tuple[Gate, ...] = ()
     training: Training
 
     def condition(self, name: str | None) -> Condition | None:

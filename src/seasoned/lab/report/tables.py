@@ -544,6 +544,34 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
     return Table("Lessons and what came of them", columns, tuple(map(line, lessons[:limit])), tuple(notes))
 
 
+def gates_table(summary: Summary) -> Table | None:
+    """The looks of each gate: tasks won by the lessons and lost to them, p and its limit, and the decision."""
+    lines = []
+    for gate in summary.gates:
+        for number, look in enumerate(gate.looks):
+            decided = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
+            cells = (
+                label(gate.of) if not number else "",
+                gate.block if not number else "",
+                str(look.tasks),
+                str(look.won),
+                str(look.lost),
+                f"{look.p:.3g}",
+                f"{look.level:.3g}",
+                decided,
+                count(gate.tokens) if number == len(gate.looks) - 1 else "",
+            )
+            lines.append(Line(cells, {**gate.to_json(), "look": number}))
+    if not lines:
+        return None
+    heads = ("tasks", "won", "lost", "p", "p at most")
+    columns = (_name("lessons of"), _name("block"), *map(Column, heads), _name("decision"), Column("tokens"))
+    notes = ["Lessons that do not help are promoted in at most 5 % of runs; docs/proof.md has the argument."]
+    if excluded := sum(gate.excluded for gate in summary.gates):
+        notes.append(f"{excluded} gate tasks had an error of the server and count as ties.")
+    return Table("Gates", columns, tuple(lines), tuple(notes))
+
+
 # Several runs
 
 
@@ -623,7 +651,14 @@ def show(summary: Summary, console: Console) -> None:
     console.print(Text(clean(summary.headline), style="bold"))
     pairs = pairs_table(summary)
     few = pairs if pairs and len(pairs.lines) <= FEW else None
-    made = (main_table(summary), few, trials_table(summary), repeats_table(summary), sweep_table(summary))
+    made = (
+        main_table(summary),
+        gates_table(summary),
+        few,
+        trials_table(summary),
+        repeats_table(summary),
+        sweep_table(summary),
+    )
     for table in (*made, phases_table(summary), lessons_table(summary, limit=8)):
         if table:
             console.print(to_rich(table, console.width))

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from seasoned.lab.benchmarks.base import Benchmark
+from seasoned.lab.run.altered import Alteration
 from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.reflexion import Strategy
 from seasoned.protocols import LLM, Agent, Method
@@ -28,7 +29,8 @@ class Condition:
     all). With `retries`, a test task that was failed is tried again, with what that strategy of Reflexion says. With
     `worked` it learns from the benchmark's worked attempts, and `learns` from none of its own. `parameters` are what
     its text in a recipe sets: {"k": 10} of `erl(k=10)`. `agent` and `method` are called for each episode, each recall
-    and each learning, with the model that is journalled and counted there.
+    and each learning, with the model that is journalled and counted there. `of` names the condition whose lessons it
+    has: deployed only where a gate promotes them (`gated`), or with other words (`altered`).
     """
 
     name: str
@@ -43,6 +45,9 @@ class Condition:
     retries: Strategy | Literal[""] = ""
     worked: bool = False
     parameters: Mapping[str, object] = field(default_factory=dict, hash=False)
+    of: str = ""
+    gated: bool = False
+    altered: Alteration | Literal[""] = ""
 
     @property
     def writes(self) -> bool:

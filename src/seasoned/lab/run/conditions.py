@@ -18,6 +18,7 @@ from seasoned.errors import ConfigError
 from seasoned.importing import import_member
 from seasoned.lab.methods.autoguide import By
 from seasoned.lab.run.acting import acts, asking, autoguide, carrier, erl, expel, given, trajectories
+from seasoned.lab.run.altered import ALTERATIONS, Alteration
 from seasoned.lab.run.answering import dialogue, direct, expnote, nearest, notes, teachme
 from seasoned.lab.run.condition import Condition
 from seasoned.methods import make_method
@@ -29,6 +30,8 @@ from seasoned.plugins import plugins
 Kind = type[bool] | type[int] | type[float] | tuple[str, ...]
 """What a parameter may be: true or false, a whole number of 1 or more, a share above 0, or one of these words."""
 
+GATE = "gate"
+"""The ending of a condition whose lessons are deployed only if a gate promotes them: `expnote+gate`."""
 _NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episodes, and of scopes
 _FORM = re.compile(r"\s*([\w.:-]+)\s*\((.*)\)\s*", re.DOTALL)
 
@@ -176,6 +179,22 @@ def conditions(texts: Sequence[str], manner: Literal["answer", "act"] | None = N
     return chosen
 
 
+def _variant(base: Condition, suffix: str) -> Condition:
+    """A condition with another's lessons: `+gate` deploys them if they are promoted, the others change their words.
+
+    Raises:
+        ConfigError: the other learns nothing, or is such a variant itself.
+    """
+    name = f"{base.name}+{suffix}"
+    if base.of:
+        raise ConfigError(f"{name}: give {base.of} one ending, not two")
+    if not base.learns or (suffix != GATE and not base.writes):
+        raise ConfigError(f"{name}: {base.name} learns no lessons of its own, so there is nothing for +{suffix} to try")
+    pool = (base.pool or base.name) if base.own_pool else base.pool
+    altered: Alteration | Literal[""] = next((one for one in ALTERATIONS if one == suffix), "")
+    return replace(base, name=name, pool=pool, of=base.name, gated=suffix == GATE, altered=altered)
+
+
 def renamed(texts: Sequence[str]) -> str:
     """A sentence that says how older names are written now; "" where there are none."""
     new = [f"{text} as {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
@@ -183,6 +202,9 @@ def renamed(texts: Sequence[str]) -> str:
 
 
 def _condition(text: str) -> Condition:
+    base, plus, suffix = text.strip().rpartition("+")
+    if plus and suffix in (GATE, *ALTERATIONS):
+        return _variant(_condition(base), suffix)
     if text in ALIASES:
         return replace(_condition(ALIASES[text]), name=text)
     if text in BASES:

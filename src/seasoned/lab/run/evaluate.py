@@ -6,13 +6,14 @@ what its own earlier attempts came to, and nothing of any other test task.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from seasoned.embed import shared_embedder
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.jobs import run_jobs
+from seasoned.lab.run.altered import altered_scope
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.gather import guided_by_failures, learning, trial_by_trial, until_solved
 from seasoned.lab.run.keys import EpisodeKey
@@ -132,32 +133,62 @@ def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
 
 
 def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence[Trajectory]) -> Entrant:
-    plan, block, session, store = part.plan, part.block, part.session, part.session.store
+    plan, block, store = part.plan, part.block, part.session.store
     first = {task.id for task in block.train[:trained_on]}
     own = tuple(t for t in training if t.task_id in first) if condition.learns else tuple(training)
     name, label = plan.pool(condition, block, trained_on), plan.label(condition, block, trained_on)
-    scope = part.scope(name) if condition.own_pool else part.experience
+    besides = replaced(store, part.experience) | {example.id for example in part.benchmark.trajectories}
+    # At an earlier point of the curve, successes at later tasks are not to be shown.
+    tasks = frozenset(first) if plan.earlier(block, trained_on) else None
+    known = _learned(part, condition, name, label, own, tasks)
+    return Entrant(condition, label, trained_on, known, own, besides)
+
+
+def crossed(part: Part, entrant: Entrant, parts: int) -> list[Entrant]:
+    """A condition as it learned from all training tasks but each of so many parts; part n has every nth task."""
+    condition, block = entrant.condition, part.block
+    name, made = part.plan.pool(condition, block, entrant.trained_on), []
+    for number in range(parts):
+        left_out = {task.id for task in block.train[number::parts]}
+        own = tuple(t for t in entrant.training if t.task_id not in left_out)
+        tasks = frozenset(t.task_id for t in own)
+        known = _learned(part, condition, f"{name}+part{number}", condition.name, own, tasks)
+        made.append(replace(entrant, pool=known, training=own))
+    return made
+
+
+def _learned(
+    part: Part,
+    condition: Condition,
+    name: str,
+    label: str,
+    own: Sequence[Trajectory],
+    tasks: frozenset[str] | None,
+) -> ExperiencePool | None:
+    """The pool of this name, read-only, after the condition has learned for it from these attempts, once."""
+    session, store = part.session, part.session.store
     open_pool = partial(
         ExperiencePool,
         store,
-        scope,
+        scope=part.scope(name) if condition.own_pool else part.experience,
         run_id=session.run_id,
         embedder=shared_embedder(part.recipe.embedder) if _searches(condition) else None,
         experience=part.experience,
     )
     attempts = without_errors(part.benchmark.trajectories if condition.worked else own)
-    learned = is_learned(store, scope) and not left_out(store, scope, attempts)
+    pool = open_pool()
+    learned = is_learned(store, pool.scope) and not left_out(store, pool.scope, attempts)
     if condition.method is not None and condition.writes and not learned:
-        unlearn(store, scope, "learning was interrupted, or an attempt was made again, and it begins anew")
-        pool = open_pool()
+        unlearn(store, pool.scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         with part.watch.learns(label, len(attempts)) as before_call:
             learn(learning(part, condition, name, before_call), attempts, pool)
-        mark_learned(store, scope, attempts, pool.problems)
-    # At an earlier point of the curve, successes at later tasks are not to be shown.
-    tasks = frozenset(first) if plan.earlier(block, trained_on) else None
-    known = open_pool(read_only=True, tasks=tasks) if condition.method else None
-    besides = replaced(store, part.experience) | {example.id for example in part.benchmark.trajectories}
-    return Entrant(condition, label, trained_on, known, own, besides)
+        mark_learned(store, pool.scope, attempts, pool.problems)
+    if condition.method is None:
+        return None
+    if condition.altered:  # no demonstrations beside altered lessons
+        scope = altered_scope(store, open_pool(), condition.altered, part.block.seed)
+        return open_pool(scope=scope, read_only=True, tasks=frozenset[str]())
+    return open_pool(read_only=True, tasks=tasks)
 
 
 def _searches(condition: Condition) -> bool:
@@ -167,25 +198,34 @@ def _searches(condition: Condition) -> bool:
 
 
 def _attempt(part: Part, entrant: Entrant, repeat: int, task: Task, trial: int) -> Trajectory:
-    """One test attempt; whatever is recalled for it is checked for leaks."""
-    block, condition, session = part.block, entrant.condition, part.session
+    """One test attempt."""
+    block, condition = part.block, entrant.condition
     earlier = part.plan.earlier(block, entrant.trained_on)
     key = EpisodeKey(block.name, condition.name, task.id, earlier, repeat, trial)
+    known = recalling(part, entrant, key, task, block.test)
+    return part.episode(key, task, condition.agent, known, entrant.trained_on)
+
+
+def recalling(
+    part: Part, entrant: Entrant, key: EpisodeKey, task: Task, judged: Sequence[Task]
+) -> Callable[[Metered, Trajectory | None], Guidance]:
+    """What is recalled for an attempt at a task; whatever it is, it is checked for leaks from the judged tasks."""
     check = partial(
         check_no_leak,
         training=entrant.training,
-        test_ids=frozenset(task.id for task in block.test),
+        test_ids=frozenset(one.id for one in judged),
         besides=entrant.besides,
     )
 
     def known(aside: Metered, progress: Trajectory | None) -> Guidance:
+        condition = entrant.condition
         # Its own failures at this task, which are no leak.
         failures = Guidance() if progress else guided_by_failures(part, task, key, aside, condition.retries)
         if entrant.pool is None:
             return failures
         # Recall asks at temperature 0, whatever the agent does: what one run or condition asked is known for all.
-        method = part.method(condition, session.journaled(key.recalling, aside))
+        method = part.method(condition, part.session.journaled(key.recalling, aside))
         with seed_shifted(0):
             return recall(method, task, entrant.pool, progress, check=check) + failures
 
-    return part.episode(key, task, condition.agent, known, entrant.trained_on)
+    return known

@@ -18,6 +18,7 @@ from seasoned.jobs import heed_ctrl_c
 from seasoned.lab.report import stats
 from seasoned.lab.run.episode import Session
 from seasoned.lab.run.evaluate import check_parts, enter, evaluate
+from seasoned.lab.run.gate import decide
 from seasoned.lab.run.gather import gather
 from seasoned.lab.run.given import check_given
 from seasoned.lab.run.outputs import write_outputs
@@ -149,28 +150,20 @@ def _run_in(
                 | names
                 | {"store": store.where},
             )
-            metered = _metered(recipe, store, run_id, model)
-            session = Session(
-                store,
-                directory,
-                metered,
-                recipe.episode_limits,
-                finished(store, run_id),
-                learner=Metered(learner, parent=metered),
-            )
+            session = open_session(directory, recipe, store, model, learner)
             for block in plan.blocks:
                 part = Part(plan, block, session, watch)
                 training = gather(part) if plan.trains else []
                 entrants = enter(part, training) if until != "gather" else []
                 if until == "evaluate":
-                    evaluate(part, entrants)
+                    evaluate(part, decide(part, entrants))
             if until != "evaluate":
                 if before is not None and before.status == "complete" and (directory / SUMMARY).is_file():
                     store.finish_run(run_id, before.status, before.summary)
                 else:
                     store.finish_run(run_id, "stopped")
                 return
-            summary = write_outputs(directory, plan, store, **names, started=started)
+            summary = write_outputs(directory, plan, store, model=model.name, learner=learner.name, started=started)
     except BaseException as error:
         foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
         with suppress(StoreError):
@@ -179,9 +172,11 @@ def _run_in(
     store.finish_run(run_id, "complete", summary.to_json())
 
 
-def _metered(recipe: Recipe, store: Store, run_id: str, model: LLM) -> Metered:
-    """The model under the limits of the run; what earlier parts of a resumed run used counts."""
-    limits = recipe.run_limits.model_dump()
+def open_session(directory: Path, recipe: Recipe, store: Store, model: LLM, learner: LLM) -> Session:
+    """What the episodes of a run share; what its earlier parts used counts against its limits."""
+    run_id, limits = directory.name, recipe.run_limits.model_dump()
     limited = any(limit is not None for limit in limits.values())
     used = store.journal_usage(f"{run_id}/") if limited else None
-    return Metered(model, Budget(**limits), scope="run", used=used, before=heed_ctrl_c)
+    metered = Metered(model, Budget(**limits), scope="run", used=used, before=heed_ctrl_c)
+    done = finished(store, run_id)
+    return Session(store, directory, metered, recipe.episode_limits, done, learner=Metered(learner, parent=metered))

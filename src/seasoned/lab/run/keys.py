@@ -16,6 +16,9 @@ from seasoned.lab.report.episodes import Purpose
 TRAINING = "training"
 """What stands in the place of a condition for training attempts."""
 
+LESSONS, ALONE = ":lessons", ":alone"
+"""What the condition of a gate's attempts ends in: with its lessons, and without any."""
+
 _TRIAL = r"#(?P<trial>0|[1-9][0-9]{0,8})"
 _ENDS_LIKE_A_TRIAL = re.compile(f".*{_TRIAL}", re.DOTALL)
 _KEY = re.compile(
@@ -108,6 +111,11 @@ class EpisodeKey:
 def label(condition: str, trained_on: int) -> str:
     """The name of a condition at an earlier point of its learning curve (`expnote@20`), or at the last (0)."""
     return f"{condition}@{trained_on}" if trained_on else condition
+
+
+def judged_as(condition: str) -> str:
+    """The condition that an attempt belongs to: its own, or the one whose gate it was made for."""
+    return condition.removesuffix(LESSONS).removesuffix(ALONE)
 
 
 def learning(pool: str) -> str:

@@ -12,6 +12,8 @@ from seasoned.pool import JUDGED
 from seasoned.store.sql import Store
 from seasoned.types import Trajectory
 
+GATE = "gate"
+"""The mark that holds the claim of a gate that was decided."""
 _LEARNED, _REPLACED = "learned", "replaced"
 
 
@@ -66,3 +68,13 @@ def mark_replaced(store: Store, experience: str, keys: Iterable[str], run_id: st
 def _learned(store: Store, scope: str) -> dict[str, Any]:
     mark = store.marked(scope, _LEARNED)
     return mark if isinstance(mark, dict) else {}
+
+
+def gate_scope(run_id: str, block: str, condition: str) -> str:
+    """The scope of the mark `GATE`: what the gate of a condition decided in a block."""
+    return f"{run_id}/{block}/{condition}"
+
+
+def forget_gate(store: Store, run_id: str, block: str, condition: str) -> None:
+    """Forget what a gate decided, as its lessons or its attempts are made again."""
+    store.unmark(gate_scope(run_id, block, condition), GATE)

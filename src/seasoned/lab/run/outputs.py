@@ -6,7 +6,7 @@ Always holds: the files say what the store says, in the order of the plan; `summ
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -17,9 +17,10 @@ from seasoned.lab.report.build import LearnedPool, build
 from seasoned.lab.report.episodes import Call, choose_episodes
 from seasoned.lab.report.html import render
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import Summary, parse_summary
+from seasoned.lab.report.summary import Gate, Summary, parse_summary
 from seasoned.lab.run import keys
 from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.gate import certificate
 from seasoned.lab.run.given import GIVEN, check_given
 from seasoned.lab.run.keys import TRAINING, JournalName
 from seasoned.lab.run.marks import problems_of
@@ -28,13 +29,17 @@ from seasoned.lab.run.rundir import SUMMARY as SUMMARY
 from seasoned.lab.run.rundir import write_json, write_jsonl, write_text
 from seasoned.llm.journal import calls_in
 from seasoned.pool import ExperiencePool
+from seasoned.proof.certificate import NAME as CERTIFICATE
+from seasoned.proof.certificate import Certificate
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Task, Trajectory, Usage, now
 
 _PURPOSES = ("learning", "reflecting", "recalling")  # in the order of a run
 
 
-def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str) -> Summary:
+def write_outputs(
+    directory: Path, plan: Plan, store: Store, *, model: str, learner: str, started: str, folder: Path | None = None
+) -> Summary:
     """Write every file of a finished run and return the summary.
 
     Args:
@@ -44,20 +49,21 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, lear
         model: the name of the model that acted.
         learner: of the one that learned.
         started: when this (part of the) run began, ISO 8601.
+        folder: where the files go, if not into the run's directory.
     """
-    run_id = directory.name
+    run_id, folder = directory.name, folder or directory
     episodes = store.episodes(run_id)
     # By seed: the same text has another right answer under another seed.
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
-    kept = _in_order(plan, [t for t in episodes.values() if (t.meta["seed"], t.task_id) in tasks])
+    kept = _in_order(plan, [t for t in episodes.values() if _in_report(plan, t, tasks)])
     judged, familiar = _verdicts(plan, store, run_id), _familiar(plan)
     rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id), familiar) for t in kept]
     lessons = list(_lessons(plan, store, run_id))
-    write_jsonl(directory / "trajectories.jsonl", kept)
-    write_jsonl(directory / "lessons.jsonl", lessons)
-    write_jsonl(directory / "results.jsonl", rows)
+    write_jsonl(folder / "trajectories.jsonl", kept)
+    write_jsonl(folder / "lessons.jsonl", lessons)
+    write_jsonl(folder / "results.jsonl", rows)
     calls = _calls(plan, store, run_id)
-    write_jsonl(directory / "calls.jsonl", calls)
+    write_jsonl(folder / "calls.jsonl", calls)
     run = {
         "id": run_id,
         "name": plan.recipe.name,
@@ -75,6 +81,7 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, lear
         "version": __version__,
     }
     learning = _learning(plan, store, run_id)
+    decided = certificate(plan, store, run_id, __version__)
     unchecked = []
     if unknown := check_given(plan, store):
         told = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
@@ -87,15 +94,44 @@ def write_outputs(directory: Path, plan: Plan, store: Store, *, model: str, lear
         trajectories=kept,
         learning=learning,
         pools=_learned_pools(plan, store, run_id),
+        gates=_gates(plan, decided),
         more_remarks=unchecked,
     )
     chosen = set(choose_episodes(summary, rows))
     config = (directory / "config.toml").read_text(encoding="utf-8")
     shown = [t for t in kept if t.id in chosen]
     page = render(summary, rows, shown, lessons, config, everything=kept, calls=calls)
-    write_text(directory / "report.html", page)
-    write_json(directory / SUMMARY, summary.to_json())
+    write_text(folder / "report.html", page)
+    if decided is not None:
+        write_text(folder / CERTIFICATE, decided.model_dump_json(indent=2) + "\n")
+    write_json(folder / SUMMARY, summary.to_json())
     return summary
+
+
+def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]]) -> bool:
+    """Whether an attempt is one of the plan's training and test attempts; a gate's are in its certificate."""
+    meta = attempt.meta
+    names = {TRAINING, *(condition.name for condition in plan.conditions)}
+    return meta["split"] != "gate" and meta["condition"] in names and (meta["seed"], attempt.task_id) in tasks
+
+
+def _gates(plan: Plan, decided: Certificate | None) -> list[Gate]:
+    of = {condition.name: condition.of for condition in plan.gated}
+    return [
+        Gate(
+            condition=claim.condition,
+            of=of.get(claim.condition, claim.condition),
+            block=claim.block,
+            planned=claim.planned,
+            candidates=claim.candidates,
+            excluded=sum(trial.excluded for trial in claim.trials),
+            looks=claim.looks,
+            promoted=claim.promoted,
+            tokens=claim.tokens,
+            crossfit=claim.crossfit,
+        )
+        for claim in (decided.claims if decided else ())
+    ]
 
 
 def row_of(

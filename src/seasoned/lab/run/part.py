@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Literal
 
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.condition import Condition, MakeAgent
@@ -24,6 +25,7 @@ from seasoned.loop import attempt
 from seasoned.protocols import LLM, Method
 from seasoned.types import Guidance, Task, Trajectory
 
+Split = Literal["test", "gate"]
 _TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
 
 
@@ -76,6 +78,7 @@ class Part:
         agent: MakeAgent,
         recall: Callable[[Metered, Trajectory | None], Guidance],
         trained_on: int = 0,
+        split: Split = "test",
     ) -> Trajectory:
         """Make one attempt and record it, or give the one that was made.
 
@@ -85,6 +88,7 @@ class Part:
             agent: makes the agent.
             recall: recalls with a model that the meter counts the calls of.
             trained_on: how many training cases were learned from.
+            split: what the attempt is for, where it is no training.
         """
         session, training = self.session, key.condition == TRAINING
         stage = label(key.condition, key.trained_on)
@@ -104,7 +108,7 @@ class Part:
             "condition": key.condition,
             "seed": self.block.seed,
             "fold": self.block.fold,
-            "split": "train" if training else "test",
+            "split": "train" if training else split,
             "trained_on": trained_on,
             "trial": key.trial,
             "repeat": key.repeat,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, LeakError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.base import Benchmark, take
 from seasoned.lab.run.condition import Condition
@@ -17,18 +17,20 @@ from seasoned.lab.run.folds import stratified_folds
 from seasoned.lab.run.keys import label
 from seasoned.lab.run.recipe import Recipe
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.proof.gate import check_gate
 from seasoned.types import Task
 
 
 @dataclass(frozen=True)
 class Block:
-    """One seed and fold: the benchmark as the seed draws it, what is trained on and what is judged."""
+    """One seed and fold: the benchmark as the seed draws it, what is trained on, what is judged, what gates try."""
 
     seed: int
     fold: int
     benchmark: Benchmark
     train: tuple[Task, ...]
     test: tuple[Task, ...]
+    gate: tuple[Task, ...] = ()
 
     @property
     def name(self) -> str:
@@ -85,13 +87,18 @@ class Plan:
         return (
             " ".join((block.name, task.id, task.text, *([str(task.data["answer"])] if "answer" in task.data else [])))
             for block in self.blocks
-            for task in (*block.train, *block.test)
+            for task in (*block.train, *(() if self.recipe.gate.crossfit else block.gate), *block.test)
         )
 
     @property
     def _curved(self) -> Condition | None:
         """The condition that is evaluated at the recipe's `curve`."""
-        return next((c for c in self.conditions if c.learns and c.own_pool), None)
+        return next((c for c in self.conditions if c.learns and c.own_pool and not c.of), None)
+
+    @property
+    def gated(self) -> list[Condition]:
+        """The conditions that a gate decides on: the candidates of the run."""
+        return [condition for condition in self.conditions if condition.gated]
 
     @property
     def idle(self) -> list[str]:
@@ -127,13 +134,18 @@ class Plan:
 
     @property
     def episodes(self) -> int:
-        """Training and test episodes of all blocks; attempts after a failure are not in it."""
+        """Training, gate and test episodes of all blocks; attempts after a failure are not in it."""
         training = sum(len(block.train) for block in self.blocks) if self.trains else 0
-        return training + sum(
-            len(block.test) * self.repeats(block, trained_on)
-            for block in self.blocks
-            for condition in self.conditions
-            for trained_on in self.points(condition, block)
+        gates = sum(2 * len(block.gate) * len(self.gated) for block in self.blocks) * self.recipe.repeats
+        return (
+            training
+            + gates
+            + sum(
+                len(block.test) * self.repeats(block, trained_on)
+                for block in self.blocks
+                for condition in self.conditions
+                for trained_on in self.points(condition, block)
+            )
         )
 
     @property
@@ -154,6 +166,7 @@ class Plan:
         asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
         calls = attempts * turns + asked
         for condition in self.conditions:
+            calls += 2 * len(block.gate) * recipe.repeats * turns if condition.gated else 0
             method = condition.method and condition.method(recipe, benchmark, ScriptedModel([]))
             for trained_on in self.points(condition, block):
                 tests = len(block.test) * self.repeats(block, trained_on)
@@ -183,6 +196,7 @@ def make_plan(recipe: Recipe) -> Plan:
             "repeats above 1 need a temperature above 0, because at 0 every run of a task is the same: "
             "set llm.temperature (ERL's figures are for 0.7) or leave repeats at 1"
         )
+    held = _held_back(recipe)
     blocks: list[Block] = []
     for seed in recipe.seeds:
         benchmark = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=seed)
@@ -192,11 +206,66 @@ def make_plan(recipe: Recipe) -> Plan:
             parts = stratified_folds([*train, *test], recipe.folds, seed)
             for number, part in enumerate(parts):
                 rest = [task for other in parts if other is not part for task in other]
-                blocks.append(Block(seed, number, benchmark, tuple(rest)[:limit], tuple(part)[:limit]))
+                end = len(rest) - held
+                blocks.append(_block(recipe, seed, number, benchmark, rest[:end], part, rest[end:]))
         else:
-            blocks.append(Block(seed, 0, benchmark, train[:limit], test[:limit]))
+            after = benchmark.train[len(train) : len(train) + held]
+            blocks.append(_block(recipe, seed, 0, benchmark, train, test, after))
+        _check_gate_tasks(recipe, blocks[-1], held)
     chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))
+
+
+def _block(
+    recipe: Recipe,
+    seed: int,
+    fold: int,
+    benchmark: Benchmark,
+    train: Sequence[Task],
+    test: Sequence[Task],
+    gate: Sequence[Task],
+) -> Block:
+    limit, gated = recipe.limit, any(condition.gated for condition in conditions(recipe.conditions))
+    tried = train if recipe.gate.crossfit else gate
+    return Block(
+        seed, fold, benchmark, tuple(train[:limit]), tuple(test[:limit]), tuple(tried[:limit]) if gated else ()
+    )
+
+
+def _held_back(recipe: Recipe) -> int:
+    """How many training tasks a gate has to itself.
+
+    Raises:
+        ConfigError: it could never promote anything, or there is nothing to cross.
+    """
+    candidates = sum(condition.gated for condition in conditions(recipe.conditions))
+    if not candidates:
+        return 0
+    crossed = recipe.gate.crossfit
+    if crossed == 1 or crossed > recipe.train:
+        raise ConfigError(
+            f"gate.crossfit cuts the training tasks into parts, 2 or more and at most {recipe.train}; it was {crossed}"
+        )
+    check_gate(recipe.train if crossed else recipe.gate.tasks, candidates)
+    return 0 if crossed else recipe.gate.tasks
+
+
+def _check_gate_tasks(recipe: Recipe, block: Block, held: int) -> None:
+    """Assert that a gate has its tasks, and none of them is judged.
+
+    Raises:
+        ConfigError: the benchmark has too few tasks.
+        LeakError: a gate task is a test task as well.
+    """
+    if held and len(block.gate) < min(held, recipe.limit or held):
+        raise ConfigError(
+            f"the gate needs {held} training tasks beside the {len(block.train)} that are learned from, and "
+            f"{block.benchmark.name} has {len(block.gate)} more: lower train or gate.tasks, or set gate.crossfit=4"
+        )
+    judged = {task.id for task in block.test} | {task.text for task in block.test}
+    for task in block.gate:
+        if task.id in judged or task.text in judged:
+            raise LeakError(f"the gate task {task.id} is a test task as well (seed {block.seed}, fold {block.fold})")
 
 
 def _first(tasks: Sequence[Task], n: int, limit: int | None, what: str) -> tuple[Task, ...]:

@@ -25,6 +25,7 @@ from seasoned.lab.run.settings import (
     Caps,
     ERLSettings,
     ExpeLSettings,
+    GateSettings,
     GatherSettings,
     Limits,
     LLMSettings,
@@ -60,6 +61,7 @@ class Recipe(Section):
     agent: AgentSettings = AgentSettings()
     method: MethodSettings = MethodSettings()
     gather: GatherSettings = GatherSettings()
+    gate: GateSettings = GateSettings()
     expel: ExpeLSettings = ExpeLSettings()
     erl: ERLSettings = ERLSettings()
     autoguide: AutoGuideSettings = AutoGuideSettings()

@@ -16,8 +16,8 @@ from seasoned.errors import ConfigError
 from seasoned.lab.run import keys
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
-from seasoned.lab.run.keys import TRAINING, EpisodeKey
-from seasoned.lab.run.marks import mark_replaced, unlearn
+from seasoned.lab.run.keys import TRAINING, EpisodeKey, judged_as
+from seasoned.lab.run.marks import forget_gate, mark_replaced, unlearn
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.rundir import MANIFEST, check_data, check_resumable, not_complete, store_of
 from seasoned.store.sql import Store
@@ -79,7 +79,7 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
     _check_names(names, [TRAINING, *(condition.name for condition in plan.conditions)])
     if TRAINING in names:
         names |= {condition.name for condition in plan.conditions if condition.learns}
-    gone = [key for key in map(EpisodeKey.parse, store.episodes(run_id)) if key.condition in names]
+    gone = [key for key in map(EpisodeKey.parse, store.episodes(run_id)) if judged_as(key.condition) in names]
     if not gone:
         raise ConfigError(f"there is nothing to redo: no finished episode of {', '.join(sorted(names))} in {run_id}")
     not_complete(directory)
@@ -95,6 +95,9 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
             again.append(CONDITIONS["erl"])  # its heuristics guided the training, whether or not it is to be judged
         for block in plan.blocks:
             _unlearn(store, plan, run_id, block, again)
+            for condition in plan.gated:
+                if condition.name in names:
+                    forget_gate(store, run_id, block.name, condition.name)
 
 
 def drop_outdated(
@@ -129,12 +132,15 @@ def drop_outdated(
             old += [
                 key
                 for key, trajectory in done.items()
-                if (key.block, key.condition, key.trained_on) == mine and order[trajectory.id] < newest
+                if (key.block, judged_as(key.condition), key.trained_on) == mine and order[trajectory.id] < newest
             ]
     if old:
         not_complete(directory)
     with store.transaction():
         _drop(store, directory.name, old)
+        for condition in plan.gated:
+            if any(judged_as(key.condition) == condition.name for key in old):
+                forget_gate(store, directory.name, block.name, condition.name)
     for key in old:
         del done[key]
     return len(old)

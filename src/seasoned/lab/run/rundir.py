@@ -164,12 +164,17 @@ def manifest(recipe: Recipe, *, run_id: str, model: str, source: str, tasks: Ite
         "seeds": list(recipe.seeds),
         "model": model,
         "data": {"source": source, "sha256": _digest(tasks)},
-        "prompts": {"sha256": _digest(_prompts())},
+        "prompts": {"sha256": prompts_digest()},
         "git": _git_revision(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "libraries": versions,
     }
+
+
+def prompts_digest() -> str:
+    """SHA-256 of all prompts that a run may use, hex."""
+    return _digest(_prompts())
 
 
 @contextmanager

@@ -162,6 +162,16 @@ class MethodSettings(Section):
     given: str = ""
 
 
+class GateSettings(Section):
+    """How conditions with `+gate` are decided: on so many training `tasks` that nothing is learned from.
+
+    With `crossfit` of 2 or more parts no task is held back: what was learned on all parts but one is tried on that one.
+    """
+
+    tasks: int = Field(default=60, ge=0)
+    crossfit: int = Field(default=0, ge=0)
+
+
 class Limits(Section):
     """Limits on tokens, US dollars, model calls and seconds; None is no limit."""
 

@@ -1,0 +1,140 @@
+"""`seasoned certify` and `seasoned audit`: proof that a run's lessons help, and that the lift comes from them.
+
+Always holds: checking a certificate calls no model.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import (
+    RUNS,
+    STORE,
+    JsonOption,
+    QuietOption,
+    RunsOption,
+    StoreOption,
+    find_run,
+    open_store,
+    print_json,
+    tell,
+)
+from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    from seasoned.proof.certificate import Certificate
+
+ConditionOption = Annotated[
+    list[str] | None,
+    typer.Option("--condition", help="A condition that learned lessons; all of them if none is named. Repeatable."),
+]
+
+
+def certify(
+    run: Annotated[str, typer.Argument(metavar="[RUN]", help="A finished run: its directory, name, or 'last'.")] = "",
+    condition: ConditionOption = None,
+    tasks: Annotated[
+        int | None, typer.Option(min=1, help="Gate tasks, taken from the training tasks that the run did not use.")
+    ] = None,
+    crossfit: Annotated[
+        int | None,
+        typer.Option(min=2, help="Learn on all parts but one, try on that; nothing is held back."),
+    ] = None,
+    check: Annotated[Path | None, typer.Option("--check", help="Check this file; no model is called.")] = None,
+    quiet: QuietOption = False,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Try a run's lessons on held-back tasks, and write a certificate; or check one. Exit code 1 if a check fails."""
+    if (check is None) == (not run):
+        raise ConfigError("expected a run, or --check FILE: seasoned certify last")
+    if check is not None:
+        _check(check, store, as_json)
+        return
+    from seasoned.lab.run.extend import certify as make
+    from seasoned.lab.run.settings import GateSettings
+
+    directory = find_run(run, runs)
+    gate = None
+    if tasks is not None or crossfit is not None:
+        usual = GateSettings()
+        gate = GateSettings(tasks=tasks or usual.tasks, crossfit=crossfit or 0)
+    with open_store(store, must_exist=True) as opened:
+        made = make(directory, opened, conditions=condition or (), gate=gate, quiet=quiet)
+    _show(made, [], as_json, path=str(directory / "certificate.json"))
+
+
+def audit(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A finished run: its directory, name, or 'last'.")],
+    condition: ConditionOption = None,
+    quiet: QuietOption = False,
+    store: StoreOption = STORE,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Repeat a run's test with blank, shuffled, foreign and negated lessons: does the lift come from what they say?"""
+    from seasoned.lab.report.tables import show
+    from seasoned.lab.run.extend import audit as make
+
+    directory = find_run(run, runs)
+    with open_store(store, must_exist=True) as opened:
+        summary = make(directory, opened, conditions=condition or (), quiet=quiet)
+    if as_json:
+        told = summary.to_json()
+        wanted = ("headline", "remarks", "conditions", "pairs")
+        print_json({"path": str(directory / "audit"), **{key: told[key] for key in wanted}})
+        return
+    from rich.console import Console
+
+    show(summary, Console())
+    for remark in summary.remarks:
+        if remark.startswith("Audit"):
+            tell(remark)
+    tell(f"\nreport:  {directory / 'audit' / 'report.html'}")
+
+
+def _check(file: Path, store: str, as_json: bool) -> None:
+    from seasoned.lab.run.rundir import prompts_digest
+    from seasoned.proof.certificate import check, read_certificate
+
+    certificate = read_certificate(file)
+    with open_store(store, must_exist=True) as opened:
+        problems = check(certificate, opened, prompts=prompts_digest())
+    _show(certificate, problems, as_json, path=str(file))
+    if problems:
+        raise typer.Exit(1)
+
+
+def _show(certificate: Certificate, problems: list[str], as_json: bool, path: str) -> None:
+    if as_json:
+        claims: list[dict[str, Any]] = [
+            {
+                **claim.model_dump(mode="json", exclude={"lessons", "trials", "scope", "model", "prompts"}),
+                "lessons": len(claim.lessons),
+                "promoted": claim.promoted,
+            }
+            for claim in certificate.claims
+        ]
+        print_json(
+            {
+                "path": path,
+                "run": certificate.run,
+                "deployed": certificate.deployed,
+                "valid": not problems,
+                "problems": problems,
+                "claims": claims,
+            }
+        )
+        return
+    for claim in certificate.claims:
+        last = claim.looks[-1] if claim.looks else None
+        said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
+        tell(f"{claim.condition} {claim.block}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
+    for problem in problems:
+        tell(f"no longer holds: {problem}")
+    if not problems:
+        tell(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")

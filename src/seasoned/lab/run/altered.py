@@ -1,0 +1,107 @@
+"""Lessons that cannot help, for an audit: `X+blank`, `X+shuffled`, `X+foreign` and `X+corrupted`.
+
+A lift that survives blank or shuffled lessons is not the doing of what the lessons say. Always holds: an altered lesson
+keeps its key, its sources and its place, so that retrieval finds it where it found the original; only its words differ.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, get_args
+
+from seasoned.pool import ExperiencePool
+from seasoned.store.sql import Store
+from seasoned.types import Lesson, new_id
+
+Alteration = Literal["blank", "shuffled", "foreign", "corrupted"]
+ALTERATIONS: tuple[Alteration, ...] = get_args(Alteration)
+
+BLANK = "…"
+_WORDS = ("action", "values")  # of a heuristic and of a note: what their texts were made from
+FOREIGN = (
+    "look for a lamp on the desks first",
+    "open a closed cabinet before you search it",
+    "put the clean plate on the dining table",
+    "cool the apple in the fridge before you place it",
+    "take the pan from the stove with care",
+    "check both drawers of the side table",
+    "heat the mug in the microwave for the coffee table",
+    "rinse the knife in the sink",
+    "carry one object at a time",
+    "turn the lamp on while you hold the book",
+    "search the shelves from left to right",
+    "leave the fridge open while you take two things",
+)
+"""Advice about a household, which no benchmark but ALFWorld is about; ALFWorld's audit shows the same lines."""
+
+
+def alter(lessons: Sequence[Lesson], how: Alteration, seed: int = 0) -> list[Lesson]:
+    """New lessons in the place of these, with other words.
+
+    Args:
+        lessons: what was learned, in order.
+        how: blank, an ellipsis in place of the text; shuffled, each carries another one's text; foreign, advice about
+            something else; corrupted, the text is said to be wrong.
+        seed: of the shuffling.
+    """
+    return _WAYS[how](lessons, random.Random(seed))
+
+
+def altered_scope(store: Store, pool: ExperiencePool, how: Alteration, seed: int) -> str:
+    """The scope that holds a pool's active lessons with other words; made once, and anew when the lessons changed."""
+    scope, lessons = f"{pool.scope}+{how}", pool.lessons()
+    mark = [f"{lesson.id} {lesson.version}" for lesson in lessons]
+    if store.marked(scope, "altered") != mark:
+        with store.transaction():
+            for old in store.lessons(scope):
+                store.remove_lesson(old.id, who="rule", why="the lessons have changed", purge=True)
+            store.add_lessons(scope, alter(lessons, how, seed), who="rule", why=f"for an audit: {how}")
+            store.mark(scope, "altered", mark)
+    return scope
+
+
+def _with_words(lesson: Lesson, how: Alteration, text: str, words: Mapping[str, object]) -> Lesson:
+    """A new lesson with this text; of `_WORDS` in its data, from which texts are made, it has what `words` has."""
+    kept = {name: value for name, value in lesson.data.items() if name not in _WORDS}
+    data = {**kept, **{name: words[name] for name in _WORDS if name in lesson.data and name in words}, "altered": how}
+    return lesson.model_copy(update={"id": new_id("les"), "text": text, "data": data, "pinned": False, "version": 1})
+
+
+def _blank(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
+    del rng
+    return [_with_words(lesson, "blank", BLANK, {"action": BLANK}) for lesson in lessons]
+
+
+def _shuffled(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
+    """Each lesson gets the words of another (Sattolo's cycle: none keeps its own), as long as there are two."""
+    places = list(range(len(lessons)))
+    for last in range(len(places) - 1, 0, -1):
+        other = rng.randrange(last)
+        places[last], places[other] = places[other], places[last]
+    return [
+        _with_words(lesson, "shuffled", lessons[n].text, lessons[n].data)
+        for lesson, n in zip(lessons, places, strict=True)
+    ]
+
+
+def _foreign(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
+    words = rng.sample(FOREIGN, len(FOREIGN))
+    said = [words[n % len(words)] for n in range(len(lessons))]
+    return [_with_words(lesson, "foreign", text, {"action": text}) for lesson, text in zip(lessons, said, strict=True)]
+
+
+def _corrupted(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
+    del rng
+    return [
+        _with_words(lesson, "corrupted", f"never {lesson.text}", {"action": f"never {lesson.data.get('action')}"})
+        for lesson in lessons
+    ]
+
+
+_WAYS: Mapping[Alteration, Callable[[Sequence[Lesson], random.Random], list[Lesson]]] = {
+    "blank": _blank,
+    "shuffled": _shuffled,
+    "foreign": _foreign,
+    "corrupted": _corrupted,
+}

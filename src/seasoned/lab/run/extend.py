@@ -1,0 +1,123 @@
+"""What is asked of a finished run afterwards: a certificate for its lessons, and an audit of its lift.
+
+Always holds: the run's own attempts, lessons and files stay as they are, and what was done is not done again; gate
+tasks are drawn after the training tasks, so they are none of the run's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+from seasoned import __version__
+from seasoned.errors import ConfigError
+from seasoned.lab.report.summary import Summary
+from seasoned.lab.run.altered import ALTERATIONS
+from seasoned.lab.run.conditions import GATE
+from seasoned.lab.run.evaluate import check_parts, enter, evaluate
+from seasoned.lab.run.experiment import open_session
+from seasoned.lab.run.gate import certificate, decide
+from seasoned.lab.run.gather import gather
+from seasoned.lab.run.outputs import write_outputs
+from seasoned.lab.run.part import Part
+from seasoned.lab.run.plan import Plan, make_plan
+from seasoned.lab.run.progress import Watch
+from seasoned.lab.run.redo import check_resume
+from seasoned.lab.run.rundir import hold, recipe_of, write_text
+from seasoned.lab.run.settings import GateSettings
+from seasoned.llm import opening
+from seasoned.proof.certificate import NAME, Certificate
+from seasoned.protocols import LLM
+from seasoned.store.sql import Store
+from seasoned.types import now
+
+
+def certify(
+    directory: Path,
+    store: Store,
+    *,
+    conditions: Sequence[str] = (),
+    gate: GateSettings | None = None,
+    llm: LLM | None = None,
+    quiet: bool = False,
+) -> Certificate:
+    """Run the gates of a finished run's conditions, write `certificate.json` into its directory, and give it.
+
+    Args:
+        directory: of the run.
+        store: that holds it.
+        conditions: the candidates, in order; all that learned lessons if none are named.
+        gate: how many tasks it has; the recipe's settings if None.
+        llm: a model to use instead of the recipe's.
+        quiet: show no progress.
+
+    Raises:
+        ConfigError: the run has no such condition, no tasks are left for a gate, or the store does not hold the run.
+        SeasonedError: as the parts raise it; what was done is kept, and goes on when it is asked for again.
+    """
+    with _extended(directory, store, conditions, [GATE], gate, llm, quiet) as (plan, parts, _):
+        for part in parts:
+            entrants = enter(part, gather(part) if plan.trains else [])
+            decide(part, [entrant for entrant in entrants if entrant.condition.gated])
+    made = certificate(plan, store, directory.name, __version__)
+    assert made is not None
+    write_text(directory / NAME, made.model_dump_json(indent=2) + "\n")
+    return made
+
+
+def audit(
+    directory: Path, store: Store, *, conditions: Sequence[str] = (), llm: LLM | None = None, quiet: bool = False
+) -> Summary:
+    """Judge a finished run's test tasks again with lessons that cannot help; the report goes into its folder `audit`.
+
+    Args and errors are those of `certify`.
+    """
+    started = now()
+    with _extended(directory, store, conditions, ALTERATIONS, None, llm, quiet) as (plan, parts, names):
+        for part in parts:
+            entrants = enter(part, gather(part) if plan.trains else [])
+            evaluate(part, [entrant for entrant in entrants if entrant.condition.altered])
+    folder = directory / "audit"
+    folder.mkdir(exist_ok=True)
+    model, learner = names
+    return write_outputs(directory, plan, store, model=model, learner=learner, started=started, folder=folder)
+
+
+@contextmanager
+def _extended(
+    directory: Path,
+    store: Store,
+    conditions: Sequence[str],
+    endings: Sequence[str],
+    gate: GateSettings | None,
+    llm: LLM | None,
+    quiet: bool,
+) -> Iterator[tuple[Plan, list[Part], tuple[str, str]]]:
+    """The plan of a run with its learned conditions once more for each ending, its parts, and the models' names."""
+    recipe = recipe_of(directory)
+    own = make_plan(recipe)
+    learned = [
+        text for text, made in zip(recipe.conditions, own.conditions, strict=True) if made.writes and not made.of
+    ]
+    unknown = [name for name in conditions if name not in learned]
+    if unknown or not learned:
+        named = f"it has no {unknown[0]!r}; it learned with {', '.join(learned) or 'none'}" if unknown else "none did"
+        raise ConfigError(f"the run {directory.name} should have conditions that learned lessons: {named}")
+    added = [f"{text}+{ending}" for text in conditions or learned for ending in endings]
+    more = {
+        "conditions": (*recipe.conditions, *(text for text in added if text not in recipe.conditions)),
+        "gate": gate or recipe.gate,
+    }
+    plan = make_plan(recipe.model_copy(update=more))
+    with ExitStack() as stack:
+        stack.enter_context(hold(directory))
+        check_resume(directory, own, store)
+        check_parts(plan)
+        model = stack.enter_context(nullcontext(llm) if llm is not None else opening.open_llm(recipe.llm))
+        learner = model
+        if llm is None and recipe.learner is not None:
+            learner = stack.enter_context(opening.open_llm(recipe.learner))
+        session = open_session(directory, recipe, store, model, learner)
+        watch = stack.enter_context(Watch(plan.episodes, quiet=quiet))
+        yield plan, [Part(plan, block, session, watch) for block in plan.blocks], (model.name, learner.name)

@@ -1,0 +1,108 @@
+"""Gates of a run: a condition `X+gate` deploys X's lessons only where they have proven themselves.
+
+The lessons are tried on gate tasks, against the same agent without them, as `seasoned.proof.gate` decides. Always
+holds: gate tasks are no test tasks and nothing was learned from them; a gate that was decided is not decided again; its
+claim is kept in the store with the lessons as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from seasoned.jobs import run_jobs
+from seasoned.lab.run.evaluate import Entrant, crossed, recalling
+from seasoned.lab.run.keys import ALONE, LESSONS, EpisodeKey
+from seasoned.lab.run.marks import GATE, gate_scope
+from seasoned.lab.run.part import Part
+from seasoned.lab.run.plan import Plan
+from seasoned.lab.run.rundir import prompts_digest
+from seasoned.proof.certificate import Certificate, Claim, Trial, lesson_hashes, trial
+from seasoned.proof.gate import looks
+from seasoned.store.sql import Store
+from seasoned.types import Task, Trajectory
+
+
+def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Run the gate of each gated condition, and give the entrants with no lessons where they were not promoted."""
+    return [_decided(part, entrant) if entrant.condition.gated else entrant for entrant in entrants]
+
+
+def certificate(plan: Plan, store: Store, run_id: str, version: str) -> Certificate | None:
+    """The claims of all gates of a run that were decided; None where there are none."""
+    kept = [
+        store.marked(gate_scope(run_id, block.name, condition.name), GATE)
+        for block in plan.blocks
+        for condition in plan.conditions
+        if condition.gated
+    ]
+    claims = tuple(Claim.model_validate(one) for one in kept if one is not None)
+    return Certificate(run=run_id, version=version, claims=claims) if claims else None
+
+
+def _decided(part: Part, entrant: Entrant) -> Entrant:
+    store, scope = part.session.store, gate_scope(part.session.run_id, part.block.name, entrant.condition.name)
+    kept = store.marked(scope, GATE)
+    claim = Claim.model_validate(kept) if kept is not None else _tried(part, entrant)
+    if kept is None:
+        store.mark(scope, GATE, claim.model_dump(mode="json"))
+    last = claim.looks[-1] if claim.looks else None
+    said = f"{last.won} won, {last.lost} lost, p = {last.p:.2g}" if last else "no task"
+    verdict = "promoted" if claim.promoted else "not promoted, so nothing is deployed"
+    part.watch.say(f"{part.block.name}: gate of {entrant.condition.of}: {said}: {verdict}")
+    return entrant if claim.promoted else replace(entrant, pool=None)
+
+
+def _tried(part: Part, entrant: Entrant) -> Claim:
+    """Attempt the gate tasks, half of them and then the rest, until a look decides."""
+    condition, plan, tasks = entrant.condition, part.plan, part.block.gate
+    assert entrant.pool is not None
+    lessons = lesson_hashes(entrant.pool.lessons() if condition.own_pool else ())
+    candidates, parts = len(plan.gated), part.recipe.gate.crossfit
+    arms = crossed(part, entrant, parts) if parts else [entrant]
+    trials: list[Trial] = []
+    tokens = begun = 0
+    decided = looks([], planned=len(tasks), candidates=candidates)
+    part.watch.stage(condition.name + LESSONS, len(tasks))
+    part.watch.stage(condition.name + ALONE, len(tasks))
+    for end in (len(tasks) // 2, len(tasks)):
+        if decided and decided[-1].verdict != "continue":
+            break
+        places = range(begun, end)
+        pairs = run_jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places, plan.workers)
+        begun = end
+        trials += [trial(*pair) for pair in pairs]
+        tokens += sum(attempt.usage.tokens for pair in pairs for arm in pair for attempt in arm)
+        decided = looks([each.difference for each in trials], planned=len(tasks), candidates=candidates)
+    return Claim(
+        condition=condition.name,
+        block=part.block.name,
+        scope=entrant.pool.scope,
+        lessons=lessons,
+        model=part.session.llm.name,
+        prompts=prompts_digest(),
+        planned=len(tasks),
+        candidates=candidates,
+        trials=tuple(trials),
+        looks=tuple(decided),
+        tokens=tokens,
+        crossfit=bool(parts),
+    )
+
+
+def _both(part: Part, entrant: Entrant, task: Task) -> tuple[list[Trajectory], list[Trajectory]]:
+    """One gate task without lessons and with them, as often as a test task is run."""
+    repeats = range(part.plan.recipe.repeats)
+    alone, lessons = (
+        [_attempt(part, arm, name, task, repeat) for repeat in repeats]
+        for arm, name in ((replace(entrant, pool=None), ALONE), (entrant, LESSONS))
+    )
+    return alone, lessons
+
+
+def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, repeat: int) -> Trajectory:
+    key = EpisodeKey(part.block.name, entrant.condition.name + arm, task.id, repeat=repeat)
+    # With crossed parts the other gate tasks are what was learned from.
+    judged = [task] if part.recipe.gate.crossfit else part.block.gate
+    known = recalling(part, entrant, key, task, (*judged, *part.block.test))
+    return part.episode(key, task, entrant.condition.agent, known, entrant.trained_on, split="gate")

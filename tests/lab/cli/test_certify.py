@@ -1,0 +1,37 @@
+"""`seasoned certify` and `seasoned audit` as a person calls them."""
+
+import json
+from pathlib import Path
+
+
+def test_a_run_is_certified_checked_and_audited(cli, model, folder):
+    run = cli("run", "small.toml", "-c", "train=40", "-q", "--json").json
+    done = cli("certify", "last", "--tasks", "20", "-q", "--json").json
+    assert done["deployed"] == "expnote+gate"
+    assert done["valid"]
+    assert done["claims"][0]["looks"][-1]["verdict"] == "promote"
+    file = done["path"]
+    assert cli("certify", "--check", file, "--json").json["valid"]
+    text = cli("certify", "--check", file).out
+    assert "promoted" in text
+    assert "holds. Deployed: expnote+gate." in text
+    audited = cli("audit", "last", "-q", "--json").json
+    assert len(audited["conditions"]) == 6
+    assert "expnote+blank" in cli("audit", run["path"], "-q").out.lower().replace(" ", "")
+
+
+def test_a_changed_lesson_makes_a_certificate_invalid(cli, model, folder):
+    cli("run", "small.toml", "-c", "train=40", "-q", "--json")
+    file = cli("certify", "last", "--tasks", "20", "-q", "--json").json["path"]
+    lesson = next(iter(json.loads(Path(file).read_text(encoding="utf-8"))["claims"][0]["lessons"]))
+    assert cli("lessons", "edit", lesson, "--text", "z9").code == 0
+    done = cli("certify", "--check", file)
+    assert done.code == 1
+    assert "was changed since the gate" in done.out
+
+
+def test_mistakes_are_sentences(cli, model, folder):
+    assert "expected a run, or --check FILE" in cli("certify").err
+    assert "cannot be read" in cli("certify", "--check", "none.json").err
+    cli("run", "small.toml", "-q", "--json")
+    assert "can promote nothing" in cli("certify", "last", "--tasks", "3", "-q").err
