@@ -8,7 +8,6 @@ import itertools
 import re
 import shlex
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest

@@ -39,5 +39,5 @@ def ends_early(
 
 
 def _done(step: Step, with_observation: bool) -> tuple[str, ...]:
-    told = (step.action, step.observation) if with_observation else (step.action,)
-    return tuple(" ".join(text.split()) for text in told)
+    parts = (step.action, step.observation) if with_observation else (step.action,)
+    return tuple(" ".join(text.split()) for text in parts)

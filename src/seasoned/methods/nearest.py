@@ -46,11 +46,11 @@ class NearestCases:
 
 def told_cases(cases: Sequence[Trajectory]) -> Block:
     """Cases as guidance: each on a line, with what was said of its answer."""
-    entries = tuple(Entry(text=f"- {_told(case)}", demonstration_ids=(case.id,)) for case in cases)
+    entries = tuple(Entry(text=f"- {_case_line(case)}", demonstration_ids=(case.id,)) for case in cases)
     return Block(heading="Earlier cases like this one:", entries=entries)
 
 
-def _told(case: Trajectory) -> str:
+def _case_line(case: Trajectory) -> str:
     """The case on one line: its answer or, where it has none, its steps; and what was said of it, or how it ended."""
     ended = f"({_ENDED[case.outcome.success]})"
     if case.outcome.answer:

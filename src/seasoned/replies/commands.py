@@ -137,18 +137,18 @@ class _Reader:
         self.line_end = -1
 
     def read(self) -> list[Command]:
-        found: list[Command] = []
+        commands: list[Command] = []
         position = 0
         for start in self.starts:
             if start.at < position:
                 continue
             if start.sign == "":
-                found.append(Command(start.name))
+                commands.append(Command(start.name))
                 continue
             read = self._after_colon if start.sign == ":" else self._in_brackets
             command, position = read(start)
-            found.append(command)
-        return found
+            commands.append(command)
+        return commands
 
     def _in_brackets(self, start: _Start) -> tuple[Command, int]:
         close = self.closers.get(start.opener)
@@ -187,8 +187,8 @@ class _Reader:
     def _end_of_line(self, position: int) -> int:
         """The next line end; remembered, as many commands may share one long line and positions only grow."""
         if self.line_end < position:
-            found = self.scan.find("\n", position)
-            self.line_end = len(self.scan) if found < 0 else found
+            end = self.scan.find("\n", position)
+            self.line_end = len(self.scan) if end < 0 else end
         return self.line_end
 
     def _barrier(self, position: int) -> int:

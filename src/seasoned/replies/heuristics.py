@@ -150,9 +150,9 @@ def read_verdict(reply: Any) -> bool | None:
     return True if words & {"yes", "true", "succeeded", "success", "1"} else None
 
 
-def _sentences(told: str) -> list[str]:
+def _sentences(text: str) -> list[str]:
     """The sentences of a text that are long enough to be known again."""
-    parts = (part for line in told.split("\n") for part in re.split(r"[.:?]\s", line))
+    parts = (part for line in text.split("\n") for part in re.split(r"[.:?]\s", line))
     return [part for part in parts if len(words_of(part)) >= _KNOWN]
 
 

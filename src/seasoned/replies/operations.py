@@ -159,7 +159,7 @@ def _entries(value: Any) -> tuple[list[_Raw], list[str]]:
 
 def _lines(text: str) -> tuple[list[_Raw], list[str]]:
     """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
-    found: list[_Raw] = []
+    operations: list[_Raw] = []
     unread: list[str] = []
     lists = waits = False  # a heading such as "ADD:" stands over a list; the last operation may go on in the next line
     for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
@@ -170,21 +170,23 @@ def _lines(text: str) -> tuple[list[_Raw], list[str]]:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
             loose = not (number and head["mark"])
             several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
-            found += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
-            lists, waits = not found[-1].text and found[-1].number is None, len(several) < 2
+            operations += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
+            lists, waits = not operations[-1].text and operations[-1].number is None, len(several) < 2
         elif not line.strip():
-            waits = waits and not found[-1].text
-        elif waits and not found[-1].text:
-            found[-1] = replace(found[-1], text=_bare(line))
+            waits = waits and not operations[-1].text
+        elif waits and not operations[-1].text:
+            operations[-1] = replace(operations[-1], text=_bare(line))
         elif lists and _LISTED.match(line):
-            found.append(_Raw(found[-1].kind, None, _bare(line)))
-        elif waits and line.strip()[0].islower() and found[-1].text[-1] not in ".!?":  # a line that was wrapped
-            found[-1] = replace(found[-1], text=f"{found[-1].text} {_bare(line)}")
+            operations.append(_Raw(operations[-1].kind, None, _bare(line)))
+        elif waits and line.strip()[0].islower() and operations[-1].text[-1] not in ".!?":  # a line that was wrapped
+            operations[-1] = replace(operations[-1], text=f"{operations[-1].text} {_bare(line)}")
         else:
             if waits:
-                unread.append(f"{found[-1]}: the line below it is passed over: {shorten(prompt_line(line), 120)!r}")
+                unread.append(
+                    f"{operations[-1]}: the line below it is passed over: {shorten(prompt_line(line), 120)!r}"
+                )
             waits = False
-    return found, unread
+    return operations, unread
 
 
 def _targets(first: int | None, rest: str) -> list[int]:

@@ -212,7 +212,7 @@ class ERL:
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
         if not own and outcome is None:
             return book, book.firsts
-        found: dict[str, Lesson] = {}
+        candidates: dict[str, Lesson] = {}
         for group in book.groups:
             fits = (
                 lesson
@@ -221,8 +221,8 @@ class ERL:
                 and (outcome is None or lesson.data.get("success", outcome) is outcome)  # a person's are for both
             )
             if (lesson := next(fits, None)) is not None:
-                found[group[0].id] = lesson
-        return book, found
+                candidates[group[0].id] = lesson
+        return book, candidates
 
     def _choose(
         self, task: Task, thought: str, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
@@ -244,8 +244,8 @@ class ERL:
             return lessons, []
         sought, items = f"{task.text}\n{thought}".strip(), list(map(as_item, lessons))
         if self.reasons:
-            told: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "room": self.rank_room}
-            ranking = rank(self.llm, sought, items, self.k, **told)
+            options: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "room": self.rank_room}
+            ranking = rank(self.llm, sought, items, self.k, **options)
         else:
             ranking = rank_each(self.llm, sought, items, about=self.about, max_tokens=self.max_tokens)
         for problem in ranking.problems:

@@ -105,6 +105,6 @@ def _capped(kept: list[Item], cap: int | None, done: list[Operation], problems: 
     excess = 0 if cap is None else max(len(kept) - cap, 0)
     places = [place for place, item in enumerate(kept) if not item.pinned]
     dropped = set(places[max(len(places) - excess, 0) :])
-    told = (f"over the cap of {cap} insights, so this one is dropped: {kept[place].text}" for place in sorted(dropped))
+    cuts = (f"over the cap of {cap} insights, so this one is dropped: {kept[place].text}" for place in sorted(dropped))
     left = tuple(item for place, item in enumerate(kept) if place not in dropped)
-    return Applied(left, tuple(done), (*problems, *told))
+    return Applied(left, tuple(done), (*problems, *cuts))
