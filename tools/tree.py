@@ -1,4 +1,4 @@
-"""Draws the floors and the tree of the source in docs/architecture.md: floors from pyproject.toml, words from docstrings.
+"""Draws the floors (from pyproject.toml) and the tree of the source (from docstrings) in docs/architecture.md.
 
 Run it as `python tools/tree.py`: it fails where the page shows something else; `--write` draws both anew.
 """
@@ -62,7 +62,8 @@ def floors() -> str:
 def drawn(page: str) -> str:
     """The page with the floors and the tree as they are now."""
     for mark, text in (("floors", floors()), ("tree", tree())):
-        page = re.sub(rf"(<!-- {mark} -->\n```text\n).*?(?=```)", lambda m, t=text: f"{m[1]}{t}\n", page, flags=re.S)
+        before, fence, rest = page.partition(f"<!-- {mark} -->\n```text\n")
+        page = f"{before}{fence}{text}\n```{rest.partition('```')[2]}"
     return page
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.llm.structured import check_schema
-from seasoned.replies.heuristics import BAD, GOOD, LONGEST, heuristic_schema, read_heuristic, text_that_begins
+from seasoned.replies.heuristics import BAD, GOOD, PART_CHARS, heuristic_schema, read_heuristic, text_that_begins
 
 REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}
 
@@ -181,7 +181,7 @@ def test_no_reply_raises(reply, judges):
         return
     assert draft.trigger
     assert draft.action
-    assert len(draft.text) <= LONGEST["trigger"] + LONGEST["action"] + 10 + 400
+    assert len(draft.text) <= PART_CHARS["trigger"] + PART_CHARS["action"] + 10 + 400
     assert "\n" not in draft.text
     assert (draft.succeeded is not None) is judges
 

@@ -16,7 +16,7 @@ from seasoned.text import all_words, holds_words, prompt_line, same_words, words
 
 GOOD = ("a letter gets no answer", "write again in other words before you give up")
 BAD = ("writing to Mr Hale in room 12", "be more careful")
-LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
+PART_CHARS = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
 _KNOWN = 6  # words in a row that nobody writes by chance
@@ -68,10 +68,10 @@ def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
     """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
     text: dict[str, dict[str, Any]] = {
         part: {"type": "string", "minLength": 0 if part == "analysis" else 3, "maxLength": longest}
-        for part, longest in LONGEST.items()
+        for part, longest in PART_CHARS.items()
     }
     if begins:
-        text["action"] = text_that_begins(begins, LONGEST["action"])
+        text["action"] = text_that_begins(begins, PART_CHARS["action"])
     verdict = {"succeeded": {"type": "boolean"}} if judges else {}
     return closed_object({"analysis": text.pop("analysis"), **verdict, **text})
 
@@ -107,7 +107,7 @@ def read_heuristic(
         The heuristic or None, and a sentence on what was amiss or "".
     """
     fields = _fields(reply)
-    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in LONGEST.items()}
+    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in PART_CHARS.items()}
     trigger, action, problem = _WHEN.sub("", parts["trigger"]).strip(" .,:;"), parts["action"].strip(), ""
     if not _says(trigger) or not _says(action):
         whole = _WHOLE.match(action) or _WHOLE.match(parts["trigger"])

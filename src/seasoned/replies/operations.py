@@ -24,7 +24,7 @@ ADDED = 2.0
 """The count of a new insight."""
 MOST = 4
 """Operations of one reply that count."""
-LONGEST = 300
+INSIGHT_CHARS = 300
 """Characters of an insight; what is longer is cut."""
 _LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
 _SAME = 0.85
@@ -85,7 +85,7 @@ def operations_schema(insights: int) -> dict[str, Any]:
     properties = {
         "operation": {"type": "string", "enum": kinds},
         "number": {"type": "integer", "minimum": 0, "maximum": insights},
-        "text": {"type": "string", "maxLength": LONGEST},
+        "text": {"type": "string", "maxLength": INSIGHT_CHARS},
     }
     least = 0 if insights else 1
     return {"type": "array", "minItems": least, "maxItems": MOST, "items": closed_object(properties)}
@@ -200,7 +200,7 @@ def _targets(first: int | None, rest: str) -> list[int]:
 
 def _bare(text: str) -> str:
     """A text without the list marks, markdown, quotes and brackets around it."""
-    text = _LISTED.sub("", prompt_line(text, 2 * LONGEST), count=1).strip()
+    text = _LISTED.sub("", prompt_line(text, 2 * INSIGHT_CHARS), count=1).strip()
     for before, after in _WRAPS:
         inner = text[len(before) : -len(after)]
         if inner and text == before + inner + after and before not in inner and after not in inner:

@@ -97,17 +97,17 @@ def read_json(value: Any, source: Mapping[str, Any]) -> Found:
         value: the whole file's value, as the list of what it holds: (place, value).
         source: what every trajectory's meta says of where it came from.
     """
-    found = Found()
+    result = Found()
     seen: Counter[str] = Counter()
     room = _Room(MAX_REPEATED)
     for place, log in value:
         samples = log.get("samples") if isinstance(log, dict) else None
         if not isinstance(samples, list):
-            found.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
+            result.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
             continue
         for count, sample in enumerate(samples, 1):
-            found.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen, room)
-    return _finished(found, room)
+            result.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen, room)
+    return _finished(result, room)
 
 
 def _check_directory(path: Path, raw: bytes) -> None:
@@ -157,11 +157,11 @@ def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[
     return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
 
 
-def _finished(log: Found, room: _Room) -> Found:
+def _finished(result: Found, room: _Room) -> Found:
     if room.left < 0:
         why = f"used again and again, for more than {MAX_REPEATED:,} characters in all: names of some were left"
-        log.problems.append(Problem("attachments", why))
-    return log
+        result.problems.append(Problem("attachments", why))
+    return result
 
 
 def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str], room: _Room) -> Trajectory | str:

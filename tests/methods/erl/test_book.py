@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
-from seasoned.methods.erl.book import LONGEST, as_item, came_from, fitting, open_book, origin, told, trigger
+from seasoned.methods.erl.book import LINE_CHARS, as_item, came_from, fitting, open_book, origin, told, trigger
 from seasoned.methods.erl.contradictions import contradict
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
@@ -148,7 +148,7 @@ def test_of_opposites_none_is_told_alone():
 
 def test_a_heuristic_is_told_in_so_many_characters():
     line = told([[heuristic("it is dark", "x" * 900)]]).split("\n")[1]
-    assert len(line) == LONGEST + len("- ")
+    assert len(line) == LINE_CHARS + len("- ")
 
 
 def test_of_a_group_that_is_too_long_its_first_ones_are_kept():

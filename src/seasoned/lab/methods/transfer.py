@@ -16,7 +16,7 @@ from seasoned.asking import ask
 from seasoned.llm.structured import closed_object
 from seasoned.protocols import LLM
 from seasoned.replies.forms import json_entries, said
-from seasoned.replies.operations import LONGEST
+from seasoned.replies.operations import INSIGHT_CHARS
 from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, transcript
 from seasoned.types import Lesson, Message, Trajectory
 
@@ -116,7 +116,7 @@ def _number(value: object) -> int:
 def _schema(insights: int, most: int) -> dict[str, Any]:
     properties = {
         "number": {"type": "integer", "minimum": 1, "maximum": insights},
-        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+        "text": {"type": "string", "minLength": 1, "maxLength": INSIGHT_CHARS},
     }
     return {"type": "array", "maxItems": most, "items": closed_object(properties)}
 
@@ -131,7 +131,7 @@ def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> l
         origins = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
         made[words] = Lesson(
             kind="insight",
-            text=prompt_line(text, LONGEST),
+            text=prompt_line(text, INSIGHT_CHARS),
             importance=max(lesson.importance for lesson in origins),
             method="expel",
             origin="transfer",

@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError
 from seasoned.jobs import run_jobs
 from seasoned.methods import check_least
 from seasoned.methods.attempts import thoughts
-from seasoned.methods.erl.book import LONGEST, Book, as_block, as_item, fitting, open_book, trigger
+from seasoned.methods.erl.book import LINE_CHARS, Book, as_block, as_item, fitting, open_book, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.erl.ranking import ROOM, rank, rank_each
 from seasoned.methods.expel.demonstrations import attempts_at
@@ -289,5 +289,5 @@ class ERL:
                 if each.id not in shown:
                     shown[each.id] = group
                     group.append(each)
-            size += len(prompt_line(lesson.text, LONGEST))
+            size += len(prompt_line(lesson.text, LINE_CHARS))
         return groups

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LONGEST = 400
+LINE_CHARS = 400
 """Characters of a heuristic in guidance."""
 
 _HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
@@ -193,7 +193,7 @@ def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:
     """Heuristics as guidance, an entry a group; a group of several contradict each other and stay together."""
     entries = []
     for group in groups:
-        lines = [prompt_line(each.text, LONGEST) for each in group]
+        lines = [prompt_line(each.text, LINE_CHARS) for each in group]
         if len(group) == 1:
             text = f"- {lines[0]}"
         else:

@@ -20,8 +20,8 @@ from seasoned.replies.heuristics import (
     BAD,
     COPIED,
     GOOD,
-    LONGEST,
     OWN,
+    PART_CHARS,
     TOO_LATE,
     Draft,
     heuristic_schema,
@@ -134,7 +134,7 @@ def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
 
 def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
     """A worked attempt, and what was written of it."""
-    drawn = {"analysis": prompt_line(analysis, LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
+    drawn = {"analysis": prompt_line(analysis, PART_CHARS["analysis"]), "trigger": example[0], "action": example[1]}
     return [
         {"role": "user", "content": _case(worked, False, limit)},
         {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
