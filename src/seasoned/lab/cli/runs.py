@@ -13,8 +13,6 @@ from seasoned.text import one_line
 
 app = typer.Typer(help="List, show and compare the runs of this folder.", no_args_is_help=True)
 
-_FOUND = 24  # characters that a table leaves for what is beside a run's name
-
 
 @app.command("list")
 def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
@@ -46,19 +44,12 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     from rich.table import Column, Table
     from rich.text import Text
 
-    console = Console()
-    # A name is whole on one line, unless that leaves no room for what was found.
-    width = min(max((len(str(row["run"])) for row in rows), default=0), max(console.width - _FOUND, 8))
-    columns = (
-        Column("run", width=width, overflow="fold"),
-        Column("done", no_wrap=True),
-        Column("found", overflow="fold"),
-    )
+    columns = Column("run", overflow="fold"), Column("done", no_wrap=True), Column("found", overflow="fold")
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         cells = (one_line(row["run"], 200), "yes" if row["complete"] else "no", one_line(row["headline"], 1000))
         table.add_row(*map(Text, cells))
-    console.print(table if rows else Text(one_line(f"no runs in {runs}", 1000)))
+    Console().print(table if rows else Text(one_line(f"no runs in {runs}", 1000)))
 
 
 @app.command("show")
