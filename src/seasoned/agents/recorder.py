@@ -177,7 +177,7 @@ class Recorder:
         return {"demonstrations": exchanges} if len(exchanges) > 1 else {}
 
     def outcome(self) -> Outcome:
-        """How the environment saw it end; where it says that it does not know whether it went well, nobody does."""
+        """How it ended, by the environment; success is None where that says that it does not know."""
         success, answer = self.info.get("success"), str(self.info.get("answer", ""))
         if success is not None:
             return Outcome(success=bool(success), reward=float(bool(success)), reason="answered", answer=answer)
@@ -227,7 +227,7 @@ def attempt(
 
 
 def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[Message], str]:
-    """The beginning of a conversation, and what is told beside the task: nothing, if it ends the `system` prompt."""
+    """The messages before the task and the guidance beside it: "" where that ends the system prompt instead."""
     first, *rest = beginning
     if not (text and system):
         return [first, *rest], text

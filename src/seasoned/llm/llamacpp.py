@@ -102,7 +102,7 @@ class SharedPrefixes:
     def ask(self, messages: Sequence[Message], send: Callable[[bool], Reply]) -> Reply:
         """Send a prompt; the first of those that begin alike goes ahead, and what it read is given to all slots.
 
-        Nothing is given where nobody waited: a slot would lose what it has for what nobody asks it.
+        Nothing is given where no prompt waited: a slot would lose what it holds, for nothing.
 
         Args:
             messages: the prompt.

@@ -49,15 +49,14 @@ class ExpNote:
     on: Literal["question", "thought"] = "question"
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Put the notes of the trajectories into the pool, in order, but for keys that a person has settled.
+        """Put the notes of the trajectories into the pool, in order.
 
-        Those are the keys under which there is a note that a person wrote, that is pinned or disabled, or that a person
-        deleted.
+        A key is passed over where a person wrote or deleted a note under it, or where one is pinned or disabled.
         """
         pairs = [(*pair, t) for t in trajectories if self._wanted(t) for pair in noted(t)]
         keys = {key for key, _, _ in pairs}
         stored = [note for note in pool.lessons("note", status=None) if note.key in keys]
-        closed = {note.key for note in stored if _settles(note, pool)}
+        closed = {note.key for note in stored if _is_closed(note, pool)}
         before = {note.key: note for note in stored if note.status == "active"}
         notes: dict[str, Lesson] = {}
         for key, value, trajectory in pairs:
@@ -71,8 +70,8 @@ class ExpNote:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).
 
-        With `on="thought"` there is nothing before the first thought in `progress`. Where the last step of that is a
-        RECALL of the agent's, the keys are sought in its words instead.
+        With `on="thought"` there is nothing before the first thought in `progress`. After a RECALL of the agent's, the
+        keys are looked up in its words instead.
         """
         if self.variant == "disabled" or (self.on == "thought" and progress is None):
             return Guidance()
@@ -141,7 +140,7 @@ def _open_book(notes: Sequence[Lesson]) -> _Book:
     return _Book(index_keys(notes), telling(notes), mentions)
 
 
-def _settles(note: Lesson, pool: ExperiencePool) -> bool:
+def _is_closed(note: Lesson, pool: ExperiencePool) -> bool:
     by_hand = (note.pinned or note.origin == "person") and note.status != "deleted"
     return by_hand or pool.taken_away(note)
 

@@ -37,8 +37,8 @@ class Reflexion:
 
     Args:
         llm: writes the reflections.
-        strategy: what the next attempt is told. `reflexion`: the reflections; `last`: the last attempt;
-            `last+reflexion`: both; `none`: nothing, which is the baseline that tries again and no more.
+        strategy: what the next attempt gets. `reflexion`: the reflections; `last`: the last attempt; `last+reflexion`:
+            both; `none`: nothing, which is the baseline that tries again and no more.
         examples: failed attempts, each with what one should have made of it. The paper has two; without them
             reflections are of little use.
         about: what kind of tasks these are.
@@ -113,7 +113,7 @@ class Reflexion:
         return text
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """What the next attempt at this task is told; nothing before the first, and nothing in the middle of one."""
+        """Guidance for the next attempt at this task; nothing before the first, and nothing in the middle of one."""
         if progress is not None:
             return Guidance()
         plans = self._remembered(task.id, pool) if "reflexion" in self.strategy else []

@@ -73,7 +73,7 @@ def recall_words(action: str) -> str:
 
 
 def told_answer(said: str) -> str:
-    """The right answer that was told of a wrong one, in the words of `WRONG`; "" where none was."""
+    """The right answer that an observation names in the words of `WRONG`; "" where it names none."""
     before, after = WRONG.split("{answer}")
     held = said.strip()
     named = held.startswith(before) and held.endswith(after) and len(held) > len(before) + len(after)
@@ -108,7 +108,7 @@ def parse(text: str) -> list[Command]:
 
 
 def answer_in(text: str) -> str:
-    """The text of the first ANSWER of a reply that has one with words; else the reply itself is the answer."""
+    """The text of a reply's first ANSWER that is not empty; without one, the whole reply."""
     text = without_thinking(text)
     return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
 

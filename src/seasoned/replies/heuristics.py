@@ -1,7 +1,7 @@
 """What a heuristic of ERL is, the form in which a model is asked for one, and how its reply is read.
 
-After ERL (section 2, figures 6 and 8). Always holds: no reply raises; a heuristic that comes out has a trigger and an
-action, and what becomes none says why.
+After ERL (section 2, figures 6 and 8). Always holds: no reply raises; every heuristic has a trigger and an action;
+where there is none, a sentence says why.
 """
 
 from __future__ import annotations

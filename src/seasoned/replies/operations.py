@@ -1,7 +1,7 @@
 """Reads the operations of a model's reply, in text or as JSON, and finds out which insight each of them means.
 
-Always holds: no reply raises; an operation that comes out names an insight that exists; whatever could not be read, or
-had to be interpreted, is reported in a sentence.
+Always holds: no reply raises; every operation names an insight that exists; whatever could not be read, or had to be
+interpreted, is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Operation:
 
 
 def operations_schema(insights: int) -> dict[str, Any]:
-    """The JSON Schema of a structured reply for a list of so many insights: then no number in it can be out of range.
+    """The JSON Schema of operations on so many insights: no number in such a reply is out of range.
 
     An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; of at least one where the list
     is empty, as a small model likes to answer with nothing.

@@ -1,7 +1,7 @@
 """Reads the reply of a model that ranked numbered items, whatever its form.
 
-Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; whatever of a reply could
-not be used, or had to be interpreted, is told in a sentence.
+Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; what could not be used,
+or had to be interpreted, is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Items by falling score, of equals as they were named; pairs of places that contradict; and what was amiss."""
+    """Items by falling score, equals in the reply's order; pairs of places that contradict; and problems."""
 
     scored: tuple[Scored, ...] = ()
     contradictions: tuple[tuple[int, int], ...] = ()

@@ -165,11 +165,11 @@ class ERL:
         )
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The heuristics that help with a task, the best first; nothing at the moment that `on` does not name.
+        """The heuristics that help with a task, the best first; nothing where `on` names the other moment.
 
-        What they are stands above them, but not after a thought: there every token is new to a server's prefix cache.
-        Those of equal words count as one. A heuristic that is contradicted brings the other one with it, or all that
-        the ranker names, so that some more than k may be shown.
+        A heading stands above them, but not after a thought: there every token is new to a server's prefix cache. Equal
+        ones count as one. A heuristic that is contradicted brings the other one with it, or all that the ranker names,
+        so that some more than k may be shown.
 
         Raises:
             ConfigError: `embedding` or `two-stage`, and the pool has no embedder.

@@ -1,8 +1,7 @@
 """The heuristics of a pool as a recall needs them, and as text for a prompt.
 
-Always holds: heuristics of equal words are one group; text has at most so many tokens as asked for, but for a first
-heuristic, or pair, that is longer, unless that is ruled out; those that contradict each other stand together and are
-marked.
+Always holds: heuristics of equal words are one group; text keeps to the tokens asked for, unless the first heuristic or
+pair alone is longer and that is allowed; those that contradict each other stand together and are marked.
 """
 
 from __future__ import annotations

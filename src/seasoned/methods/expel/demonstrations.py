@@ -143,13 +143,13 @@ class Demonstrations:
 
 
 def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
-    """The ids of all attempts at a task that the pool knows, also under another id where the words are the same."""
+    """The ids of the pool's attempts at a task, which is known by its id or by equal words."""
     attempts, words = pool.collected(_Attempts), tuple(split_words(task.text))
     return {*attempts.by_task.get(task.id, ()), *attempts.by_words.get(words, ())}
 
 
 def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str]:
-    """What the agent was told to do better after these attempts, in the order of the attempts."""
+    """The active reflections on these attempts, in the order of the attempts."""
     plans: dict[str, dict[str, None]] = {}
     for lesson in pool.store.lessons(pool.experience, kind="reflection", status="active"):
         for source in lesson.sources:

@@ -20,7 +20,7 @@ _HEAVY = 3.0  # what a DOWNVOTE takes away when the list is full
 
 @dataclass(frozen=True)
 class Applied:
-    """The list after a reply, by falling count; what was done, in that order; and a sentence for all that was not."""
+    """The list after a reply, by falling count; what was done, in order; a sentence for each operation that was not."""
 
     items: tuple[Item, ...]
     done: tuple[Operation, ...] = ()
