@@ -84,7 +84,7 @@ def test_the_prompts_own_example_is_no_heuristic():
 )
 def test_a_sentence_of_six_words_that_the_prompt_said_is_no_heuristic(told, kept):
     trigger = "the lid is on it" if kept else "the lid is on the pot"
-    draft, problem = read_heuristic({"trigger": trigger, "action": "wait"}, told=told)
+    draft, problem = read_heuristic({"trigger": trigger, "action": "wait"}, prompt=told)
     assert (draft is not None) is kept
     assert ("repeats the prompt" in problem) is not kept
 

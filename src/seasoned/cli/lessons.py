@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli import changes, upkeep, versions
-from seasoned.cli.changes import IdArgument
+from seasoned.cli import editing, upkeep, versions
+from seasoned.cli.editing import IdArgument
 from seasoned.cli.exchange import by_pool, lesson_line
 from seasoned.cli.listing import RUN, show_lessons
 from seasoned.cli.shared import (
@@ -284,11 +284,11 @@ def _print(store: Store, lessons: list[Lesson], limit: int, as_json: bool) -> No
         show_lessons(shown, scopes)
 
 
-app.command("add")(changes.add)
-app.command("edit")(changes.edit)
-app.command("disable")(changes.disable)
-app.command("release")(changes.release)
-app.command("rm")(changes.remove)
+app.command("add")(editing.add)
+app.command("edit")(editing.edit)
+app.command("disable")(editing.disable)
+app.command("release")(editing.release)
+app.command("rm")(editing.remove)
 app.command("snapshot")(versions.snapshot)
 app.command("snapshots")(versions.snapshots)
 app.command("diff")(versions.diff)

@@ -88,7 +88,7 @@ def read_heuristic(
     judges: bool = False,
     example: tuple[str, str] | None = None,
     begins: str = "",
-    told: str = "",
+    prompt: str = "",
     attempt: str = "",
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
@@ -100,7 +100,7 @@ def read_heuristic(
         judges: whether a verdict belongs to it.
         example: what the prompt showed.
         begins: the words that the action has to begin with, in any case.
-        told: what the prompt said; a sentence of it is no heuristic.
+        prompt: what the prompt said; a sentence of it is no heuristic.
         attempt: what was shown of the attempt; an agent that it never names is the one that made it.
 
     Returns:
@@ -116,7 +116,7 @@ def read_heuristic(
             return None, f"it has no {lacks}, so it is dropped: {prompt_line(str(reply), 120)!r}"
         trigger, action = whole[1].strip(), whole[2].strip()
         problem = "trigger and action stood in one, and were parted"
-    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(told)):
+    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(prompt)):
         return None, "it repeats the prompt, so it is dropped"
     if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
         return None, "it repeats the example of the prompt, so it is dropped"

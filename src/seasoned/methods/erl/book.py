@@ -159,7 +159,7 @@ def fitting(groups: Sequence[Sequence[Lesson]], limit: int, strict: bool = False
 
     Of a group that does not fit, its first ones are kept, if two of them do.
     """
-    room = TOKEN * limit - len(told([]))
+    room = TOKEN * limit - len(rendered([]))
     kept: list[tuple[Lesson, ...]] = []
     for group in groups:
         fits = _fits(group, room)
@@ -180,10 +180,10 @@ def _fits(group: Sequence[Lesson], room: int) -> int:
 
 
 def _length(group: Sequence[Lesson]) -> int:
-    return len(told([group])) - len(told([]))
+    return len(rendered([group])) - len(rendered([]))
 
 
-def told(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
+def rendered(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
     """Heuristics as text, one a line, below a line on what they are; see `as_block`."""
     return as_block(groups, headed).text
 

@@ -96,7 +96,7 @@ def write_heuristic(
         judges=judges,
         example=example,
         begins=begins,
-        told=system["content"],
+        prompt=system["content"],
         attempt=answer.messages[-1]["content"],
     )
     plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None

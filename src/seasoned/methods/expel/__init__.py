@@ -16,7 +16,7 @@ from seasoned.methods import check_least
 from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
 from seasoned.methods.expel.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
 from seasoned.methods.expel.operations import Applied, apply
-from seasoned.methods.nearest import told_cases
+from seasoned.methods.nearest import case_block
 from seasoned.protocols import LLM
 from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item
 from seasoned.text import holds_words, prompt_line, same_words
@@ -176,7 +176,7 @@ class ExpeL:
         blocks = [Block.listing("Lessons from earlier tasks:", shown, lines)] if shown else []
         examples = self._demonstrations(task, pool, progress)
         if self.tell and examples:
-            blocks.append(told_cases(examples))
+            blocks.append(case_block(examples))
         return Guidance(lessons=tuple(shown), demonstrations=examples, blocks=tuple(blocks))
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
