@@ -36,14 +36,17 @@ install: $(VENV)/.dev  ## install everything for working on Seasoned into .venv
 test: $(VENV)/.dev  ## run all tests, on up to four cores
 	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
 
-check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents
+check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents, the tour's length
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) tools/check_docs.py
+	$(PY) tools/tree.py
+	$(PY) tools/tour.py
 
-docs: $(VENV)/.dev  ## write the help of each command into docs/reference/cli.md
+docs: $(VENV)/.dev  ## draw the tree of docs/architecture.md, write each command's help into docs/reference/cli.md
+	@$(PY) tools/tree.py --write
 	@$(PY) tools/check_docs.py --write
 
 bench: $(VENV)/.dev  ## measure speed; prints a table and writes benchmarks/results.json

@@ -8,7 +8,6 @@ import itertools
 import re
 import shlex
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -165,22 +164,3 @@ def test_method_pages_name_every_condition():
     assert named <= set().union(
         *(in_code(f"docs/methods/{page.name}") for page in (ROOT / "docs" / "methods").glob("*.md"))
     )
-
-
-def block_after(mark: str) -> str:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    return page.split(mark)[1].split("```text\n")[1].split("```")[0]
-
-
-def test_architecture_draws_the_floors_that_are_held():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    held = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    assert block_after("<!-- floors -->").split("\n")[:-1] == [layer.replace("seasoned.", "") for layer in held]
-
-
-def test_architecture_draws_every_file():
-    tree = set(re.findall(r"[\w.]+", block_after("<!-- tree -->")))
-    source = ROOT / "src" / "seasoned"
-    parts = {"__init__.py", *(part for part in tree if part.endswith(".py"))}
-    there = {path.name for path in source.rglob("*.py") if "migrations" not in path.parts}
-    assert parts == there

@@ -149,9 +149,9 @@ def said_in(error: openai.APIStatusError) -> str:
     if isinstance(body, list) and body:  # Google's servers
         body = body[0].get("error", body[0]) if isinstance(body[0], dict) else body[0]
     if isinstance(body, dict):
-        told = body.get("metadata")
-        if isinstance(told, dict) and told.get("raw"):  # a gateway: what the server behind it said
-            return f"{body.get('message', '')}: {told['raw']}"
+        metadata = body.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("raw"):  # a gateway: what the server behind it said
+            return f"{body.get('message', '')}: {metadata['raw']}"
         for place in ("message", "detail", "error"):
             if isinstance(body.get(place), str):
                 return str(body[place])

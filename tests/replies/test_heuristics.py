@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seasoned.llm.structured import check_schema
-from seasoned.replies.heuristics import BAD, GOOD, LONGEST, heuristic_schema, read_heuristic, text_that_begins
+from seasoned.replies.heuristics import BAD, GOOD, PART_CHARS, heuristic_schema, read_heuristic, text_that_begins
 
 REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}
 
@@ -84,7 +84,7 @@ def test_the_prompts_own_example_is_no_heuristic():
 )
 def test_a_sentence_of_six_words_that_the_prompt_said_is_no_heuristic(told, kept):
     trigger = "the lid is on it" if kept else "the lid is on the pot"
-    draft, problem = read_heuristic({"trigger": trigger, "action": "wait"}, told=told)
+    draft, problem = read_heuristic({"trigger": trigger, "action": "wait"}, prompt=told)
     assert (draft is not None) is kept
     assert ("repeats the prompt" in problem) is not kept
 
@@ -181,7 +181,7 @@ def test_no_reply_raises(reply, judges):
         return
     assert draft.trigger
     assert draft.action
-    assert len(draft.text) <= LONGEST["trigger"] + LONGEST["action"] + 10 + 400
+    assert len(draft.text) <= PART_CHARS["trigger"] + PART_CHARS["action"] + 10 + 400
     assert "\n" not in draft.text
     assert (draft.succeeded is not None) is judges
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.replies.reflections import LONGEST, read_reflection
+from seasoned.replies.reflections import REFLECTION_CHARS, read_reflection
 
 PLAN = "I looked in the drawer only; next time I will open the fridge first."
 
@@ -44,6 +44,6 @@ def test_a_reply_that_was_cut_off_ends_with_a_sentence():
 @given(st.text(), st.booleans())
 def test_any_reply_is_read_as_one_line(reply, whole):
     read = read_reflection(reply, whole=whole)
-    assert len(read) <= LONGEST
+    assert len(read) <= REFLECTION_CHARS
     assert "\n" not in read
     assert not read or len({char for char in read.casefold() if char.isalpha()}) >= 4

@@ -195,10 +195,10 @@ def _with_system(messages: list[Any], guidance: str) -> list[Any]:
     if not isinstance(first, dict) or first.get("role") not in ("system", "developer"):
         return [{"role": "system", "content": guidance}, *messages]
     content = first.get("content")
-    told = (
+    whole = (
         led(content, guidance) if isinstance(content, str) else [*(content or ()), {"type": "text", "text": guidance}]
     )
-    return [{**first, "content": told}, *messages[1:]]
+    return [{**first, "content": whole}, *messages[1:]]
 
 
 def _heard(items: Sequence[Any]) -> list[Message]:

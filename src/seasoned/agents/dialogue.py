@@ -87,15 +87,15 @@ class Dialogue:
         return _joined(messages)
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
-        told = 0 if self.system else len(recorder.messages)
+        start = 0 if self.system else len(recorder.messages)
         recorder.say("user", f"{question}\nTHINK")
         thought = recorder.ask(self.llm, stop=["\n"], max_tokens=self.think_tokens, temperature=self.temperature).text
         recorder.act(_spell("THINK", "", prompt_line(thought)), thought)
         if not recorder.over:
-            self._answer(recorder, told, info)
+            self._answer(recorder, start, info)
 
-    def _answer(self, recorder: Recorder, told: int, info: Mapping[str, Any]) -> None:
-        """Answer, and note what was learned where that is judged; notes stand at the message `told` or below."""
+    def _answer(self, recorder: Recorder, start: int, info: Mapping[str, Any]) -> None:
+        """Answer, and note what was learned where that is judged; notes stand at the message `start` or below."""
         notes = recorder.advised().text if self.notes == "thought" else ""
         recorder.say("user", self._then(notes, "ANSWER", info.get("choices", ())))
         answer = recorder.answer(
@@ -105,7 +105,7 @@ class Dialogue:
         if recorder.over:
             return
         shown = recorder.messages
-        recorder.messages = self._unaided(shown, told, notes, recorder.guidance.text)
+        recorder.messages = self._unaided(shown, start, notes, recorder.guidance.text)
         recorder.say("user", f"{judged}\nNOTE")
         written, asked = self._notes(recorder), recorder.messages[len(shown) :]
         recorder.messages = [*shown, *asked]
@@ -116,13 +116,13 @@ class Dialogue:
         if not recorder.over:
             recorder.act("END")
 
-    def _unaided(self, messages: Sequence[Message], told: int, *recalled: str) -> list[Message]:
+    def _unaided(self, messages: Sequence[Message], start: int, *recalled: str) -> list[Message]:
         """The conversation as it would be had nothing been recalled.
 
         A note is to say what this case taught: with older notes before its eyes, a small model writes those again.
         """
         kept = list(messages)
-        for place in range(told, len(kept)):
+        for place in range(start, len(kept)):
             if kept[place]["role"] != "assistant":
                 text = kept[place]["content"]
                 for notes in filter(None, recalled):

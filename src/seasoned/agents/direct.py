@@ -40,7 +40,7 @@ class Direct:
         return self.style
 
     def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
-        """Make one attempt. See `seasoned.protocols.Agent`; there is no way on which to be advised."""
+        """Make one attempt. See `seasoned.protocols.Agent`; it never asks for advice on the way."""
         del advise
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """When an attempt has gone wrong enough to be ended: the heuristic h of Reflexion, section 2.2.
 
-Always holds: it looks at what was done alone, knows no task and no agent, and changes nothing.
+Always holds: it looks only at what was done, knows no task and no agent, and changes nothing.
 """
 
 from __future__ import annotations
@@ -39,5 +39,5 @@ def ends_early(
 
 
 def _done(step: Step, with_observation: bool) -> tuple[str, ...]:
-    told = (step.action, step.observation) if with_observation else (step.action,)
-    return tuple(" ".join(text.split()) for text in told)
+    parts = (step.action, step.observation) if with_observation else (step.action,)
+    return tuple(" ".join(text.split()) for text in parts)

@@ -144,8 +144,8 @@ class React:
         """Put what is recalled now into the conversation; returns how many messages stand before the task."""
         before = recorder.guidance
         recalled = recorder.advised()
-        told = before.text.split("\n")
-        if news := [line for line in recalled.text.split("\n") if line and line not in told]:
+        known = before.text.split("\n")
+        if news := [line for line in recalled.text.split("\n") if line and line not in known]:
             recorder.say("user", "\n".join(news))
         order = {name: place for place, name in enumerate(recorder.shown[-1][1])}
         if not recalled.demonstrations or {example.id for example in recalled.demonstrations} == order.keys():

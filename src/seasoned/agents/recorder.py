@@ -173,11 +173,11 @@ class Recorder:
 
     def _exchanged(self) -> dict[str, Any]:
         """Which demonstrations stood in front of the task, from which step on; nothing where they stayed the same."""
-        told = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
-        return {"demonstrations": told} if len(told) > 1 else {}
+        exchanges = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
+        return {"demonstrations": exchanges} if len(exchanges) > 1 else {}
 
     def outcome(self) -> Outcome:
-        """How the environment saw it end; where it says that it does not know whether it went well, nobody does."""
+        """How it ended, by the environment; success is None where that says that it does not know."""
         success, answer = self.info.get("success"), str(self.info.get("answer", ""))
         if success is not None:
             return Outcome(success=bool(success), reward=float(bool(success)), reason="answered", answer=answer)
@@ -226,12 +226,12 @@ def attempt(
     return recorder.trajectory(outcome)
 
 
-def placed(beginning: Sequence[Message], told: str, system: bool) -> tuple[list[Message], str]:
-    """The beginning of a conversation, and what is told beside the task: nothing, if it ends the `system` prompt."""
+def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[Message], str]:
+    """The messages before the task and the guidance beside it: "" where that ends the system prompt instead."""
     first, *rest = beginning
-    if not (told and system):
-        return [first, *rest], told
-    return [{**first, "content": f"{first['content'].rstrip()}\n\n{told}"}, *rest], ""
+    if not (text and system):
+        return [first, *rest], text
+    return [{**first, "content": f"{first['content'].rstrip()}\n\n{text}"}, *rest], ""
 
 
 def _check(observation: object, info: object, reward: object = 0.0) -> None:

@@ -48,36 +48,36 @@ def attempts(
         pool = chosen_pool(opened, namespace, scope)
         # A memory's attempts are those that were set apart, too.
         pools = [pool] if namespace is None else [pool, FLAGGED + namespace]
-        found = _newest(opened, pools, " ".join(words or []), limit + 1)
-    shown = found[:limit]
+        lines = _newest(opened, pools, " ".join(words or []), limit + 1)
+    shown = lines[:limit]
     if as_json:
         print_json([{name: value for name, value in vars(line).items() if name != "seq"} for line in shown])
     else:
         _print(shown)
-    if len(found) > limit:
+    if len(lines) > limit:
         typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
 
 
 def _newest(store: Store, pools: list[str | None], words: str, limit: int) -> list[AttemptLine]:
     from seasoned.store.pages import attempt_page
 
-    found = [line for pool in pools for line in attempt_page(store, scope=pool, query=words, limit=limit)]
-    return sorted(found, key=lambda line: -line.seq)[:limit]
+    lines = [line for pool in pools for line in attempt_page(store, scope=pool, query=words, limit=limit)]
+    return sorted(lines, key=lambda line: -line.seq)[:limit]
 
 
-def _print(found: list[AttemptLine]) -> None:
+def _print(lines: list[AttemptLine]) -> None:
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
-    several = len({line.scope for line in found}) > 1
+    several = len({line.scope for line in lines}) > 1
     folded = (Column(name, overflow="fold") for name in ("ended", *(["pool"] if several else []), "task"))
     table = Table(Column("id", no_wrap=True), *folded, box=None, pad_edge=False)
-    for line in found:
+    for line in lines:
         pool = [one_line(line.scope, 60)] if several else []
         cells = [one_line(line.id, 40), _ENDED[line.success], *pool, one_line(line.task, 100)]
         table.add_row(*map(Text, cells))
-    Console().print(table if found else "no attempts")
+    Console().print(table if lines else "no attempts")
 
 
 def replay(
@@ -88,14 +88,14 @@ def replay(
 ) -> None:
     """Show an attempt step by step."""
     with open_store(store, must_exist=True) as opened:
-        found = opened.find_trajectories(trajectory, 2)
-    if len(found) != 1:
-        several = "several trajectories begin" if found else "no trajectory begins"
+        matches = opened.find_trajectories(trajectory, 2)
+    if len(matches) != 1:
+        several = "several trajectories begin" if matches else "no trajectory begins"
         raise ConfigError(f"{several} with {trajectory!r} in {store}; `seasoned attempts` lists them with their ids")
     if as_json:
-        print_json(found[0].model_dump(mode="json"))
+        print_json(matches[0].model_dump(mode="json"))
         return
-    for line in told(found[0], prompts):
+    for line in told(matches[0], prompts):
         tell(line)
 
 

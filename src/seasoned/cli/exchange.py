@@ -85,41 +85,41 @@ def import_(
     from seasoned.traces import read, record
 
     pool_of(namespace, None)
-    found = read(file, form)
+    log = read(file, form)
     added = flagged = 0
-    if found.trajectories:
+    if log.trajectories:
         with open_store(store) as opened:
             pool = ScreenedPool(opened, namespace)
             before = opened.count_trajectories([pool.scopes[1]])
-            added = record(found, pool, pool.scopes)
+            added = record(log, pool, pool.scopes)
             flagged = opened.count_trajectories([pool.scopes[1]]) - before
-    _report(found, file, namespace, {"added": added, "flagged": flagged}, as_json)
-    if not found.trajectories:
-        raise DataError(f"nothing in {file} is an attempt in the format {found.format}: give another with --format")
+    _report(log, file, namespace, {"added": added, "flagged": flagged}, as_json)
+    if not log.trajectories:
+        raise DataError(f"nothing in {file} is an attempt in the format {log.format}: give another with --format")
 
 
-def _report(found: Imported, file: Path, namespace: str, stored: dict[str, int], as_json: bool) -> None:
+def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], as_json: bool) -> None:
     counts = {
-        "trajectories": len(found.trajectories),
-        "steps": found.steps,
-        "successes": found.successes,
-        "bad_lines": len(found.problems),
-        "tasks": len({trajectory.task_id for trajectory in found.trajectories}),
-        "repeated": found.repeated,
+        "trajectories": len(log.trajectories),
+        "steps": log.steps,
+        "successes": log.successes,
+        "bad_lines": len(log.problems),
+        "tasks": len({trajectory.task_id for trajectory in log.trajectories}),
+        "repeated": log.repeated,
         **stored,
     }
     if as_json:
-        named = [{"where": p.where, "why": p.why} for p in found.problems[:_NAMED_JSON]]
-        print_json({"file": str(file), "format": found.format, "namespace": namespace, **counts, "problems": named})
+        named = [{"where": p.where, "why": p.why} for p in log.problems[:_NAMED_JSON]]
+        print_json({"file": str(file), "format": log.format, "namespace": namespace, **counts, "problems": named})
         return
     tell(
         f"{many(counts['trajectories'], 'trajectory', 'trajectories')} of {many(counts['tasks'], 'task')} "
-        f"({found.format}): {many(found.steps, 'step')}, {many(found.successes, 'success', 'successes')}, "
-        f"{many(len(found.problems), 'bad line')}; {stored['added']:,} new in the memory {namespace!r}"
+        f"({log.format}): {many(log.steps, 'step')}, {many(log.successes, 'success', 'successes')}, "
+        f"{many(len(log.problems), 'bad line')}; {stored['added']:,} new in the memory {namespace!r}"
     )
-    if found.repeated:
-        told = many(found.repeated, "attempt is", "attempts are")
-        tell(f"{told} told of a second time in the log and count{'s' * (found.repeated == 1)} once", err=True)
+    if log.repeated:
+        repeated = many(log.repeated, "attempt is", "attempts are")
+        tell(f"{repeated} told of a second time in the log and count{'s' * (log.repeated == 1)} once", err=True)
     if stored["flagged"]:
         apart = many(stored["flagged"], "attempt was", "attempts were")
         tell(
@@ -127,10 +127,10 @@ def _report(found: Imported, file: Path, namespace: str, stored: dict[str, int],
             f"`seasoned attempts --scope flagged/{namespace}`",
             err=True,
         )
-    for problem in found.problems[:_NAMED]:
+    for problem in log.problems[:_NAMED]:
         tell(f"{problem.where}: {problem.why}", err=True)
-    if len(found.problems) > _NAMED:
-        tell(f"and {len(found.problems) - _NAMED:,} more", err=True)
+    if len(log.problems) > _NAMED:
+        tell(f"and {len(log.problems) - _NAMED:,} more", err=True)
 
 
 def export(
@@ -230,15 +230,15 @@ def markdown(lessons: Sequence[tuple[str, Lesson]]) -> str:
 
 def _item(lesson: Lesson) -> str:
     key = f"**{_plain(lesson.key)}**: " if lesson.key else ""
-    told = [f"importance {lesson.importance:g}"]
-    told += [f"category {_plain(lesson.category)}"] if lesson.category else []
-    told += ["pinned"] if lesson.pinned else []
-    told += [lesson.status] if lesson.status != "active" else []
+    remarks = [f"importance {lesson.importance:g}"]
+    remarks += [f"category {_plain(lesson.category)}"] if lesson.category else []
+    remarks += ["pinned"] if lesson.pinned else []
+    remarks += [lesson.status] if lesson.status != "active" else []
     if lesson.sources:
         more = len(lesson.sources) - _SOURCES
         named = ", ".join(map(_plain, lesson.sources[:_SOURCES]))
-        told.append(f"from {named} and {more} more" if more > 0 else f"from {named}")
-    return f"- {key}{_plain(lesson.text)} ({'; '.join(told)}; `{_plain(lesson.id)}`)"
+        remarks.append(f"from {named} and {more} more" if more > 0 else f"from {named}")
+    return f"- {key}{_plain(lesson.text)} ({'; '.join(remarks)}; `{_plain(lesson.id)}`)"
 
 
 def _plain(text: str) -> str:

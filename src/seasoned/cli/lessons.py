@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli import changes, upkeep, versions
-from seasoned.cli.changes import IdArgument
+from seasoned.cli import editing, upkeep, versions
+from seasoned.cli.editing import IdArgument
 from seasoned.cli.exchange import by_pool, lesson_line
 from seasoned.cli.listing import RUN, show_lessons
 from seasoned.cli.shared import (
@@ -80,19 +80,19 @@ def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = F
     from seasoned.memory.editing import reasons
 
     with open_store(store, must_exist=True) as opened:
-        found = find_lesson(opened, lesson)
-        history = opened.history(found.id)
-        uses = opened.lesson_uses(found.id)
-        scope = opened.scope_of(found.id)
+        stored = find_lesson(opened, lesson)
+        history = opened.history(stored.id)
+        uses = opened.lesson_uses(stored.id)
+        scope = opened.scope_of(stored.id)
     changes = [{"version": c.version, "at": c.at, "who": c.who, "why": c.why, "text": c.lesson.text} for c in history]
     ended = {"right": sum(s is True for _, s in uses), "wrong": sum(s is False for _, s in uses), "all": len(uses)}
     if as_json:
-        print_json({**found.model_dump(mode="json"), "scope": scope, "history": changes, "uses": ended})
+        print_json({**stored.model_dump(mode="json"), "scope": scope, "history": changes, "uses": ended})
         return
-    tell(f"{found.id}  {found.kind}  {found.status}{'  pinned' if found.pinned else ''}  version {found.version}")
-    tell(f"pool     {scope}\nkey      {found.key}\ntext     {found.text}")
-    tell(f"sources  {', '.join(found.sources) or 'none'}")
-    if flagged := reasons(found):
+    tell(f"{stored.id}  {stored.kind}  {stored.status}{'  pinned' if stored.pinned else ''}  version {stored.version}")
+    tell(f"pool     {scope}\nkey      {stored.key}\ntext     {stored.text}")
+    tell(f"sources  {', '.join(stored.sources) or 'none'}")
+    if flagged := reasons(stored):
         tell(f"flagged  the text {'; it '.join(flagged)}")
     if uses:
         unknown = len(uses) - ended["right"] - ended["wrong"]
@@ -271,9 +271,9 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
     return notes.recall(Task(id="recall", text=text), ExperiencePool(store, pool, read_only=True))
 
 
-def _print(store: Store, found: list[Lesson], limit: int, as_json: bool) -> None:
-    shown = found[:limit]
-    if len(found) > limit:
+def _print(store: Store, lessons: list[Lesson], limit: int, as_json: bool) -> None:
+    shown = lessons[:limit]
+    if len(lessons) > limit:
         typer.echo(f"These are the first {limit:,}, the oldest; --limit gives more.", err=True)
     if all(lesson.kind == "insight" for lesson in shown):
         shown.sort(key=lambda lesson: -lesson.importance)
@@ -284,11 +284,11 @@ def _print(store: Store, found: list[Lesson], limit: int, as_json: bool) -> None
         show_lessons(shown, scopes)
 
 
-app.command("add")(changes.add)
-app.command("edit")(changes.edit)
-app.command("disable")(changes.disable)
-app.command("release")(changes.release)
-app.command("rm")(changes.remove)
+app.command("add")(editing.add)
+app.command("edit")(editing.edit)
+app.command("disable")(editing.disable)
+app.command("release")(editing.release)
+app.command("rm")(editing.remove)
 app.command("snapshot")(versions.snapshot)
 app.command("snapshots")(versions.snapshots)
 app.command("diff")(versions.diff)

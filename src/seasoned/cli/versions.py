@@ -55,13 +55,13 @@ def snapshots(
 ) -> None:
     """List the snapshots, the oldest first."""
     with open_store(store, must_exist=True) as opened:
-        found = opened.snapshots(chosen_pool(opened, None, scope))
+        named = opened.snapshots(chosen_pool(opened, None, scope))
     if as_json:
-        print_json([vars(each) for each in found])
+        print_json([vars(each) for each in named])
         return
-    for each in found:
+    for each in named:
         tell(f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}")
-    if not found:
+    if not named:
         tell("no snapshots")
 
 
@@ -77,8 +77,8 @@ def diff(
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, scope)
-        found = difference(opened.lessons_at(pool, before), opened.lessons_at(pool, after))
-    show(found, as_json)
+        changes = difference(opened.lessons_at(pool, before), opened.lessons_at(pool, after))
+    show(changes, as_json)
 
 
 def rollback(
@@ -102,19 +102,19 @@ def rollback(
     show(done, as_json)
 
 
-def show(found: Difference, as_json: bool) -> None:
+def show(changes: Difference, as_json: bool) -> None:
     """Print a difference: a line for each lesson, two where it was changed."""
     if as_json:
-        changed = [{"before": _plain(old), "after": _plain(new)} for old, new in found.changed]
-        both = {"added": [_plain(x) for x in found.added], "removed": [_plain(x) for x in found.removed]}
+        changed = [{"before": _plain(old), "after": _plain(new)} for old, new in changes.changed]
+        both = {"added": [_plain(x) for x in changes.added], "removed": [_plain(x) for x in changes.removed]}
         print_json({**both, "changed": changed})
         return
-    for sign, lessons in (("+", found.added), ("-", found.removed)):
+    for sign, lessons in (("+", changes.added), ("-", changes.removed)):
         for lesson in lessons:
             tell(f"{sign} {_line(lesson)}")
-    for old, new in found.changed:
+    for old, new in changes.changed:
         tell(f"< {_line(old)}\n> {_line(new)}")
-    tell(f"{len(found.added)} added, {len(found.removed)} removed, {len(found.changed)} changed")
+    tell(f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
 
 
 def _line(lesson: Lesson) -> str:

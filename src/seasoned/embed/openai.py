@@ -77,14 +77,14 @@ class OpenAIEmbedder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        found = self._ask(texts)
-        wrong = next((len(vector) for vector in found if len(vector) != self.dim), None)
+        vectors = self._ask(texts)
+        wrong = next((len(vector) for vector in vectors if len(vector) != self.dim), None)
         if wrong is not None:
             raise InfrastructureError(
                 f"{self._endpoint.where} gave a vector of {wrong} numbers where {self.name} has {self.dim}: give the "
                 "right dim"
             )
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(vectors, dtype=np.float32)
 
     def _ask(self, texts: list[str]) -> list[list[float]]:
         import openai
@@ -94,23 +94,23 @@ class OpenAIEmbedder:
             raw = client.embeddings.with_raw_response.create(model=self.name, input=texts, encoding_format="float")
             body = json.loads(raw.content)
         except openai.OpenAIError as error:
-            raise self._told(error) from None  # the cause's text may hold what the server echoed
+            raise self._translated(error) from None  # the cause's text may hold what the server echoed
         except (ValueError, RecursionError):
             body = None
-        found = _read(body, len(texts))
-        if found is None:
+        vectors = _read(body, len(texts))
+        if vectors is None:
             raise InfrastructureError(
                 f"{self._endpoint.where} answered with what are no {len(texts)} embeddings: check that {self.name!r} "
                 "is an embedding model and that the address is that of an OpenAI-compatible endpoint (it often ends in "
                 "/v1)"
             )
-        return found
+        return vectors
 
     def close(self) -> None:
         """Closes the connections; the next call opens new ones."""
         self._endpoint.close()
 
-    def _told(self, error: openai.OpenAIError) -> LLMError:
+    def _translated(self, error: openai.OpenAIError) -> LLMError:
         import openai
 
         if isinstance(error, openai.APIStatusError) and error.status_code in (400, 413, 422, 500):
@@ -127,7 +127,7 @@ def _read(body: Any, count: int) -> list[list[float]] | None:
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or len(data) != count:
         return None
-    found: list[list[float] | None] = [None] * count
+    places: list[list[float] | None] = [None] * count
     for place, item in enumerate(data):
         vector = item.get("embedding") if isinstance(item, dict) else None
         index = item.get("index", place) if isinstance(item, dict) else None
@@ -136,6 +136,6 @@ def _read(body: Any, count: int) -> list[list[float]] | None:
         # The bound keeps out NaN, infinities and integers of a thousand digits, and lengths that overflow.
         if not all(isinstance(number, int | float) and abs(number) < _LARGEST for number in vector):
             return None
-        found[index] = vector
-    vectors = [vector for vector in found if vector is not None]
+        places[index] = vector
+    vectors = [vector for vector in places if vector is not None]
     return vectors if len(vectors) == count and len({len(vector) for vector in vectors}) == 1 else None

@@ -61,8 +61,8 @@ def choose(
         LLMError: as `send` raises it.
     """
     # A choice of one character is one token, so the odds of the first token are those of the choices.
-    told = all(len(choice) == 1 for choice in choices)
-    reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": told})
+    single = all(len(choice) == 1 for choice in choices)
+    reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": single})
     chosen = next((choice for choice in choices if storable(choice) == reply.text), None)
     if chosen is None:
         raise ParseError(
@@ -70,7 +70,7 @@ def choose(
             f"{shorten(reply.text, 100)!r}: allow more tokens",
             reply.model_copy(update={"finish_reason": UNPARSED}),
         )
-    odds = {choice: reply.odds.get(choice, 0.0) for choice in choices} if told else {}
+    odds = {choice: reply.odds.get(choice, 0.0) for choice in choices} if single else {}
     whole = sum(odds.values())
     parts = {choice: part / whole for choice, part in odds.items()} if whole else {}
     return reply.model_copy(update={"parsed": chosen, "odds": parts})
@@ -102,7 +102,7 @@ class SharedPrefixes:
     def ask(self, messages: Sequence[Message], send: Callable[[bool], Reply]) -> Reply:
         """Send a prompt; the first of those that begin alike goes ahead, and what it read is given to all slots.
 
-        Nothing is given where nobody waited: a slot would lose what it has for what nobody asks it.
+        Nothing is given where no prompt waited: a slot would lose what it holds, for nothing.
 
         Args:
             messages: the prompt.

@@ -243,7 +243,7 @@ def read_body(content: bytes) -> Any:
 
 
 def at(value: Any, *path: str | int) -> Any:
-    """What lies at a path of keys and indices inside JSON, None where it does not lead on."""
+    """What lies at a path of keys and indices inside JSON, None where the path leads nowhere."""
     for part in path:
         if isinstance(value, dict) and isinstance(part, str):
             value = value.get(part)
@@ -264,7 +264,7 @@ def words_of(message: Any) -> str | None:
 
 
 def fault_of(body: Any) -> str:
-    """What went wrong although the server's status is a good one, as gateways tell it; "" where nothing did."""
+    """The error in a body that came with a good status, as gateways send it; "" where there is none."""
     for error in (at(body, "error"), at(body, "choices", 0, "error")):
         if error:
             said = error if isinstance(error, str) else at(error, "message")
@@ -273,7 +273,7 @@ def fault_of(body: Any) -> str:
 
 
 def odds_of(body: Any) -> dict[str, float]:
-    """How likely the words were that a reply could have begun with, of those that the server names."""
+    """How likely each possible beginning of a reply was, of those that the server names."""
     named = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")
     odds: dict[str, float] = {}
     for each in named if isinstance(named, list) else ():

@@ -93,7 +93,7 @@ class Tools:
     ) -> Recalled:
         """What was learned for a task. Call it before you begin, and use of the guidance what fits."""
         guidance = self.memory.recall(_bounded("task", task), _bounded("category", category, 200), k)
-        return Recalled(guidance=guidance.text, lessons=[_told(lesson) for lesson in guidance.lessons])
+        return Recalled(guidance=guidance.text, lessons=[_as_listed(lesson) for lesson in guidance.lessons])
 
     def record(
         self,
@@ -143,7 +143,7 @@ class Tools:
         self._recallable(kind, key)
         given = {"key": _bounded("key", key, 200), "category": _bounded("category", category, 200)}
         (made,) = self.memory.add(text, kind=kind, who="model", why="noted over MCP", **given)
-        return _told(made)
+        return _as_listed(made)
 
     def listed(
         self,
@@ -154,7 +154,7 @@ class Tools:
         """The lessons in the memory, the most important first."""
         found = self.memory.lessons(kind, query=_bounded("query", query, 1000) or None)
         found = sorted(found, key=lambda lesson: -lesson.importance)
-        return Listed(lessons=[_told(lesson) for lesson in found[:limit]], total=len(found))
+        return Listed(lessons=[_as_listed(lesson) for lesson in found[:limit]], total=len(found))
 
     def _recallable(self, kind: LessonKind, key: str) -> None:
         """Refuse what would be kept and never recalled; a guideline with a key is for the middle of an attempt."""
@@ -215,5 +215,5 @@ def _step(given: StepGiven) -> Step:
     return Step(thought=thought, action=action, observation=seen, reward=given.reward)
 
 
-def _told(lesson: Lesson) -> LessonTold:
+def _as_listed(lesson: Lesson) -> LessonTold:
     return LessonTold(**{name: getattr(lesson, name) for name in LessonTold.model_fields})

@@ -1,4 +1,4 @@
-"""What an attempt holds for a method: what was thought, what was said of the answer, and the attempt without that."""
+"""Parts of an attempt that methods use: its thoughts, what was said of its answer, and the attempt without that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENDED = frozenset({"answered", "won", "halted"})
 
 
 def without_verdict(trajectory: Trajectory) -> Trajectory:
-    """The attempt as far as it goes without what was said to its answer, which could name the right one.
+    """The attempt without what was said to its answer, which could name the right one.
 
     Nothing that follows an ANSWER is kept: notes are written once the right answer was told. What was seen last stays
     where it was no word on an answer: a test that failed is all there is to learn from.

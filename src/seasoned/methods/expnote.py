@@ -49,19 +49,18 @@ class ExpNote:
     on: Literal["question", "thought"] = "question"
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Put the notes of the trajectories into the pool, in order, but for keys that a person has settled.
+        """Put the notes of the trajectories into the pool, in order.
 
-        Those are the keys under which there is a note that a person wrote, that is pinned or disabled, or that a person
-        deleted.
+        A key is passed over where a person wrote or deleted a note under it, or where one is pinned or disabled.
         """
-        found = [(*pair, t) for t in trajectories if self._wanted(t) for pair in noted(t)]
-        keys = {key for key, _, _ in found}
+        pairs = [(*pair, t) for t in trajectories if self._wanted(t) for pair in noted(t)]
+        keys = {key for key, _, _ in pairs}
         stored = [note for note in pool.lessons("note", status=None) if note.key in keys]
-        settled = {note.key for note in stored if _settles(note, pool)}
+        closed = {note.key for note in stored if _is_closed(note, pool)}
         before = {note.key: note for note in stored if note.status == "active"}
         notes: dict[str, Lesson] = {}
-        for key, value, trajectory in found:
-            if key not in settled:
+        for key, value, trajectory in pairs:
+            if key not in closed:
                 notes[key] = self._write(notes.get(key) or before.get(key), key, value, trajectory)
         with pool.store.transaction():  # whoever is cut off has learned from all of them, or from none
             pool.add([note for key, note in notes.items() if key not in before], why="noted while training")
@@ -71,27 +70,27 @@ class ExpNote:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).
 
-        With `on="thought"` there is nothing before the first thought in `progress`. Where the last step of that is a
-        RECALL of the agent's, the keys are sought in its words instead.
+        With `on="thought"` there is nothing before the first thought in `progress`. After a RECALL of the agent's, the
+        keys are looked up in its words instead.
         """
         if self.variant == "disabled" or (self.on == "thought" and progress is None):
             return Guidance()
         book = pool.derived(_open_book, "note")
         wanted = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
-        found = book.index.match(wanted or task.text, k=len(book.index.notes), share=self.share)
+        notes = book.index.match(wanted or task.text, k=len(book.index.notes), share=self.share)
         thought = thoughts(progress) if self.on == "thought" and progress is not None else []
         if thought:
-            fits = relevance(found, thought, book.mentions)
-            found.sort(key=lambda note: -fits.get(note.key, 0.0))
-        found = found[: self.k]
-        if not found:
+            fits = relevance(notes, thought, book.mentions)
+            notes.sort(key=lambda note: -fits.get(note.key, 0.0))
+        notes = notes[: self.k]
+        if not notes:
             return Guidance()
-        told = book.told if self.policy == "merge" else {}
-        lines = [self._text(note, told, thought) for note in found]
+        weights = book.weights if self.policy == "merge" else {}
+        lines = [self._text(note, weights, thought) for note in notes]
         if self.variant == "case":
-            return Guidance(lessons=tuple(found), blocks=(Block.listing("Earlier cases like this one:", found, lines),))
-        lines = [f"{prompt_line(note.key)}: {line}" for note, line in zip(found, lines, strict=True)]
-        return Guidance(lessons=tuple(found), blocks=(Block.listing("Notes from earlier cases:", found, lines),))
+            return Guidance(lessons=tuple(notes), blocks=(Block.listing("Earlier cases like this one:", notes, lines),))
+        lines = [f"{prompt_line(note.key)}: {line}" for note, line in zip(notes, lines, strict=True)]
+        return Guidance(lessons=tuple(notes), blocks=(Block.listing("Notes from earlier cases:", notes, lines),))
 
     def _wanted(self, trajectory: Trajectory) -> bool:
         success = trajectory.outcome.success
@@ -117,11 +116,11 @@ class ExpNote:
             }
         )
 
-    def _text(self, note: Lesson, told: Mapping[str, float], thought: Sequence[str]) -> str:
+    def _text(self, note: Lesson, weights: Mapping[str, float], thought: Sequence[str]) -> str:
         values: dict[str, int] = note.data.get("values", {})
         if self.policy == "last" or self.variant == "case" or note.pinned or note.origin == "person" or not values:
             return prompt_line(note.text)
-        best = sorted(values, key=lambda v: (v in thought, values[v] * told.get(v, 0.0)), reverse=True)
+        best = sorted(values, key=lambda v: (v in thought, values[v] * weights.get(v, 0.0)), reverse=True)
         return prompt_line(", ".join(best[: self.show]))
 
 
@@ -130,7 +129,7 @@ class _Book:
     """All notes as a recall needs them: by words, how telling each value is, how often it was noted."""
 
     index: KeyIndex
-    told: Mapping[str, float]
+    weights: Mapping[str, float]
     mentions: Mapping[str, int]
 
 
@@ -141,7 +140,7 @@ def _open_book(notes: Sequence[Lesson]) -> _Book:
     return _Book(index_keys(notes), telling(notes), mentions)
 
 
-def _settles(note: Lesson, pool: ExperiencePool) -> bool:
+def _is_closed(note: Lesson, pool: ExperiencePool) -> bool:
     by_hand = (note.pinned or note.origin == "person") and note.status != "deleted"
     return by_hand or pool.taken_away(note)
 
@@ -171,9 +170,9 @@ class KeyIndex:
         present = set(split_words(query))
         hits = Counter(place for word in present for place in self.places.get(word, ()))
         shares = {place: hits[place] / self.lengths[place] for place in sorted(hits)}
-        found = [place for place, part in shares.items() if part >= share]
-        found.sort(key=lambda place: (shares[place], self.notes[place].updated), reverse=True)
-        return [self.notes[place] for place in found[:k]]
+        places = [place for place, part in shares.items() if part >= share]
+        places.sort(key=lambda place: (shares[place], self.notes[place].updated), reverse=True)
+        return [self.notes[place] for place in places[:k]]
 
 
 def index_keys(notes: Sequence[Lesson]) -> KeyIndex:

@@ -41,16 +41,16 @@ class NearestCases:
         near = [t for t in found if self.same_task or t.task_id != task.id][: self.k]
         if not near:
             return Guidance()
-        return Guidance(demonstrations=tuple(near), blocks=(told_cases(near),))
+        return Guidance(demonstrations=tuple(near), blocks=(case_block(near),))
 
 
-def told_cases(cases: Sequence[Trajectory]) -> Block:
+def case_block(cases: Sequence[Trajectory]) -> Block:
     """Cases as guidance: each on a line, with what was said of its answer."""
-    entries = tuple(Entry(text=f"- {_told(case)}", demonstration_ids=(case.id,)) for case in cases)
+    entries = tuple(Entry(text=f"- {_case_line(case)}", demonstration_ids=(case.id,)) for case in cases)
     return Block(heading="Earlier cases like this one:", entries=entries)
 
 
-def _told(case: Trajectory) -> str:
+def _case_line(case: Trajectory) -> str:
     """The case on one line: its answer or, where it has none, its steps; and what was said of it, or how it ended."""
     ended = f"({_ENDED[case.outcome.success]})"
     if case.outcome.answer:

@@ -15,7 +15,7 @@ from seasoned.asking import ask
 from seasoned.errors import ContextLengthError
 from seasoned.methods.attempts import without_verdict
 from seasoned.protocols import LLM
-from seasoned.replies.reflections import LONGEST, read_reflection
+from seasoned.replies.reflections import REFLECTION_CHARS, read_reflection
 from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.types import Block, Entry, Guidance, Lesson, Message, Task, Trajectory
 
@@ -37,8 +37,8 @@ class Reflexion:
 
     Args:
         llm: writes the reflections.
-        strategy: what the next attempt is told. `reflexion`: the reflections; `last`: the last attempt;
-            `last+reflexion`: both; `none`: nothing, which is the baseline that tries again and no more.
+        strategy: what the next attempt gets. `reflexion`: the reflections; `last`: the last attempt; `last+reflexion`:
+            both; `none`: nothing, which is the baseline that tries again and no more.
         examples: failed attempts, each with what one should have made of it. The paper has two; without them
             reflections are of little use.
         about: what kind of tasks these are.
@@ -95,7 +95,7 @@ class Reflexion:
         constant: list[Message] = [{"role": "system", "content": system}]
         for example, ideal in self.examples:
             constant.append({"role": "user", "content": _case(example, (), ATTEMPT)})
-            constant.append({"role": "assistant", "content": prompt_line(ideal, LONGEST)})
+            constant.append({"role": "assistant", "content": prompt_line(ideal, REFLECTION_CHARS)})
 
         def prompt(room: int) -> list[Message]:
             return [*constant, {"role": "user", "content": _case(trajectory, earlier, room)}]
@@ -113,7 +113,7 @@ class Reflexion:
         return text
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """What the next attempt at this task is told; nothing before the first, and nothing in the middle of one."""
+        """Guidance for the next attempt at this task; nothing before the first, and nothing in the middle of one."""
         if progress is not None:
             return Guidance()
         plans = self._remembered(task.id, pool) if "reflexion" in self.strategy else []
@@ -125,7 +125,9 @@ class Reflexion:
             entry = Entry(text=said, demonstration_ids=(failed[0].id,))
             blocks.append(Block(heading="Your last attempt at this task, which failed:", entries=(entry,)))
         if plans:
-            blocks.append(Block.listing(_PLANS, plans, (prompt_line(lesson.text, LONGEST) for lesson in plans)))
+            blocks.append(
+                Block.listing(_PLANS, plans, (prompt_line(lesson.text, REFLECTION_CHARS) for lesson in plans))
+            )
         return Guidance(lessons=tuple(plans), blocks=tuple(blocks))
 
     def _remembered(self, task_id: str, pool: ExperiencePool) -> list[Lesson]:
@@ -140,7 +142,7 @@ def _case(trajectory: Trajectory, earlier: Sequence[str], limit: int) -> str:
     return render_prompt(
         "seasoned.methods",
         "reflexion_case.j2",
-        earlier=[prompt_line(plan, LONGEST) for plan in earlier],
+        earlier=[prompt_line(plan, REFLECTION_CHARS) for plan in earlier],
         attempt=transcript(without_verdict(trajectory), limit=limit),
     )
 

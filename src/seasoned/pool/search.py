@@ -1,7 +1,7 @@
 """Vectors of what a pool compares, in memory, and exact search over them.
 
-Always holds: a text's vector is made once, and one of an older text is never used; nobody but who searches waits for an
-embedder, unless something came or changed while it was at work.
+Always holds: a text's vector is made once, and one of an older text is never used; only a search waits for an embedder,
+unless something came or changed while that was at work.
 """
 
 from __future__ import annotations

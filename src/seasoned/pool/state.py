@@ -32,7 +32,7 @@ class LessonsSeen:
     _keyed: dict[_Filter, dict[str, list[Lesson]]] = field(default_factory=dict)
 
     def choose(self, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
-        """Those of a kind and a status (None: any), in order of insertion; not to be changed by whoever gets them."""
+        """Lessons of a kind and a status (None: any), in order of insertion; a shared list, not to be changed."""
         if (kind, status) not in self._lists:
             self._lists[kind, status] = [
                 lesson
@@ -42,7 +42,7 @@ class LessonsSeen:
         return self._lists[kind, status]
 
     def under(self, key: str, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
-        """Those of them that have this key."""
+        """Lessons of a kind and a status that have this key."""
         keyed = self._keyed.get((kind, status))
         if keyed is None:
             keyed = {}

@@ -73,7 +73,7 @@ def recall_words(action: str) -> str:
 
 
 def told_answer(said: str) -> str:
-    """The right answer that was told of a wrong one, in the words of `WRONG`; "" where none was."""
+    """The right answer that an observation names in the words of `WRONG`; "" where it names none."""
     before, after = WRONG.split("{answer}")
     held = said.strip()
     named = held.startswith(before) and held.endswith(after) and len(held) > len(before) + len(after)
@@ -108,7 +108,7 @@ def parse(text: str) -> list[Command]:
 
 
 def answer_in(text: str) -> str:
-    """The text of the first ANSWER of a reply that has one with words; else the reply itself is the answer."""
+    """The text of a reply's first ANSWER that is not empty; without one, the whole reply."""
     text = without_thinking(text)
     return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
 
@@ -137,18 +137,18 @@ class _Reader:
         self.line_end = -1
 
     def read(self) -> list[Command]:
-        found: list[Command] = []
+        commands: list[Command] = []
         position = 0
         for start in self.starts:
             if start.at < position:
                 continue
             if start.sign == "":
-                found.append(Command(start.name))
+                commands.append(Command(start.name))
                 continue
             read = self._after_colon if start.sign == ":" else self._in_brackets
             command, position = read(start)
-            found.append(command)
-        return found
+            commands.append(command)
+        return commands
 
     def _in_brackets(self, start: _Start) -> tuple[Command, int]:
         close = self.closers.get(start.opener)
@@ -187,8 +187,8 @@ class _Reader:
     def _end_of_line(self, position: int) -> int:
         """The next line end; remembered, as many commands may share one long line and positions only grow."""
         if self.line_end < position:
-            found = self.scan.find("\n", position)
-            self.line_end = len(self.scan) if found < 0 else found
+            end = self.scan.find("\n", position)
+            self.line_end = len(self.scan) if end < 0 else end
         return self.line_end
 
     def _barrier(self, position: int) -> int:

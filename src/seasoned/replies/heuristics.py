@@ -1,7 +1,7 @@
 """What a heuristic of ERL is, the form in which a model is asked for one, and how its reply is read.
 
-After ERL (section 2, figures 6 and 8). Always holds: no reply raises; a heuristic that comes out has a trigger and an
-action, and what becomes none says why.
+After ERL (section 2, figures 6 and 8). Always holds: no reply raises; every heuristic has a trigger and an action;
+where there is none, a sentence says why.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from seasoned.text import all_words, holds_words, prompt_line, same_words, words
 
 GOOD = ("a letter gets no answer", "write again in other words before you give up")
 BAD = ("writing to Mr Hale in room 12", "be more careful")
-LONGEST = {"analysis": 240, "trigger": 140, "action": 220}
+PART_CHARS = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part."""
 
 _KNOWN = 6  # words in a row that nobody writes by chance
@@ -68,10 +68,10 @@ def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
     """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
     text: dict[str, dict[str, Any]] = {
         part: {"type": "string", "minLength": 0 if part == "analysis" else 3, "maxLength": longest}
-        for part, longest in LONGEST.items()
+        for part, longest in PART_CHARS.items()
     }
     if begins:
-        text["action"] = text_that_begins(begins, LONGEST["action"])
+        text["action"] = text_that_begins(begins, PART_CHARS["action"])
     verdict = {"succeeded": {"type": "boolean"}} if judges else {}
     return closed_object({"analysis": text.pop("analysis"), **verdict, **text})
 
@@ -88,7 +88,7 @@ def read_heuristic(
     judges: bool = False,
     example: tuple[str, str] | None = None,
     begins: str = "",
-    told: str = "",
+    prompt: str = "",
     attempt: str = "",
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
@@ -100,14 +100,14 @@ def read_heuristic(
         judges: whether a verdict belongs to it.
         example: what the prompt showed.
         begins: the words that the action has to begin with, in any case.
-        told: what the prompt said; a sentence of it is no heuristic.
+        prompt: what the prompt said; a sentence of it is no heuristic.
         attempt: what was shown of the attempt; an agent that it never names is the one that made it.
 
     Returns:
         The heuristic or None, and a sentence on what was amiss or "".
     """
     fields = _fields(reply)
-    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in LONGEST.items()}
+    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in PART_CHARS.items()}
     trigger, action, problem = _WHEN.sub("", parts["trigger"]).strip(" .,:;"), parts["action"].strip(), ""
     if not _says(trigger) or not _says(action):
         whole = _WHOLE.match(action) or _WHOLE.match(parts["trigger"])
@@ -116,7 +116,7 @@ def read_heuristic(
             return None, f"it has no {lacks}, so it is dropped: {prompt_line(str(reply), 120)!r}"
         trigger, action = whole[1].strip(), whole[2].strip()
         problem = "trigger and action stood in one, and were parted"
-    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(told)):
+    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(prompt)):
         return None, "it repeats the prompt, so it is dropped"
     if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
         return None, "it repeats the example of the prompt, so it is dropped"
@@ -150,9 +150,9 @@ def read_verdict(reply: Any) -> bool | None:
     return True if words & {"yes", "true", "succeeded", "success", "1"} else None
 
 
-def _sentences(told: str) -> list[str]:
+def _sentences(text: str) -> list[str]:
     """The sentences of a text that are long enough to be known again."""
-    parts = (part for line in told.split("\n") for part in re.split(r"[.:?]\s", line))
+    parts = (part for line in text.split("\n") for part in re.split(r"[.:?]\s", line))
     return [part for part in parts if len(words_of(part)) >= _KNOWN]
 
 

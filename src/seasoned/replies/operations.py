@@ -1,7 +1,7 @@
 """Reads the operations of a model's reply, in text or as JSON, and finds out which insight each of them means.
 
-Always holds: no reply raises; an operation that comes out names an insight that exists; whatever could not be read, or
-had to be interpreted, is reported in a sentence.
+Always holds: no reply raises; every operation names an insight that exists; whatever could not be read, or had to be
+interpreted, is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ADDED = 2.0
 """The count of a new insight."""
 MOST = 4
 """Operations of one reply that count."""
-LONGEST = 300
+INSIGHT_CHARS = 300
 """Characters of an insight; what is longer is cut."""
 _LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
 _SAME = 0.85
@@ -76,7 +76,7 @@ class Operation:
 
 
 def operations_schema(insights: int) -> dict[str, Any]:
-    """The JSON Schema of a structured reply for a list of so many insights: then no number in it can be out of range.
+    """The JSON Schema of operations on so many insights: no number in such a reply is out of range.
 
     An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; of at least one where the list
     is empty, as a small model likes to answer with nothing.
@@ -85,7 +85,7 @@ def operations_schema(insights: int) -> dict[str, Any]:
     properties = {
         "operation": {"type": "string", "enum": kinds},
         "number": {"type": "integer", "minimum": 0, "maximum": insights},
-        "text": {"type": "string", "maxLength": LONGEST},
+        "text": {"type": "string", "maxLength": INSIGHT_CHARS},
     }
     least = 0 if insights else 1
     return {"type": "array", "minItems": least, "maxItems": MOST, "items": closed_object(properties)}
@@ -159,7 +159,7 @@ def _entries(value: Any) -> tuple[list[_Raw], list[str]]:
 
 def _lines(text: str) -> tuple[list[_Raw], list[str]]:
     """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
-    found: list[_Raw] = []
+    operations: list[_Raw] = []
     unread: list[str] = []
     lists = waits = False  # a heading such as "ADD:" stands over a list; the last operation may go on in the next line
     for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
@@ -170,21 +170,23 @@ def _lines(text: str) -> tuple[list[_Raw], list[str]]:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
             loose = not (number and head["mark"])
             several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
-            found += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
-            lists, waits = not found[-1].text and found[-1].number is None, len(several) < 2
+            operations += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
+            lists, waits = not operations[-1].text and operations[-1].number is None, len(several) < 2
         elif not line.strip():
-            waits = waits and not found[-1].text
-        elif waits and not found[-1].text:
-            found[-1] = replace(found[-1], text=_bare(line))
+            waits = waits and not operations[-1].text
+        elif waits and not operations[-1].text:
+            operations[-1] = replace(operations[-1], text=_bare(line))
         elif lists and _LISTED.match(line):
-            found.append(_Raw(found[-1].kind, None, _bare(line)))
-        elif waits and line.strip()[0].islower() and found[-1].text[-1] not in ".!?":  # a line that was wrapped
-            found[-1] = replace(found[-1], text=f"{found[-1].text} {_bare(line)}")
+            operations.append(_Raw(operations[-1].kind, None, _bare(line)))
+        elif waits and line.strip()[0].islower() and operations[-1].text[-1] not in ".!?":  # a line that was wrapped
+            operations[-1] = replace(operations[-1], text=f"{operations[-1].text} {_bare(line)}")
         else:
             if waits:
-                unread.append(f"{found[-1]}: the line below it is passed over: {shorten(prompt_line(line), 120)!r}")
+                unread.append(
+                    f"{operations[-1]}: the line below it is passed over: {shorten(prompt_line(line), 120)!r}"
+                )
             waits = False
-    return found, unread
+    return operations, unread
 
 
 def _targets(first: int | None, rest: str) -> list[int]:
@@ -198,7 +200,7 @@ def _targets(first: int | None, rest: str) -> list[int]:
 
 def _bare(text: str) -> str:
     """A text without the list marks, markdown, quotes and brackets around it."""
-    text = _LISTED.sub("", prompt_line(text, 2 * LONGEST), count=1).strip()
+    text = _LISTED.sub("", prompt_line(text, 2 * INSIGHT_CHARS), count=1).strip()
     for before, after in _WRAPS:
         inner = text[len(before) : -len(after)]
         if inner and text == before + inner + after and before not in inner and after not in inner:

@@ -1,7 +1,7 @@
 """Reads the reply of a model that ranked numbered items, whatever its form.
 
-Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; whatever of a reply could
-not be used, or had to be interpreted, is told in a sentence.
+Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; what could not be used,
+or had to be interpreted, is reported in a sentence.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Items by falling score, of equals as they were named; pairs of places that contradict; and what was amiss."""
+    """Items by falling score, equals in the reply's order; pairs of places that contradict; and problems."""
 
     scored: tuple[Scored, ...] = ()
     contradictions: tuple[tuple[int, int], ...] = ()
@@ -102,9 +102,9 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
     elif wanted is not None and len(scored) < wanted:
         problems.append(f"it picks {len(scored)} items, and {wanted} were asked for")
     more = len(problems) - _MOST
-    told = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
+    kept = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
     ordered = sorted(scored.values(), key=lambda each: -each.score)
-    return Ranking(tuple(ordered), _pairs(value, count), told)
+    return Ranking(tuple(ordered), _pairs(value, count), kept)
 
 
 def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -157,10 +157,10 @@ def _field(entry: Mapping[str, Any], *names: str) -> Any:
 
 def _lines(text: str) -> Iterator[dict[str, Any]]:
     for line in text.split("\n"):
-        if found := _LINE.match(line):
-            rest, score = found[2], _score(found[2])
+        if labelled := _LINE.match(line):
+            rest, score = labelled[2], _score(labelled[2])
             if score or rest.strip(" .:-*_`") == "" or _grade(rest) is not None:
-                yield {"number": found[1], "score": score[0] if score else rest, "reason": rest.strip(" .:-*_`")}
+                yield {"number": labelled[1], "score": score[0] if score else rest, "reason": rest.strip(" .:-*_`")}
 
 
 def _score(text: str) -> re.Match[str] | None:
@@ -175,8 +175,8 @@ def _number(value: Any) -> int:
         return 0
     if isinstance(value, int | float):
         return int(value) if value == value and abs(value) < 1e9 and value == int(value) else 0
-    found = re.search(r"(?<![\d.-])\d{1,6}(?![\d.])", value[:60]) if isinstance(value, str) else None
-    return int(found[0]) if found else 0
+    digits = re.search(r"(?<![\d.-])\d{1,6}(?![\d.])", value[:60]) if isinstance(value, str) else None
+    return int(digits[0]) if digits else 0
 
 
 def _points(score: Any, otherwise: int) -> tuple[int, str]:
@@ -196,11 +196,11 @@ def _value(score: Any) -> tuple[float | None, str]:
         return None, ""
     if isinstance(score, str):
         problem = "" if score.strip().isdecimal() else f"its score was written as {shorten(prompt_line(score), 40)!r}"
-        found = _score(score[:200])
-        if found is None:
+        points_of = _score(score[:200])
+        if points_of is None:
             return _grade(score), problem
-        points = float(found["points"])
-        of = float(found["of"] or (1 if 0 < points < 1 else 100))
+        points = float(points_of["points"])
+        of = float(points_of["of"] or (1 if 0 < points < 1 else 100))
         return (100 * points / of if of else None), problem
     if score != score or abs(score) > 1e9:
         return None, ""
@@ -219,9 +219,9 @@ def _grade(text: str) -> float | None:
 def _pairs(value: Any, count: int) -> tuple[tuple[int, int], ...]:
     """The contradictions that a reply names, as pairs of places, the smaller first; whatever is none is passed over."""
     named = _field(value, "contradictions") if isinstance(value, dict) else None
-    found: dict[tuple[int, int], None] = {}
+    pairs: dict[tuple[int, int], None] = {}
     for pair in named if isinstance(named, list) else ():
         places = sorted({_number(each) - 1 for each in pair}) if isinstance(pair, list) else []
         if len(places) == 2 and -1 < places[0] < places[1] < count:
-            found[(places[0], places[1])] = None
-    return tuple(found)
+            pairs[(places[0], places[1])] = None
+    return tuple(pairs)

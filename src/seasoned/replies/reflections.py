@@ -1,6 +1,6 @@
 """Reads the reflection in a model's reply: the plan that it writes itself after a failure.
 
-Always holds: no reply raises, and a reflection is one line of at most `LONGEST` characters.
+Always holds: no reply raises, and a reflection is one line of at most `REFLECTION_CHARS` characters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from seasoned.replies.forms import said
 from seasoned.text import prompt_line
 
-LONGEST = 800
+REFLECTION_CHARS = 800
 """Characters of a reflection."""
 # From here on the model has gone on to make up another attempt.
 _NEXT = re.compile(
@@ -36,16 +36,18 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
         whole: False where it was cut off: then a last sentence without an end is left out, unless it is the only one.
 
     Returns:
-        One line of at most `LONGEST` characters; "" where there are no words to speak of.
+        One line of at most `REFLECTION_CHARS` characters; "" where there are no words to speak of.
     """
     plain = said(text)
     made_up = _NEXT.search(plain)
     plain = plain[: made_up.start()] if made_up else plain
     label = _LABEL.match(plain)
-    plain = prompt_line(plain[label.end() :] if label else plain, 2 * LONGEST).replace("**", "").strip('"“”*_` ')
+    plain = (
+        prompt_line(plain[label.end() :] if label else plain, 2 * REFLECTION_CHARS).replace("**", "").strip('"“”*_` ')
+    )
     sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))
     if not whole and len(sentences) > 1 and sentences[-1][-1] not in ".!?。！？":
         sentences.pop()
-    reflection = prompt_line(" ".join(sentences), LONGEST)
+    reflection = prompt_line(" ".join(sentences), REFLECTION_CHARS)
     letters = [char for char in reflection.casefold() if char.isalpha()]
     return reflection if len(letters) >= 8 and len(set(letters)) >= 4 else ""

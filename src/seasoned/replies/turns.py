@@ -101,8 +101,8 @@ def read_turn(text: str) -> Turn:
         if thought is not None:
             thoughts.append(thought)
         elif said:
-            found = _object(said) if said.startswith("{") else None
-            return Turn(_joined([*thoughts, found.thought]), found.action) if found else _turn(thoughts, said)
+            turn = _object(said) if said.startswith("{") else None
+            return Turn(_joined([*thoughts, turn.thought]), turn.action) if turn else _turn(thoughts, said)
     if not any(part.strip() for part in thoughts):
         return Turn()
     begun = text[: labels[0].start()].strip().split("\n", 1)[0].strip()
@@ -122,18 +122,18 @@ def split_reasoning(text: str) -> tuple[str, str]:
     anywhere, else it is the last line.
     """
     for begins in _ANSWERS:
-        if found := list(begins.finditer(text)):
-            answer = text[found[-1].end() :].strip().splitlines()
-            return prompt_line(text[: found[-1].start()]), prompt_line(answer[0]) if answer else ""
+        if answers := list(begins.finditer(text)):
+            answer = text[answers[-1].end() :].strip().splitlines()
+            return prompt_line(text[: answers[-1].start()]), prompt_line(answer[0]) if answer else ""
     lines = [line for line in text.splitlines() if line.strip()]
     return prompt_line(" ".join(lines[:-1])), prompt_line(lines[-1]) if lines else ""
 
 
 def bare_thought(text: str) -> str | None:
     """The thought of `think[..]` or `think: ..`, where that stands in place of an action; else None."""
-    found = _BRACKETED.match(text.strip())
-    if found:
-        return found["text"].strip()
+    bracketed = _BRACKETED.match(text.strip())
+    if bracketed:
+        return bracketed["text"].strip()
     label = _LABEL.match(text.strip())
     return text.strip()[label.end() :].strip() if label and label["thought"] else None
 
@@ -215,9 +215,9 @@ def _is_left_to_do(lines: list[str]) -> bool:
 
 
 def _unlabelled(text: str) -> Turn:
-    found = _object(text)
-    if found:
-        return found
+    turn = _object(text)
+    if turn:
+        return turn
     lines = _joined_lines([text])
     if not lines:
         return Turn()

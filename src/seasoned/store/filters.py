@@ -22,7 +22,7 @@ def fold(text: str) -> str:
 
 
 def short_name(text: str) -> str:
-    """A key or a task's id as it is kept: of a longer one than `MAX_NAME` bytes the beginning, and a digest of it."""
+    """A key or a task's id as it is stored: one of more than `MAX_NAME` bytes is cut, and ends in its digest."""
     if len(text) <= MAX_NAME // 4 or len(raw := clean_text(text).encode()) <= MAX_NAME:
         return text
     return f"{raw[: MAX_NAME - 20].decode(errors='ignore')}~{hashlib.sha256(raw).hexdigest()[:16]}"

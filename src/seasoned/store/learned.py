@@ -52,7 +52,7 @@ def mark_begun(db: Database, scope: str, method: str) -> int:
 
 
 def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
-    """Become, or stay, the one who holds a name."""
+    """Take or keep the lease on a name."""
     name, holder, present = clean_text(name), clean_text(holder), time.time()
     row = {"name": name, "holder": holder, "until": present + seconds}
     with db._write() as connection:

@@ -121,7 +121,7 @@ class Store(Database):
         return trajectory_table.read(self, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
 
     def task_texts(self, scope: str, after: int = 0) -> list[TaskText]:
-        """Of each trajectory of the scope with a later `seq` than this, what a search needs, in order of insertion."""
+        """What a search needs of each trajectory of the scope after this `seq`, in order of insertion."""
         wanted = select(_t.seq, _t.id, _t.task, _t.success).where(_t.scope == clean_text(scope), _t.seq > after)
         with self._read() as connection:
             return [TaskText(**row._mapping) for row in connection.execute(wanted.order_by(_t.seq))]
@@ -206,7 +206,7 @@ class Store(Database):
         return lesson_table.read(self, wanted.where(_l.seq.in_(page)))
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
-        """The lessons that a later change than this one wrote, in order of insertion; 0 gives all of the scope."""
+        """The lessons written after this change, in order of insertion; 0 gives all of the scope."""
         wanted = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
         return lesson_table.read(self, wanted.order_by(_l.seq))
 
@@ -300,11 +300,11 @@ class Store(Database):
         return learned.mark_begun(self, scope, method)
 
     def take_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Become, or stay, the one who holds this name for so many seconds from now; False when another does."""
+        """Take or keep the lease on a name for so many seconds from now; False when another has it."""
         return learned.take_lease(self, name, holder, seconds)
 
     def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Stay the one who holds this name, for so many seconds from now; False when another has, or had, it since."""
+        """Keep the lease on a name for so many seconds from now; False when another has it, or had it since."""
         mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
         with self._write() as connection:
             kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
@@ -327,7 +327,7 @@ class Store(Database):
         return forget.remove_trajectories(self, scope, trajectory_ids)
 
     def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
-        """Take their guidance out of the trajectories of these scopes that were shown any of these as demonstrations.
+        """Remove the guidance of the trajectories in these scopes that were shown any of these as demonstrations.
 
         Gives how many there were.
         """
@@ -459,7 +459,7 @@ class Store(Database):
             return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
 
     def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]:
-        """Scope and reply, oldest first, of the keys with this end in all scopes that begin with this text."""
+        """(scope, reply) of the keys that end so, in all scopes that begin with this text; oldest first."""
         mine = _j.scope.startswith(clean_text(prefix), autoescape=True), _j.key.endswith(ending, autoescape=True)
         wanted = select(_j.scope, _j.key, _j.body).where(*mine).order_by(_j.created, _j.scope, _j.key)
         with self._read() as connection:

@@ -86,15 +86,15 @@ def read(path: Path | str, format: str | None = None) -> Imported:
     if format == "react-log":
         return _imported(format, react.read(lines(raw), _source(format, path)))
     values, problems = json_values(raw) if format or _is_json(raw) else ([], [])
-    told = format or _told(value for _, value in values)
-    if told is None and values and not problems:
+    kind = format or _format_of(value for _, value in values)
+    if kind is None and values and not problems:
         raise DataError(f"{path} is JSON, but of none of the formats {', '.join(FORMATS)}: see docs/import.md")
-    if told is None:
+    if kind is None:
         return _imported("react-log", react.read(lines(raw), _source("react-log", path)))
     readers: dict[str, Any] = {"messages": messages.read, "inspect": inspect_eval.read_json, "otel": otel.read}
-    found: Found = readers[told](values, _source(told, path))
-    found.problems[:0] = problems
-    return _imported(told, found)
+    log: Found = readers[kind](values, _source(kind, path))
+    log.problems[:0] = problems
+    return _imported(kind, log)
 
 
 def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ()) -> int:
@@ -141,9 +141,9 @@ def _by_plugin(format: str, path: Path) -> Imported:
         raise DataError(f"the importer {format} cannot read {path}: {type(error).__name__}: {error}") from error
 
 
-def _imported(format: str, found: Found) -> Imported:
-    masked = tuple(_masked(trajectory) for trajectory in found.trajectories)
-    return Imported(format, masked, tuple(sorted(found.problems, key=_place)), found.repeated)
+def _imported(format: str, log: Found) -> Imported:
+    masked = tuple(_masked(trajectory) for trajectory in log.trajectories)
+    return Imported(format, masked, tuple(sorted(log.problems, key=_place)), log.repeated)
 
 
 def _place(problem: Problem) -> int:
@@ -165,7 +165,7 @@ def _is_json(raw: bytes) -> bool:
     return raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
-def _told(values: Iterable[Any]) -> Format | None:
+def _format_of(values: Iterable[Any]) -> Format | None:
     """The format of JSON values: that of the first one which tells."""
     for value in values:
         if isinstance(value, list) and any(is_message(item) for item in value):

@@ -64,7 +64,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
         MissingExtraError: it is packed with Zstandard, and nothing here can unpack that.
     """
     _check_directory(path, raw)
-    found = Found()
+    log = Found()
     seen: Counter[str] = Counter()
     room = _Room(MAX_REPEATED)
     try:
@@ -78,16 +78,16 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
                     continue
                 value, fault, size = _entry(archive, raw, entry, left)
                 left -= size
-                place = f"sample {len(found.trajectories) + len(found.problems) + 1}"
+                place = f"sample {len(log.trajectories) + len(log.problems) + 1}"
                 if fault:
-                    found.problems.append(Problem(place, fault))
+                    log.problems.append(Problem(place, fault))
                 else:
-                    found.take(place, _sample, value, about, {**source, "place": place}, seen, room)
+                    log.take(place, _sample, value, about, {**source, "place": place}, seen, room)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, NotImplementedError) as error:
         raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it anew") from error
-    if not found.trajectories and not found.problems:
+    if not log.trajectories and not log.problems:
         raise DataError(f"{path} is an archive without samples: an .eval log of inspect-ai was expected")
-    return _told(found, room)
+    return _finished(log, room)
 
 
 def read_json(value: Any, source: Mapping[str, Any]) -> Found:
@@ -97,17 +97,17 @@ def read_json(value: Any, source: Mapping[str, Any]) -> Found:
         value: the whole file's value, as the list of what it holds: (place, value).
         source: what every trajectory's meta says of where it came from.
     """
-    found = Found()
+    result = Found()
     seen: Counter[str] = Counter()
     room = _Room(MAX_REPEATED)
     for place, log in value:
         samples = log.get("samples") if isinstance(log, dict) else None
         if not isinstance(samples, list):
-            found.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
+            result.problems.append(Problem(place, "no log of inspect-ai with a list of samples"))
             continue
         for count, sample in enumerate(samples, 1):
-            found.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen, room)
-    return _told(found, room)
+            result.take(f"sample {count}", _sample, sample, log, {**source, "place": f"sample {count}"}, seen, room)
+    return _finished(result, room)
 
 
 def _check_directory(path: Path, raw: bytes) -> None:
@@ -157,11 +157,11 @@ def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[
     return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
 
 
-def _told(found: Found, room: _Room) -> Found:
+def _finished(result: Found, room: _Room) -> Found:
     if room.left < 0:
         why = f"used again and again, for more than {MAX_REPEATED:,} characters in all: names of some were left"
-        found.problems.append(Problem("attachments", why))
-    return found
+        result.problems.append(Problem("attachments", why))
+    return result
 
 
 def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str], room: _Room) -> Trajectory | str:

@@ -30,11 +30,11 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
         values: (place, value), as `source.json_values` gives them.
         source: what every trajectory's meta says of where it came from.
     """
-    found = Found()
+    log = Found()
     seen: Counter[str] = Counter()
     for place, value in _joined(values):
-        found.take(place, _one, value, {**source, "place": place}, seen)
-    return found
+        log.take(place, _one, value, {**source, "place": place}, seen)
+    return log
 
 
 def _joined(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -60,29 +60,29 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
         values: (place, value), as `source.json_values` gives them.
         source: what every trajectory's meta says of where it came from.
     """
-    found = Found()
+    log = Found()
     spans: list[Span] = []
     logs: list[Span] = []
     places: dict[str, str] = {}
     for place, value in values:
         try:
-            new, told = list(_spans(value)), list(_logs(value))
+            spans_here, logs_here = list(_spans(value)), list(_logs(value))
         except RecursionError:
-            new, told = [], []
-        if not new and not told:
-            found.problems.append(Problem(place, "no spans in it"))
-        for span in (*new, *told):
+            spans_here, logs_here = [], []
+        if not spans_here and not logs_here:
+            log.problems.append(Problem(place, "no spans in it"))
+        for span in (*spans_here, *logs_here):
             places.setdefault(span.trace, place)
-        spans += new
-        logs += told
+        spans += spans_here
+        logs += logs_here
     spans = _joined(spans, logs)
     traces: dict[str, list[Span]] = {}
     for span in sorted(spans, key=lambda span: span.start):
         traces.setdefault(span.trace, []).append(span)
     for trace in places:
         meta = {**source, "place": places[trace], "source_trace": trace}
-        found.take(f"{places[trace]}, trace {trace[:32]}", _attempt, traces[trace], meta)
-    return found
+        log.take(f"{places[trace]}, trace {trace[:32]}", _attempt, traces[trace], meta)
+    return log
 
 
 def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str:

@@ -114,13 +114,13 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
     pairs = sum(often[word] for word in right)
     if max(len(old), len(new)) > _WORDS or pairs * min(len(old), len(new)) > _WORK:
         return [("gone", cut(before, 600)), ("new", cut(after, 600))]
-    found: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
 
     def tell(mark: str, text: str) -> None:
-        if text and found and found[-1][0] == mark:
-            found[-1] = (mark, found[-1][1] + text)
+        if text and parts and parts[-1][0] == mark:
+            parts[-1] = (mark, parts[-1][1] + text)
         elif text:
-            found.append((mark, text))
+            parts.append((mark, text))
 
     for what, i, j, k, m in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         both = zip(old[i:j], new[k:m], strict=True) if what == "equal" else [(_joined(old[i:j]), _joined(new[k:m]))]
@@ -129,7 +129,7 @@ def difference(before: str, after: str) -> list[tuple[str, str]]:
             tell("new", "" if gap == other else other)
             tell("same" if what == "equal" else "gone", gone)
             tell("new", "" if what == "equal" else came)
-    return found
+    return parts
 
 
 def _words(text: str) -> list[tuple[str, str]]:
@@ -147,17 +147,17 @@ def _joined(words: list[tuple[str, str]]) -> tuple[str, str]:
 
 def moved(before: Lesson, after: Lesson) -> list[str]:
     """What changed from one version of a lesson to the next beside its text, a few words each."""
-    found = []
+    changes = []
     for name in ("status", "kind", "key", "category", "importance"):
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             words = [f"{one:g}" if name == "importance" else one_line(one, 60) or UNKNOWN for one in (old, new)]
-            found.append(f"{name}: {' → '.join(words)}")
+            changes.append(f"{name}: {' → '.join(words)}")
     if before.pinned != after.pinned:
-        found.append("pinned" if after.pinned else "no longer pinned")
+        changes.append("pinned" if after.pinned else "no longer pinned")
     if before.sources != after.sources:
-        found.append(f"sources: {len(before.sources)} → {len(after.sources)}")
-    return found
+        changes.append(f"sources: {len(before.sources)} → {len(after.sources)}")
+    return changes
 
 
 def _beginning(text: str, whole: bool = False, limit: int = LONG) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seasoned.errors import ContextLengthError
-from seasoned.lab.methods.guidelines import GOOD, LONGEST, read_guideline, shares_run, write_guideline
+from seasoned.lab.methods.guidelines import GOOD, PART_CHARS, read_guideline, shares_run, write_guideline
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.expel.extraction import Call, plan_calls
 from seasoned.replies.commands import WRONG
@@ -47,7 +47,7 @@ def test_the_model_is_told_where_the_two_part():
     assert f"{told}ANSWER[x7]." in user
     parts = model.requests[0]["schema"]["properties"]
     assert {name: (part["minLength"], part["maxLength"]) for name, part in parts.items()} == {
-        name: (3, longest) for name, longest in LONGEST.items()
+        name: (3, longest) for name, longest in PART_CHARS.items()
     }
 
 
@@ -104,7 +104,7 @@ def test_a_worked_case_is_written_as_it_is_and_is_no_guideline_of_another_pair()
 def test_a_reply_that_is_longer_than_its_form_is_cut():
     long = {"context": "it is dark " * 40, "guideline": "light a lamp " * 40}
     context, guideline = write_guideline(ScriptedModel([long, long]), compared(answered("m3", "x7")))
-    assert (len(context), len(guideline)) == (LONGEST["context"], LONGEST["guideline"])
+    assert (len(context), len(guideline)) == (PART_CHARS["context"], PART_CHARS["guideline"])
 
 
 def test_where_one_attempt_ended_no_place_is_named():
@@ -128,7 +128,7 @@ def test_a_worked_case_is_an_exchange_before_and_is_not_quoted():
     assert "I lost my keys." in case["content"]
     pattern = model.requests[0]["schema"]["properties"]["guideline"]["pattern"]
     assert re.fullmatch(pattern, "answer x7")
-    assert re.fullmatch(pattern, "answer " + "x" * LONGEST["guideline"])
+    assert re.fullmatch(pattern, "answer " + "x" * PART_CHARS["guideline"])
     assert not re.fullmatch(pattern, "be kind")
 
 

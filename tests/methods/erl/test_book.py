@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
-from seasoned.methods.erl.book import LONGEST, as_item, came_from, fitting, open_book, origin, told, trigger
+from seasoned.methods.erl.book import LINE_CHARS, as_item, came_from, fitting, open_book, origin, rendered, trigger
 from seasoned.methods.erl.contradictions import contradict
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
@@ -125,30 +125,30 @@ def test_text_is_cut_by_whole_groups():
     for limit in (1, 60, 120, 1000):
         kept = fitting(groups, limit)
         assert kept == groups[: len(kept)]
-        assert len(kept) == 1 or tokens(told(kept)) <= limit
+        assert len(kept) == 1 or tokens(rendered(kept)) <= limit
         strictly = fitting(groups, limit, strict=True)
-        assert strictly == (kept if tokens(told(kept)) <= limit else [])
+        assert strictly == (kept if tokens(rendered(kept)) <= limit else [])
     assert fitting([], 10) == []
 
 
 def test_what_has_just_room_is_told_and_nothing_after_what_has_none():
     short, long = (heuristic("it is dark", "wait"),), (heuristic("it is cold", "wait " * 60),)
-    limit = next(n for n in range(1, 200) if 4 * n >= len(told([short])))
-    exact = (heuristic("it is dark", "wait" + "x" * (4 * limit - len(told([short])))),)
+    limit = next(n for n in range(1, 200) if 4 * n >= len(rendered([short])))
+    exact = (heuristic("it is dark", "wait" + "x" * (4 * limit - len(rendered([short])))),)
     assert fitting([exact], limit, strict=True) == [exact]
     assert fitting([exact], limit - 1, strict=True) == []
-    assert fitting([short, long, short], tokens(told([short, short]))) == [short]
+    assert fitting([short, long, short], tokens(rendered([short, short]))) == [short]
     assert fitting([short, short, long], 1000) == [short, short, long]
 
 
 def test_of_opposites_none_is_told_alone():
     group = [heuristic("it is dark", "wait", True), heuristic("it is dark", "go " * 90, False)]
-    assert fitting([group], tokens(told([group[:1]])) + 20, strict=True) == []
+    assert fitting([group], tokens(rendered([group[:1]])) + 20, strict=True) == []
 
 
 def test_a_heuristic_is_told_in_so_many_characters():
-    line = told([[heuristic("it is dark", "x" * 900)]]).split("\n")[1]
-    assert len(line) == LONGEST + len("- ")
+    line = rendered([[heuristic("it is dark", "x" * 900)]]).split("\n")[1]
+    assert len(line) == LINE_CHARS + len("- ")
 
 
 def test_of_a_group_that_is_too_long_its_first_ones_are_kept():
@@ -156,7 +156,7 @@ def test_of_a_group_that_is_too_long_its_first_ones_are_kept():
     (kept,) = fitting([group, group], 200)
     assert list(kept) == group[: len(kept)]
     assert 2 < len(kept) < 30
-    assert tokens(told([kept])) <= 200 < tokens(told([group[: len(kept) + 1]]))
+    assert tokens(rendered([kept])) <= 200 < tokens(rendered([group[: len(kept) + 1]]))
     assert fitting([group], 1) == [tuple(group[:2])]
     assert fitting([group[:1], group], 30) == [tuple(group[:1])]
 

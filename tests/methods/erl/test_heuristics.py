@@ -9,7 +9,7 @@ import pytest
 from seasoned.errors import ContextLengthError, InfrastructureError, ParseError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
-from seasoned.replies.heuristics import BAD, GOOD, LONGEST, Draft, heuristic_schema, read_heuristic
+from seasoned.replies.heuristics import BAD, GOOD, PART_CHARS, Draft, heuristic_schema, read_heuristic
 from seasoned.types import Outcome, Step, Trajectory
 
 REPLY = {"analysis": "The fridge was closed.", "trigger": "When the fridge is closed.", "action": "open it first"}
@@ -72,7 +72,7 @@ def test_a_worked_case_is_written_as_it_is_with_how_it_ended():
     _, asked, replied, _ = (message["content"] for message in model.requests[0]["messages"])
     assert "The attempt failed: the answer was wrong." in asked
     assert example[0] in replied
-    assert len(json.loads(replied)["analysis"]) <= LONGEST["analysis"]
+    assert len(json.loads(replied)["analysis"]) <= PART_CHARS["analysis"]
 
 
 def test_a_copy_of_a_worked_case_is_told_in_the_same_conversation():

@@ -12,7 +12,7 @@ from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError
 from seasoned.lab.benchmarks.alfworld.game import goal_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.methods.erl import ERL
-from seasoned.methods.nearest import told_cases
+from seasoned.methods.nearest import case_block
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.store.sql import Store
@@ -465,7 +465,7 @@ def test_what_a_text_tells_of_trajectories_is_matched_and_not_what_it_leaves_out
     steps = tuple(Step(action=f"go to desk {n}", observation="Nothing is here.") for n in range(60))
     cases = [attempt(f"old{n}", text=f"Put mug {n} on the desk.") for n in range(3)]
     cases = [each.model_copy(update={"steps": steps}) for each in cases]
-    told = Guidance(demonstrations=tuple(cases), blocks=(told_cases(cases),))
+    told = Guidance(demonstrations=tuple(cases), blocks=(case_block(cases),))
     silent = Guidance(demonstrations=tuple(cases))
     assert guidance_tokens(told) == tokens(told.text) < guidance_tokens(silent)
     assert guidance_tokens(silent) == sum(tokens(transcript(each)) for each in cases)

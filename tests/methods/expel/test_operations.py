@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seasoned.llm.structured import check_schema, problems
 from seasoned.methods.expel.operations import Applied, apply
-from seasoned.replies.operations import LONGEST, Item, Operation, operations_schema
+from seasoned.replies.operations import INSIGHT_CHARS, Item, Operation, operations_schema
 from seasoned.text import same_words
 
 LIST = (Item("Look first.", 3), Item("Ask twice.", 2), Item("Go slowly.", 1))
@@ -129,10 +129,10 @@ def test_an_insight_is_one_line_and_not_endless():
     applied = apply([], [add("a\nb\x00 " + "c" * 1000)])
     (item,) = applied.items
     assert item.text.startswith("a b ccc")
-    assert len(item.text) == LONGEST
+    assert len(item.text) == INSIGHT_CHARS
     (problem,) = applied.problems
     assert "more than 300 characters, so the rest is cut" in problem
-    assert apply([], [add("c" * LONGEST)]).problems == ()
+    assert apply([], [add("c" * INSIGHT_CHARS)]).problems == ()
 
 
 TEXTS = st.sampled_from(["a", "A.", "b", "c d", "C, D", "", "!", "ünï", "你好"]) | st.text(max_size=20)

@@ -30,9 +30,11 @@ def list_benchmarks(as_json: JsonOption = False) -> None:
     from seasoned.lab.benchmarks import NAMES
     from seasoned.plugins import loaded
 
-    found = {name: import_module(f"seasoned.lab.benchmarks.{name}") for name in NAMES}
-    found |= {name: plugin for name, plugin in loaded("benchmarks") if name not in NAMES}
-    about = {name: _about(name, sys.modules.get(getattr(one, "__module__", ""), one)) for name, one in found.items()}
+    benchmarks = {name: import_module(f"seasoned.lab.benchmarks.{name}") for name in NAMES}
+    benchmarks |= {name: plugin for name, plugin in loaded("benchmarks") if name not in NAMES}
+    about = {
+        name: _about(name, sys.modules.get(getattr(one, "__module__", ""), one)) for name, one in benchmarks.items()
+    }
     if as_json:
         print_json([{"name": name, "about": text} for name, text in about.items()])
         return
@@ -73,17 +75,17 @@ def check(
         _check_answers(name, options, seed, as_json)
         return
     typer.echo(f"checking {name}", err=True)
-    found = checks(options, seed=seed)
+    result = checks(options, seed=seed)
     if as_json:
-        print_json({"benchmark": name, **vars(found)})
+        print_json({"benchmark": name, **vars(result)})
     else:
-        source = [f"the data: {found.source}"] if found.source else []
-        shown = [*source, *found.facts, *found.problems[:PROBLEMS]]
-        if len(found.problems) > PROBLEMS:
-            shown.append(f"and {len(found.problems) - PROBLEMS} more")
-        tell("\n".join([*shown, _solved(found.good, found.total)]))
-    wrong = bool(found.problems) and not found.unwinnable
-    if wrong or not found.total or found.good + found.unwinnable < found.total:
+        source = [f"the data: {result.source}"] if result.source else []
+        shown = [*source, *result.facts, *result.problems[:PROBLEMS]]
+        if len(result.problems) > PROBLEMS:
+            shown.append(f"and {len(result.problems) - PROBLEMS} more")
+        tell("\n".join([*shown, _solved(result.good, result.total)]))
+    wrong = bool(result.problems) and not result.unwinnable
+    if wrong or not result.total or result.good + result.unwinnable < result.total:
         raise typer.Exit(1)
 
 
@@ -148,8 +150,8 @@ def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
                 f"the section {key.partition('.')[0].strip()!r} of a recipe"
             )
         named.append(f"benchmark.{own}")
-    found: dict[str, Any] = settings_of(named).get("benchmark", {})
-    return found
+    named_options: dict[str, Any] = settings_of(named).get("benchmark", {})
+    return named_options
 
 
 def _solved(good: int, total: int) -> str:

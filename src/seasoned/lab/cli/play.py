@@ -69,17 +69,17 @@ def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:
     Raises:
         ConfigError: there is none, or there are several.
     """
-    found = [task for task in tasks if task.id == wanted]
-    found = found or [task for task in tasks if task.id.startswith(wanted)]
-    found = found or [task for task in tasks if wanted in task.id]
-    if not found:
+    candidates = [task for task in tasks if task.id == wanted]
+    candidates = candidates or [task for task in tasks if task.id.startswith(wanted)]
+    candidates = candidates or [task for task in tasks if wanted in task.id]
+    if not candidates:
         raise ConfigError(f"no task of {benchmark} has {wanted!r} in its id; the first one is {tasks[0].id}")
-    if len(found) > 1:
-        some = ", ".join(task.id for task in found[:_NAMED]) + (", .." if len(found) > _NAMED else "")
+    if len(candidates) > 1:
+        some = ", ".join(task.id for task in candidates[:_NAMED]) + (", .." if len(candidates) > _NAMED else "")
         raise ConfigError(
-            f"{len(found):,} tasks of {benchmark} have {wanted!r} in their ids: {some}; give one id whole"
+            f"{len(candidates):,} tasks of {benchmark} have {wanted!r} in their ids: {some}; give one id whole"
         )
-    return found[0]
+    return candidates[0]
 
 
 def _read() -> str:

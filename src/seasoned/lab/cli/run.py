@@ -193,13 +193,13 @@ def show_run(directory: Path, as_json: bool) -> None:
 def brief(directory: Path, summary: Summary) -> dict[str, Any]:
     """The path of a run and the heart of its summary."""
     wanted = ("headline", "conditions", "pairs", "gates", "training", "cached_share")
-    told = summary.to_json()
+    fields = summary.to_json()
     files = {
         "path": str(directory),
         "summary": str(directory / "summary.json"),
         "report": str(directory / "report.html"),
     }
-    return {**files, **{key: told[key] for key in wanted}}
+    return {**files, **{key: fields[key] for key in wanted}}
 
 
 def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None) -> Recipe:

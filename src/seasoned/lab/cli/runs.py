@@ -13,15 +13,13 @@ from seasoned.text import one_line
 
 app = typer.Typer(help="List, show and compare the runs of this folder.", no_args_is_help=True)
 
-_FOUND = 24  # characters that a table leaves for what is beside a run's name
-
 
 @app.command("list")
 def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     """List the runs, the latest last."""
     from seasoned.lab.run.outputs import SUMMARY, read_summary
 
-    found = []
+    rows = []
     for directory in all_runs(runs):
         complete = (directory / SUMMARY).is_file()
         model, headline = "", "not complete"
@@ -31,7 +29,7 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
                 model, headline = summary.run.model, summary.headline
         except ConfigError:
             complete, headline = False, f"its {SUMMARY} is damaged"
-        found.append(
+        rows.append(
             {
                 "run": directory.name,
                 "complete": complete,
@@ -40,25 +38,18 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
             }
         )
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
-    console = Console()
-    # A name is whole on one line, unless that leaves no room for what was found.
-    width = min(max((len(str(row["run"])) for row in found), default=0), max(console.width - _FOUND, 8))
-    columns = (
-        Column("run", width=width, overflow="fold"),
-        Column("done", no_wrap=True),
-        Column("found", overflow="fold"),
-    )
+    columns = Column("run", overflow="fold"), Column("done", no_wrap=True), Column("found", overflow="fold")
     table = Table(*columns, box=None, pad_edge=False)
-    for row in found:
+    for row in rows:
         cells = (one_line(row["run"], 200), "yes" if row["complete"] else "no", one_line(row["headline"], 1000))
         table.add_row(*map(Text, cells))
-    console.print(table if found else Text(one_line(f"no runs in {runs}", 1000)))
+    Console().print(table if rows else Text(one_line(f"no runs in {runs}", 1000)))
 
 
 @app.command("show")
@@ -102,11 +93,11 @@ def compare(
 @app.command("path")
 def path(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     """Print the directory of a run."""
-    found = find_run(run, runs).resolve()
+    folder = find_run(run, runs).resolve()
     if as_json:
-        print_json({"path": str(found)})
+        print_json({"path": str(folder)})
     else:
-        typer.echo(found)
+        typer.echo(folder)
 
 
 def check(folder: Path) -> tuple[str, bool, str]:

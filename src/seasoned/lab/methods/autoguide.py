@@ -129,14 +129,14 @@ class AutoGuide:
         """
         own = set() if self.same_task else attempts_at(task, pool)
         usable = [lesson for lesson in pool.lessons("guideline") if own.isdisjoint(lesson.sources)]
-        found = [lesson for lesson in usable if not lesson.key][: self.k]
+        guidelines = [lesson for lesson in usable if not lesson.key][: self.k]
         usable = [lesson for lesson in usable if lesson.key]
         if usable and progress is not None and progress.steps:
-            found += self._fitting(usable, pool, task, progress)[: self.k]
-        if not found:
+            guidelines += self._fitting(usable, pool, task, progress)[: self.k]
+        if not guidelines:
             return Guidance()
-        lines = [": ".join(filter(None, (prompt_line(lesson.key), prompt_line(lesson.text)))) for lesson in found]
-        return Guidance(lessons=tuple(found), blocks=(Block.listing(_HEADING, found, lines),))
+        lines = [": ".join(filter(None, (prompt_line(lesson.key), prompt_line(lesson.text)))) for lesson in guidelines]
+        return Guidance(lessons=tuple(guidelines), blocks=(Block.listing(_HEADING, guidelines, lines),))
 
     def _fitting(
         self, usable: Sequence[Lesson], pool: ExperiencePool, task: Task, progress: Trajectory

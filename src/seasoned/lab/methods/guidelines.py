@@ -28,7 +28,7 @@ GOOD = (
     "a form was sent back because a field is empty",
     "fill in the field that the answer names and send it again, instead of sending the same form once more",
 )
-LONGEST = {"context": 140, "guideline": 240}
+PART_CHARS = {"context": 140, "guideline": 240}
 """Characters of each part."""
 
 _SAID = 200  # characters of an action or observation where the attempts part
@@ -102,8 +102,8 @@ def read_guideline(
     """
     if not isinstance(value, dict):
         return None
-    context = prompt_line(str(value.get("context") or ""), LONGEST["context"]).strip(" .:")
-    guideline = prompt_line(str(value.get("guideline") or ""), LONGEST["guideline"])
+    context = prompt_line(str(value.get("context") or ""), PART_CHARS["context"]).strip(" .:")
+    guideline = prompt_line(str(value.get("guideline") or ""), PART_CHARS["guideline"])
     said = same_words(context), same_words(guideline)
     if not all(said) or shares_run(guideline, GOOD[1], _QUOTED):
         return None
@@ -152,8 +152,8 @@ def _alike(steps: tuple[Step, Step]) -> bool:
 
 def _schema(begins: str = "") -> dict[str, Any]:
     text: dict[str, dict[str, Any]] = {
-        part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in LONGEST.items()
+        part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in PART_CHARS.items()
     }
     if begins:
-        text["guideline"] = text_that_begins(begins, LONGEST["guideline"])
+        text["guideline"] = text_that_begins(begins, PART_CHARS["guideline"])
     return closed_object(text)

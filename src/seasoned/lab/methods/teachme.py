@@ -81,8 +81,12 @@ class TeachMe:
         for known in (index[word] for word in words if word in index):
             facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
             found += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
-        told = [prompt_line(text) for _, _, text in sorted(found)[: self.k]]
-        return Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=told)) if told else Guidance()
+        recalled = [prompt_line(text) for _, _, text in sorted(found)[: self.k]]
+        return (
+            Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=recalled))
+            if recalled
+            else Guidance()
+        )
 
 
 @cache

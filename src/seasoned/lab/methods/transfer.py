@@ -16,7 +16,7 @@ from seasoned.asking import ask
 from seasoned.llm.structured import closed_object
 from seasoned.protocols import LLM
 from seasoned.replies.forms import json_entries, said
-from seasoned.replies.operations import LONGEST
+from seasoned.replies.operations import INSIGHT_CHARS
 from seasoned.text import TOKEN, prompt_line, render_prompt, same_words, transcript
 from seasoned.types import Lesson, Message, Trajectory
 
@@ -100,10 +100,10 @@ def read_lines(text: str) -> list[tuple[int, str]]:
     """
     text = said(text)
     if begins := re.search(r"[\[{]", text):
-        told = [one for one in json_entries(text[begins.start() :], ("text",)) if isinstance(one, dict)]
-        found = [(_number(one.get("number")), " ".join(str(one.get("text") or "").split())) for one in told]
-        if found:
-            return found
+        entries = [one for one in json_entries(text[begins.start() :], ("text",)) if isinstance(one, dict)]
+        adapted = [(_number(one.get("number")), " ".join(str(one.get("text") or "").split())) for one in entries]
+        if adapted:
+            return adapted
     lines = (_LINE.match(line) for line in text.split("\n"))
     return [(int(line["number"]), line["text"].strip(" *_`")) for line in lines if line]
 
@@ -116,7 +116,7 @@ def _number(value: object) -> int:
 def _schema(insights: int, most: int) -> dict[str, Any]:
     properties = {
         "number": {"type": "integer", "minimum": 1, "maximum": insights},
-        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST},
+        "text": {"type": "string", "minLength": 1, "maxLength": INSIGHT_CHARS},
     }
     return {"type": "array", "maxItems": most, "items": closed_object(properties)}
 
@@ -128,13 +128,13 @@ def _lessons(entries: Sequence[tuple[int, str]], sources: Sequence[Lesson]) -> l
         if not words or words in made:
             continue
         # A number that is none says that the insight came from them all.
-        found = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
+        origins = [sources[number - 1]] if 1 <= number <= len(sources) else list(sources)
         made[words] = Lesson(
             kind="insight",
-            text=prompt_line(text, LONGEST),
-            importance=max(lesson.importance for lesson in found),
+            text=prompt_line(text, INSIGHT_CHARS),
+            importance=max(lesson.importance for lesson in origins),
             method="expel",
             origin="transfer",
-            data={"from": [lesson.id for lesson in found]},
+            data={"from": [lesson.id for lesson in origins]},
         )
     return list(made.values())

@@ -114,13 +114,13 @@ def _bare(axes: Axes, *, grid: str) -> None:
 
 def paper_marks(axes: Axes, figures: Sequence[Reference | None]) -> None:
     """The papers' figures on lying bars, one for each bar that has one, with the error where it is printed."""
-    found = [(place, figure) for place, figure in enumerate(figures) if figure is not None]
-    if found:
-        sources = {figure.source for _, figure in found}
+    figures_at = [(place, figure) for place, figure in enumerate(figures) if figure is not None]
+    if figures_at:
+        sources = {figure.source for _, figure in figures_at}
         axes.errorbar(
-            [figure.value for _, figure in found],
-            [place for place, _ in found],
-            xerr=[figure.error or 0.0 for _, figure in found],
+            [figure.value for _, figure in figures_at],
+            [place for place, _ in figures_at],
+            xerr=[figure.error or 0.0 for _, figure in figures_at],
             linestyle="none",
             marker="D",
             markersize=7,

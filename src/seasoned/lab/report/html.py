@@ -12,6 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasoned.errors import MissingExtraError
+from seasoned.lab.report.attempt_tables import (
+    efficiency_table,
+    gates_table,
+    guidance_table,
+    lessons_table,
+    origins_table,
+    repeats_table,
+    steps_table,
+    sweep_table,
+    trials_table,
+)
 from seasoned.lab.report.episodes import Call, every_call, every_episode, readable, readable_calls, views
 from seasoned.lab.report.format import cost, duration, percent, signed
 from seasoned.lab.report.forms import Table
@@ -19,22 +30,7 @@ from seasoned.lab.report.headline import place, test_words
 from seasoned.lab.report.plots import FIGURES
 from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import Run, Spent, Summary
-from seasoned.lab.report.tables import (
-    FEW,
-    categories_table,
-    efficiency_table,
-    gates_table,
-    guidance_table,
-    lessons_table,
-    main_table,
-    origins_table,
-    pairs_table,
-    phases_table,
-    repeats_table,
-    steps_table,
-    sweep_table,
-    trials_table,
-)
+from seasoned.lab.report.tables import FEW, categories_table, main_table, pairs_table, phases_table
 from seasoned.text import clean, count, cut, label, one_line
 from seasoned.types import Lesson, Trajectory
 

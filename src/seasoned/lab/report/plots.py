@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seasoned.lab.report import drawing
+from seasoned.lab.report.attempt_tables import retried, sweep
 from seasoned.lab.report.drawing import (
     BLUE,
     GREEN,
@@ -37,7 +38,6 @@ from seasoned.lab.report.format import GATHERING, gathering, percent
 from seasoned.lab.report.measures import FINISHED
 from seasoned.lab.report.reference import reference_for
 from seasoned.lab.report.summary import Condition, CurvePoint, Interval, Summary
-from seasoned.lab.report.tables import retried, sweep
 from seasoned.text import count, label, one_line
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def learning_curve(summary: Summary) -> str:
 def heuristics_curve(summary: Summary) -> str:
     """Accuracy by how many heuristics are shown, a line for each retrieval and a star where it was run once (figure 4).
 
-    None where no retrieval was run with two numbers of them; see `seasoned.lab.report.tables.sweep`.
+    None where no retrieval was run with two numbers of them; see `seasoned.lab.report.attempt_tables.sweep`.
     """
     curves = {name: [_Point(*point) for point in points] for name, points in sweep(summary).items()}
     rates = {

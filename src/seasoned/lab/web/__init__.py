@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError, DataError, MissingExtraError, SeasonedError
+from seasoned.lab.report.attempt_tables import lessons_table, trials_table
 from seasoned.lab.report.plots import FIGURES
 from seasoned.lab.report.summary import Summary, parse_summary
-from seasoned.lab.report.tables import comparison_table, lessons_table, main_table, trials_table
+from seasoned.lab.report.tables import comparison_table, main_table
 from seasoned.lab.run.outputs import SUMMARY, read_rows, read_summary
 from seasoned.store import pages
 from seasoned.store.runs import RunRow

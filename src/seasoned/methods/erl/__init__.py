@@ -17,7 +17,7 @@ from seasoned.errors import ConfigError
 from seasoned.jobs import run_jobs
 from seasoned.methods import check_least
 from seasoned.methods.attempts import thoughts
-from seasoned.methods.erl.book import LONGEST, Book, as_block, as_item, fitting, open_book, trigger
+from seasoned.methods.erl.book import LINE_CHARS, Book, as_block, as_item, fitting, open_book, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
 from seasoned.methods.erl.ranking import ROOM, rank, rank_each
 from seasoned.methods.expel.demonstrations import attempts_at
@@ -165,11 +165,11 @@ class ERL:
         )
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The heuristics that help with a task, the best first; nothing at the moment that `on` does not name.
+        """The heuristics that help with a task, the best first; nothing where `on` names the other moment.
 
-        What they are stands above them, but not after a thought: there every token is new to a server's prefix cache.
-        Those of equal words count as one. A heuristic that is contradicted brings the other one with it, or all that
-        the ranker names, so that some more than k may be shown.
+        A heading stands above them, but not after a thought: there every token is new to a server's prefix cache. Equal
+        ones count as one. A heuristic that is contradicted brings the other one with it, or all that the ranker names,
+        so that some more than k may be shown.
 
         Raises:
             ConfigError: `embedding` or `two-stage`, and the pool has no embedder.
@@ -212,7 +212,7 @@ class ERL:
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
         if not own and outcome is None:
             return book, book.firsts
-        found: dict[str, Lesson] = {}
+        candidates: dict[str, Lesson] = {}
         for group in book.groups:
             fits = (
                 lesson
@@ -221,8 +221,8 @@ class ERL:
                 and (outcome is None or lesson.data.get("success", outcome) is outcome)  # a person's are for both
             )
             if (lesson := next(fits, None)) is not None:
-                found[group[0].id] = lesson
-        return book, found
+                candidates[group[0].id] = lesson
+        return book, candidates
 
     def _choose(
         self, task: Task, thought: str, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
@@ -244,8 +244,8 @@ class ERL:
             return lessons, []
         sought, items = f"{task.text}\n{thought}".strip(), list(map(as_item, lessons))
         if self.reasons:
-            told: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "room": self.rank_room}
-            ranking = rank(self.llm, sought, items, self.k, **told)
+            options: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "room": self.rank_room}
+            ranking = rank(self.llm, sought, items, self.k, **options)
         else:
             ranking = rank_each(self.llm, sought, items, about=self.about, max_tokens=self.max_tokens)
         for problem in ranking.problems:
@@ -289,5 +289,5 @@ class ERL:
                 if each.id not in shown:
                     shown[each.id] = group
                     group.append(each)
-            size += len(prompt_line(lesson.text, LONGEST))
+            size += len(prompt_line(lesson.text, LINE_CHARS))
         return groups

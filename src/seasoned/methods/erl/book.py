@@ -1,8 +1,7 @@
 """The heuristics of a pool as a recall needs them, and as text for a prompt.
 
-Always holds: heuristics of equal words are one group; text has at most so many tokens as asked for, but for a first
-heuristic, or pair, that is longer, unless that is ruled out; those that contradict each other stand together and are
-marked.
+Always holds: heuristics of equal words are one group; text keeps to the tokens asked for, unless the first heuristic or
+pair alone is longer and that is allowed; those that contradict each other stand together and are marked.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LONGEST = 400
+LINE_CHARS = 400
 """Characters of a heuristic in guidance."""
 
 _HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
@@ -160,7 +159,7 @@ def fitting(groups: Sequence[Sequence[Lesson]], limit: int, strict: bool = False
 
     Of a group that does not fit, its first ones are kept, if two of them do.
     """
-    room = TOKEN * limit - len(told([]))
+    room = TOKEN * limit - len(rendered([]))
     kept: list[tuple[Lesson, ...]] = []
     for group in groups:
         fits = _fits(group, room)
@@ -181,10 +180,10 @@ def _fits(group: Sequence[Lesson], room: int) -> int:
 
 
 def _length(group: Sequence[Lesson]) -> int:
-    return len(told([group])) - len(told([]))
+    return len(rendered([group])) - len(rendered([]))
 
 
-def told(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
+def rendered(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
     """Heuristics as text, one a line, below a line on what they are; see `as_block`."""
     return as_block(groups, headed).text
 
@@ -193,7 +192,7 @@ def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:
     """Heuristics as guidance, an entry a group; a group of several contradict each other and stay together."""
     entries = []
     for group in groups:
-        lines = [prompt_line(each.text, LONGEST) for each in group]
+        lines = [prompt_line(each.text, LINE_CHARS) for each in group]
         if len(group) == 1:
             text = f"- {lines[0]}"
         else:

@@ -52,7 +52,7 @@ def contradict(one: Lesson, other: Lesson) -> bool:
 
 
 def forbids(lesson: Lesson) -> bool:
-    """Whether what a heuristic says is what not to do."""
+    """Whether a heuristic says what not to do."""
     return _said(lesson).forbids
 
 

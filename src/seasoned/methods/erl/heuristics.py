@@ -20,8 +20,8 @@ from seasoned.replies.heuristics import (
     BAD,
     COPIED,
     GOOD,
-    LONGEST,
     OWN,
+    PART_CHARS,
     TOO_LATE,
     Draft,
     heuristic_schema,
@@ -96,7 +96,7 @@ def write_heuristic(
         judges=judges,
         example=example,
         begins=begins,
-        told=system["content"],
+        prompt=system["content"],
         attempt=answer.messages[-1]["content"],
     )
     plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
@@ -134,7 +134,7 @@ def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
 
 def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
     """A worked attempt, and what was written of it."""
-    drawn = {"analysis": prompt_line(analysis, LONGEST["analysis"]), "trigger": example[0], "action": example[1]}
+    drawn = {"analysis": prompt_line(analysis, PART_CHARS["analysis"]), "trigger": example[0], "action": example[1]}
     return [
         {"role": "user", "content": _case(worked, False, limit)},
         {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
@@ -142,8 +142,8 @@ def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit
 
 
 def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: bool) -> Message:
-    told = {"about": prompt_line(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    return {"role": "system", "content": render_prompt("seasoned.methods", "erl_system.j2", **told, quotes=quotes)}
+    values = {"about": prompt_line(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
+    return {"role": "system", "content": render_prompt("seasoned.methods", "erl_system.j2", **values, quotes=quotes)}
 
 
 def _fault(problem: str) -> str:
@@ -158,9 +158,9 @@ def _mended(
     again: Callable[[Any, str], list[Message]],
 ) -> tuple[Draft | None, str, bool | None]:
     """The heuristic, what was amiss and the verdict of a reply, or of those after it: each fault is told once."""
-    (draft, problem), verdict, told = read_reply(reply), read_verdict(reply), set[str]()
-    while draft is None and (fault := _fault(problem)) and fault not in told:
-        told.add(fault)
+    (draft, problem), verdict, mended = read_reply(reply), read_verdict(reply), set[str]()
+    while draft is None and (fault := _fault(problem)) and fault not in mended:
+        mended.add(fault)
         with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
             reply = ask(again(reply, fault)).parsed
             draft, problem = read_reply(reply)
@@ -186,6 +186,8 @@ def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
         ending = "The attempt succeeded" if outcome.success else f"The attempt failed{_ENDINGS.get(outcome.reason, '')}"
         ending += "." if score is None else f", with a score of {score:.2f} of 1."
         # Said again where the model begins to write: in the middle of the attempt, a small one passes it over.
-        ending += f' It was told: "{told}"' if outcome.reason == "answered" and (told := last_word(trajectory)) else ""
+        ending += (
+            f' It was told: "{verdict}"' if outcome.reason == "answered" and (verdict := last_word(trajectory)) else ""
+        )
     attempt = transcript(trajectory, limit=limit)
     return render_prompt("seasoned.methods", "erl_attempt.j2", attempt=attempt, ending=ending)

@@ -132,7 +132,7 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
 
 
 def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[str]]]:
-    """The items in order, each in one line, in the parts that `rank` asks about; with the place of each part's first.
+    """The parts that `rank` asks about, in order: the place of the first item, and the items, each in one line.
 
     Args:
         items: texts.

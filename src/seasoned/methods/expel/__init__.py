@@ -16,9 +16,9 @@ from seasoned.methods import check_least
 from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
 from seasoned.methods.expel.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
 from seasoned.methods.expel.operations import Applied, apply
-from seasoned.methods.nearest import told_cases
+from seasoned.methods.nearest import case_block
 from seasoned.protocols import LLM
-from seasoned.replies.operations import ADDED, LONGEST, Item
+from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item
 from seasoned.text import holds_words, prompt_line, same_words
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
@@ -114,9 +114,11 @@ class ExpeL:
             known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
             texts: dict[str, str] = {}
             for text in self.human:
-                texts.setdefault(same_words(text), prompt_line(text, LONGEST))
-                if len(prompt_line(text, 2 * LONGEST)) > LONGEST:
-                    pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {LONGEST} characters are kept")
+                texts.setdefault(same_words(text), prompt_line(text, INSIGHT_CHARS))
+                if len(prompt_line(text, 2 * INSIGHT_CHARS)) > INSIGHT_CHARS:
+                    pool.passed_over(
+                        f"Of the insight {prompt_line(text, 60)!r} only {INSIGHT_CHARS} characters are kept"
+                    )
             fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
             pool.add(fresh, why="written by a person", who="person")
             return
@@ -174,7 +176,7 @@ class ExpeL:
         blocks = [Block.listing("Lessons from earlier tasks:", shown, lines)] if shown else []
         examples = self._demonstrations(task, pool, progress)
         if self.tell and examples:
-            blocks.append(told_cases(examples))
+            blocks.append(case_block(examples))
         return Guidance(lessons=tuple(shown), demonstrations=examples, blocks=tuple(blocks))
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:

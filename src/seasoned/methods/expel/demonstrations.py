@@ -127,8 +127,8 @@ class Demonstrations:
             return _or_task(aspect, "" if last is None else "\n".join(step_lines(last)), task)
         if aspect == "reflection" and progress is not None:
             shown = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
-            told = [lesson.text for lesson in shown if lesson is not None and lesson.kind == "reflection"]
-            return _or_task(aspect, told[-1] if told else "", task)
+            plans = [lesson.text for lesson in shown if lesson is not None and lesson.kind == "reflection"]
+            return _or_task(aspect, plans[-1] if plans else "", task)
         return "task", task.text
 
     def _again(
@@ -143,18 +143,18 @@ class Demonstrations:
 
 
 def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
-    """The ids of all attempts at a task that the pool knows, also under another id where the words are the same."""
+    """The ids of the pool's attempts at a task, which is known by its id or by equal words."""
     attempts, words = pool.collected(_Attempts), tuple(split_words(task.text))
     return {*attempts.by_task.get(task.id, ()), *attempts.by_words.get(words, ())}
 
 
 def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str]:
-    """What the agent was told to do better after these attempts, in the order of the attempts."""
-    told: dict[str, dict[str, None]] = {}
+    """The active reflections on these attempts, in the order of the attempts."""
+    plans: dict[str, dict[str, None]] = {}
     for lesson in pool.store.lessons(pool.experience, kind="reflection", status="active"):
         for source in lesson.sources:
-            told.setdefault(source, {})[lesson.text] = None
-    return list(dict.fromkeys(text for its_id in trajectory_ids for text in told.get(its_id, ())))
+            plans.setdefault(source, {})[lesson.text] = None
+    return list(dict.fromkeys(text for its_id in trajectory_ids for text in plans.get(its_id, ())))
 
 
 class _Attempts:
@@ -176,10 +176,10 @@ class _Attempts:
 def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequence[Trajectory]) -> dict[str, float]:
     """How similar each candidate is to the query: the best of its texts; -1 where it has none."""
     texts = {candidate.id: _texts(pool, aspect, candidate) for candidate in candidates}
-    found = pool.nearness(query, [text for several in texts.values() for text in several])
-    if not found:
+    scores = pool.nearness(query, [text for several in texts.values() for text in several])
+    if not scores:
         return {}
-    return {its_id: max((found[text] for text in several), default=-1.0) for its_id, several in texts.items()}
+    return {its_id: max((scores[text] for text in several), default=-1.0) for its_id, several in texts.items()}
 
 
 def _texts(pool: ExperiencePool, aspect: Aspect, candidate: Trajectory) -> list[str]:

@@ -36,7 +36,7 @@ _THOUGHTS = 3  # reflections that are shown with one call
 class Call:
     """Attempts that are shown together: a failure and a success at one task (`pair`), or successes at several tasks.
 
-    Where a wrong answer was told the right one, the success may be that failure, `corrected`.
+    The success may be the failure itself, `corrected`.
     """
 
     attempts: tuple[Trajectory, ...]
@@ -162,8 +162,8 @@ def plan_calls(
     """The calls of an extraction, in order (ExpeL algorithm 2).
 
     First, for each task with a success, one for each of its failures, in order, beside its first success; without a
-    success, a failure that was told the right answer stands beside itself, `corrected` (ours: the paper's tasks are
-    tried again instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
+    success, a failure whose right answer was named stands beside itself, `corrected` (ours: the paper's tasks are tried
+    again instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
 
     Args:
         trajectories: all attempts; those of one task in the order of their trials. What ended in an error or without
@@ -207,9 +207,9 @@ def _beside(failure: Trajectory, success: Trajectory | None) -> tuple[Trajectory
 
 
 def corrected(failure: Trajectory) -> Trajectory | None:
-    """A wrong answer as it would have been right: what came before it, and the answer that was told.
+    """A failed attempt as it would have been right: its steps before the answer, then the right answer.
 
-    None where no right answer was told, in the words of an environment that answers are given to.
+    None where the environment did not name the right answer.
     """
     judged = _judged(failure)
     right = told_answer(judged.steps[-1].observation) if judged.steps else ""
@@ -221,7 +221,7 @@ def corrected(failure: Trajectory) -> Trajectory | None:
 
 
 def worked_pair(attempts: Sequence[Trajectory]) -> Call:
-    """A worked failure beside the success at the same task, or beside itself with the right answer that it was told.
+    """A worked failure beside the success at the same task, or beside itself as `corrected`.
 
     Raises:
         ConfigError: there is no such pair among the attempts.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from seasoned.replies.operations import LONGEST, MOST, ORDER, Item, Operation
+from seasoned.replies.operations import INSIGHT_CHARS, MOST, ORDER, Item, Operation
 from seasoned.text import prompt_line, same_words
 
 _OF_THE_LIST = re.compile(r"\b(list of insights|insights? (list|\d+))\b", re.IGNORECASE)
@@ -20,7 +20,7 @@ _HEAVY = 3.0  # what a DOWNVOTE takes away when the list is full
 
 @dataclass(frozen=True)
 class Applied:
-    """The list after a reply, by falling count; what was done, in that order; and a sentence for all that was not."""
+    """The list after a reply, by falling count; what was done, in order; a sentence for each operation that was not."""
 
     items: tuple[Item, ...]
     done: tuple[Operation, ...] = ()
@@ -53,15 +53,15 @@ def apply(
             if same_words(operation.text) in others:
                 problems.append(f"{operation}: another insight says that already, so it is passed over")
                 continue
-        if operation.kind in ("ADD", "EDIT") and len(prompt_line(operation.text, 2 * LONGEST)) > LONGEST:
-            problems.append(f"{operation}: it has more than {LONGEST} characters, so the rest is cut")
+        if operation.kind in ("ADD", "EDIT") and len(prompt_line(operation.text, 2 * INSIGHT_CHARS)) > INSIGHT_CHARS:
+            problems.append(f"{operation}: it has more than {INSIGHT_CHARS} characters, so the rest is cut")
         if old is None:
-            items.append(Item(prompt_line(operation.text, LONGEST)))
+            items.append(Item(prompt_line(operation.text, INSIGHT_CHARS)))
         elif operation.kind == "DOWNVOTE":
             left = old.count - (_HEAVY if full else 1.0)
             items[place] = replace(old, count=left) if left > 0 else None
         else:
-            text = prompt_line(operation.text, LONGEST) if operation.kind == "EDIT" else old.text
+            text = prompt_line(operation.text, INSIGHT_CHARS) if operation.kind == "EDIT" else old.text
             items[place] = replace(old, text=text, count=old.count + 1.0)
         done.append(operation)
     kept = sorted((item for item in items if item is not None), key=lambda item: -item.count)
@@ -105,6 +105,6 @@ def _capped(kept: list[Item], cap: int | None, done: list[Operation], problems: 
     excess = 0 if cap is None else max(len(kept) - cap, 0)
     places = [place for place, item in enumerate(kept) if not item.pinned]
     dropped = set(places[max(len(places) - excess, 0) :])
-    told = (f"over the cap of {cap} insights, so this one is dropped: {kept[place].text}" for place in sorted(dropped))
+    cuts = (f"over the cap of {cap} insights, so this one is dropped: {kept[place].text}" for place in sorted(dropped))
     left = tuple(item for place, item in enumerate(kept) if place not in dropped)
-    return Applied(left, tuple(done), (*problems, *told))
+    return Applied(left, tuple(done), (*problems, *cuts))

@@ -67,8 +67,8 @@ def edit(
         raise ConfigError("nothing to change: give --text, --key, --pin or --no-pin")
     pinned = True if pin is None and text is not None else pin
     with open_store(store, must_exist=True) as opened:
-        found = find_lesson(opened, lesson)
-        _put(opened, found, edited(found, text=text, key=key, pinned=pinned), why)
+        stored = find_lesson(opened, lesson)
+        _put(opened, stored, edited(stored, text=text, key=key, pinned=pinned), why)
 
 
 def disable(
@@ -81,10 +81,10 @@ def disable(
     from seasoned.memory.editing import switched
 
     with open_store(store, must_exist=True) as opened:
-        found = find_lesson(opened, lesson)
-        states = [change.lesson.status for change in opened.history(found.id)]
-        changed = switched(found, "enable" if undo else "disable", states)
-        _put(opened, found, changed, why or ("enabled" if undo else "disabled"))
+        stored = find_lesson(opened, lesson)
+        states = [change.lesson.status for change in opened.history(stored.id)]
+        changed = switched(stored, "enable" if undo else "disable", states)
+        _put(opened, stored, changed, why or ("enabled" if undo else "disabled"))
 
 
 def release(
@@ -98,11 +98,11 @@ def release(
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
-        found = {each.id: each for each in (find_lesson(opened, name) for name in lesson)}
-        for each in found.values():
+        stored = {each.id: each for each in (find_lesson(opened, name) for name in lesson)}
+        for each in stored.values():
             if each.status != "quarantined":
                 raise ConfigError(f"the lesson {each.id} is {each.status}, not in quarantine; nothing was released")
-        free = [each.model_copy(update={"status": "active"}) for each in found.values()]
+        free = [each.model_copy(update={"status": "active"}) for each in stored.values()]
         for changed in opened.update_lessons(free, who="person", why=mask(why)):
             tell(f"{changed.id} is active: {changed.text}")
 
@@ -119,22 +119,22 @@ def remove(
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
-        found = find_lesson(opened, lesson)
-        if found.status == "deleted" and not purge:
-            tell(f"{found.id} was removed before; nothing was changed")
+        stored = find_lesson(opened, lesson)
+        if stored.status == "deleted" and not purge:
+            tell(f"{stored.id} was removed before; nothing was changed")
             return
-        opened.remove_lesson(found.id, who="person", why=mask(why), purge=purge)
+        opened.remove_lesson(stored.id, who="person", why=mask(why), purge=purge)
         erased = not purge or opened.scrub()
-        tell(f"{found.id} {'purged' if purge else 'removed'}")
+        tell(f"{stored.id} {'purged' if purge else 'removed'}")
     if not erased:
         tell("Another program reads the store: until it ends, the log beside the file holds the text", err=True)
 
 
-def _put(store: Store, found: Lesson, changed: Lesson, why: str) -> None:
+def _put(store: Store, stored: Lesson, changed: Lesson, why: str) -> None:
     from seasoned.trust import mask
 
-    if changed == found:
-        tell(f"{found.id} is so already; nothing was changed")
+    if changed == stored:
+        tell(f"{stored.id} is so already; nothing was changed")
         return
     kept = store.update_lesson(changed, who="person", why=mask(why))
     tell(f"{kept.id} is now version {kept.version} ({kept.status}{', pinned' if kept.pinned else ''}): {kept.text}")

@@ -1,0 +1,328 @@
+"""The tables of a report on attempts, heuristics and lessons; `tables.py` has those on test episodes and runs.
+
+Always holds: as in `tables.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from seasoned.lab.report.cells import MAX_CATEGORIES, accuracy_cell, decimal, is_partial, solved_cell, text_column
+from seasoned.lab.report.format import gathering, interval, p_value, percent, signed
+from seasoned.lab.report.forms import Column, Line, Table
+from seasoned.lab.report.reference import (
+    step_references,
+    trial_references,
+)
+from seasoned.lab.report.summary import (
+    AtK,
+    Interval,
+    LessonEffect,
+    Run,
+    Steps,
+    Summary,
+    Trial,
+)
+from seasoned.text import UNKNOWN, count, label, one_line
+
+
+def retried(summary: Summary) -> list[tuple[str, Sequence[Trial]]]:
+    """(condition, trials) of those that tried tasks again, the training attempts last."""
+    tried = [(one.name, one.trials) for one in summary.conditions]
+    tried += [(gathering(name), part.trials) for name, part in summary.training.conditions.items()]
+    return [(name, trials) for name, trials in tried if trials]
+
+
+def trials_table(summary: Summary) -> Table | None:
+    """Tasks solved in each trial or before (Reflexion, figures 2 and 3; ExpeL, table 2)."""
+    ours = retried(summary)
+    if not ours:
+        return None
+    most = max(len(trials) for _, trials in ours)
+    columns = (
+        text_column("condition"),
+        *(Column(f"R{trial}", spare=0 < trial < most - 1) for trial in range(most)),
+        Column("points,\nlast vs R0"),
+        Column("exact\np"),
+        Column("attempts", spare=True),
+    )
+    lines = []
+    for name, trials in ours:
+        rates = [*(percent(trial.accuracy) for trial in trials), *[""] * (most - len(trials))]
+        test = (signed(trials[-1].points), p_value(trials[-1].p), str(sum(trial.attempts for trial in trials)))
+        values = {"name": name, "trials": [trial.to_json() for trial in trials]}
+        lines.append(Line((label(name), *rates, *test), values))
+    names = {name.casefold() for name, _ in ours}
+    published = [one for one in trial_references(summary.run.benchmark) if one.condition in names]
+    for (source, name), group in groupby(published, key=lambda one: (one.source, one.condition)):
+        printed = {one.trial: one.value for one in group}
+        cells = [f"{printed[trial]:.1f}%" if trial in printed else "" for trial in range(most)]
+        if any(cells):
+            printed_rates = {"name": name, "rates": [printed.get(trial) for trial in range(most)]}
+            lines.append(Line((label(name), *cells, "", "", ""), printed_rates, source=source))
+    notes = ("R0 is the first attempt. A task is tried again until it is solved, and counts from then on.",)
+    return Table("Solved by trial", columns, tuple(lines), notes)
+
+
+def repeats_table(summary: Summary) -> Table | None:
+    """Success over several runs of the test, pass@k and pass^k (ERL, figure 3 and appendix C)."""
+    repeated = [(one.name, one.reliability) for one in summary.conditions if len(one.reliability.rates) > 1]
+    if not repeated:
+        return None
+    scored = any(is_partial(found.reward, found.mean) for _, found in repeated)
+    ks = range(2, 1 + max(figure.k for _, found in repeated for figure in found.figures))
+
+    def rates(by_k: Mapping[int, AtK]) -> list[str]:
+        at = [f"{percent(by_k[k].pass_at)} {interval(by_k[k].pass_at_interval)}" if k in by_k else UNKNOWN for k in ks]
+        return at + [
+            f"{percent(by_k[k].pass_hat)} {interval(by_k[k].pass_hat_interval)}" if k in by_k else UNKNOWN for k in ks
+        ]
+
+    lines = []
+    for name, found in repeated:
+        mean = f"{percent(found.mean)} ± {100 * (found.error or 0.0):.1f}"
+        score = UNKNOWN if found.reward is None else f"{found.reward:.3f} ± {found.reward_error or 0.0:.3f}"
+        cells = (label(name), str(len(found.rates)), mean, *([score] if scored else []))
+        by_k = {figure.k: figure for figure in found.figures}
+        lines.append(Line((*cells, *rates(by_k)), {"name": name, **found.to_json()}))
+    columns = (
+        text_column("condition"),
+        Column("runs"),
+        Column("solved,\nmean ± error"),
+        *([Column("score,\nmean ± error")] if scored else []),
+        *(Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks),
+    )
+    notes = (
+        "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs, and the"
+        " intervals are over tasks.",
+        "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
+        *(["Score is the mean reward."] if scored else []),
+    )
+    return Table("Over several runs", columns, tuple(lines), notes)
+
+
+def steps_table(summary: Summary) -> Table | None:
+    """Thoughts, actions and tokens of an attempt, on average (ExpeL, table 6)."""
+    if not summary.steps:
+        return None
+    columns = (
+        text_column("condition"),
+        Column("attempts"),
+        Column("thoughts"),
+        Column("actions"),
+        Column("invalid\nactions"),
+        Column("tokens\nin"),
+        Column("tokens\nout"),
+        Column("calls", spare=True),
+        Column("tokens,\nthoughts", spare=True),
+        Column("tokens,\nactions", spare=True),
+        Column("tokens,\nobservations", spare=True),
+    )
+
+    def line(one: Steps) -> Line:
+        tokens = (count(round(one.prompt_tokens)), count(round(one.completion_tokens)), decimal(one.calls))
+        parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
+        steps = map(decimal, (one.thoughts, one.actions, one.invalid))
+        cells = (label(one.condition), str(one.n), *steps, *tokens, *parts)
+        return Line(cells, {"name": one.condition, **one.to_json()})
+
+    lines = [line(one) for one in summary.steps]
+    names = {one.condition for one in summary.steps}
+    for one in step_references(summary.run.benchmark):
+        if one.condition in names:
+            steps = map(decimal, (one.thoughts, one.actions, one.invalid))
+            parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
+            cells = (label(one.condition), "", *steps, "", "", "", *parts)
+            lines.append(Line(cells, {"name": one.condition, **one.model_dump()}, source=one.source))
+    notes = (
+        "Means over the test attempts, repeated ones too; those that a server's error ended are left out. Tokens in"
+        " and out are the model's; those of thoughts, actions and observations, each counted once, are of one"
+        " vocabulary for all models (Llama 2's; the paper's are tiktoken's).",
+    )
+    return Table("What an attempt consists of", columns, tuple(lines), notes)
+
+
+# Heuristics and lessons
+
+
+class SweepPoint(NamedTuple):
+    """Accuracy with k heuristics, over all runs of the test, with tasks as trials of the interval."""
+
+    k: int
+    accuracy: float
+    interval: Interval
+
+
+_RETRIEVALS = ("erl", "erl-embedding", "erl-thought", "erl-random")
+"""How heuristics are retrieved; `erl` retrieves as its recipe says."""
+_OLD_NAMES = {f"{name}-k{k}": (name, k) for name in _RETRIEVALS for k in (1, 3, 5, 10, 20, 40, 60)}
+"""Retrieval and k of the conditions of a run that does not tell their parameters."""
+
+
+def _swept(run: Run, name: str) -> tuple[str, int] | None:
+    own = run.parameters.get(name)
+    if not own:
+        return _OLD_NAMES.get(name)
+    # Whatever else differs is no point of the same curve.
+    if not name.startswith("erl") or not isinstance(own.get("k"), int) or not own.keys() <= {"k", "retrieve", "on"}:
+        return None
+    retrieve = "thought" if own.get("on") == "thought" else own.get("retrieve")
+    return f"erl-{retrieve}" if retrieve else "erl", own["k"]
+
+
+def sweep(summary: Summary) -> dict[str, list[SweepPoint]]:
+    """Accuracy by how many heuristics are shown, for each retrieval, by rising k (ERL, figure 4 and table 3)."""
+    points: dict[str, list[SweepPoint]] = {name: [] for name in _RETRIEVALS}
+    for one in summary.conditions:
+        place, figures = _swept(summary.run, one.name), one.reliability.figures
+        if place and figures:
+            point = SweepPoint(place[1], figures[0].pass_at, figures[0].pass_at_interval)
+            points.setdefault(place[0], []).append(point)
+    return {name: sorted(own) for name, own in points.items() if own}
+
+
+def sweep_table(summary: Summary) -> Table | None:
+    """One line for each number of heuristics, one column for each retrieval; None with fewer than two conditions."""
+    curves = {name: {point.k: point for point in points} for name, points in sweep(summary).items()}
+    if sum(map(len, curves.values())) < 2:
+        return None
+    lines = []
+    for k in sorted({k for points in curves.values() for k in points}):
+        own = {name: points.get(k) for name, points in curves.items()}
+        cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in own.values())
+        lines.append(Line((str(k), *cells), {"k": k, **{name: one and one._asdict() for name, one in own.items()}}))
+    columns = (Column("heuristics"), *(Column(f"{label(name)}\n[95%]") for name in curves))
+    notes = ["Over all runs of the test."]
+    if "erl" in curves:
+        notes.append("ERL retrieves as the recipe says under erl.retrieve.")
+    return Table("By number of heuristics", columns, tuple(lines), tuple(notes))
+
+
+def origins_table(summary: Summary) -> Table | None:
+    """Heuristics from successes and from failures, and what each was worth by category (ERL, figure 2b)."""
+    if not summary.origins:
+        return None
+    names = [name for name in summary.origins[0].conditions if name.startswith("erl")]
+    lines = []
+    for one in summary.origins[:MAX_CATEGORIES]:
+        points = [signed(one.conditions[name].points) for name in names]
+        counts = (str(one.lessons["success"]), str(one.lessons["failure"]))
+        lines.append(Line((one_line(one.category, 40) or "all", *counts, *points), one.to_json()))
+    heads = ("from\nsuccesses", "from\nfailures", *(f"{label(name)},\npoints" for name in names))
+    notes = (f"Points are against {label(summary.baseline)}.",) if names else ()
+    return Table(
+        "Heuristics by what they come from", (text_column("category"), *map(Column, heads)), tuple(lines), notes
+    )
+
+
+def guidance_table(summary: Summary) -> Table | None:
+    """Solved with heuristics and with trajectories, and how many tokens of each were shown (ERL, figure 5)."""
+    if not summary.guidance:
+        return None
+    lines = []
+    for one in summary.guidance:
+        shown = count(None if one.guidance_tokens is None else round(one.guidance_tokens))
+        cells = (label(one.condition), shown, solved_cell(one), accuracy_cell(one), signed(one.points), p_value(one.p))
+        lines.append(Line(cells, one.to_json()))
+    heads = ("guidance\ntokens", "solved", "accuracy\n[95%]", "points vs\ntrajectories", "exact\np")
+    notes = (
+        "Guidance tokens are an attempt's, on average: the text of the heuristics, or the trajectories as transcripts,"
+        " a token for each four characters.",
+        "erl-matched shows no more of them than few-shot-trajectories, task by task.",
+        "Where the test was run several times all runs count, and a task is one observation still.",
+    )
+    return Table(
+        "Heuristics against trajectories", (text_column("condition"), *map(Column, heads)), tuple(lines), notes
+    )
+
+
+def efficiency_table(summary: Summary) -> Table | None:
+    """Points gained per lesson from solved and from failed attempts (ExpNote, equation 4)."""
+    if not summary.efficiency:
+        return None
+    lines = []
+    for one in summary.efficiency:
+        source = "solved attempts" if one.type == "positive" else "failed attempts"
+        figures = (f"{one.lessons:.1f}", signed(one.points), signed(one.points_per_lesson, 3))
+        lines.append(Line((label(one.condition), source, *figures), one.to_json()))
+    heads = map(Column, ("lessons", "points", "points per lesson"))
+    return Table("What a lesson is worth", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
+
+
+def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Table | None:
+    """The lessons most often recalled, and how those test tasks ended with them and without.
+
+    Args:
+        summary: Of the run.
+        limit: Lines at most.
+        width: Characters of a lesson's text at most.
+    """
+    lessons = summary.lessons
+    if not lessons:
+        return None
+    seeds = len({one.seed for one in lessons} - {None}) > 1
+    columns = (
+        text_column("key"),
+        text_column("lesson"),
+        *([Column("seed", spare=True)] if seeds else []),
+        Column("recalled"),
+        Column("solved\nwith it"),
+        Column(f"same tasks,\n{label(summary.baseline)}"),
+        Column("points"),
+    )
+
+    def line(one: LessonEffect) -> Line:
+        cells = (
+            one_line(one.key, 24) or UNKNOWN,
+            one_line(one.text, width),
+            *([UNKNOWN if one.seed is None else str(one.seed)] if seeds else []),
+            str(one.recalled),
+            f"{one.successes}/{one.n}" if one.n else UNKNOWN,
+            f"{one.baseline_successes}/{one.baseline_n}" if one.baseline_n else UNKNOWN,
+            signed(one.points, 0),
+        )
+        return Line(cells, one.to_json())
+
+    notes = []
+    if len(lessons) > limit:
+        notes.append(f"{len(lessons) - limit} more lessons are in summary.json.")
+    if unused := sum(not one.recalled for one in lessons):
+        notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
+    notes.append("Lessons are recalled together, so these figures show company as well as merit.")
+    return Table("Lessons and what came of them", columns, tuple(map(line, lessons[:limit])), tuple(notes))
+
+
+def gates_table(summary: Summary) -> Table | None:
+    """The looks of each gate: tasks won by the lessons and lost to them, p and its limit, and the decision."""
+    lines = []
+    for gate in summary.gates:
+        for number, look in enumerate(gate.looks):
+            decided = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
+            cells = (
+                label(gate.of) if not number else "",
+                gate.block if not number else "",
+                str(look.tasks),
+                str(look.won),
+                str(look.lost),
+                f"{look.p:.3g}",
+                f"{look.level:.3g}",
+                decided,
+                count(gate.tokens) if number == len(gate.looks) - 1 else "",
+            )
+            lines.append(Line(cells, {**gate.to_json(), "look": number}))
+    if not lines:
+        return None
+    heads = ("tasks", "won", "lost", "p", "p at most")
+    columns = (
+        text_column("lessons of"),
+        text_column("block"),
+        *map(Column, heads),
+        text_column("decision"),
+        Column("tokens"),
+    )
+    notes = ["Lessons that do not help are promoted in at most 5 % of runs; docs/proof.md has the argument."]
+    if excluded := sum(gate.excluded for gate in summary.gates):
+        notes.append(f"{excluded} gate tasks had an error of the server and count as ties.")
+    return Table("Gates", columns, tuple(lines), tuple(notes))
