@@ -249,17 +249,19 @@ class Guidance(_Frozen):
         return Guidance(lessons=self.lessons, demonstrations=self.demonstrations, blocks=tuple(blocks))
 
     def without(self, lesson_ids: Iterable[str]) -> Guidance:
-        """What is left when these lessons are withheld: entries of theirs alone go, and headings over nothing."""
+        """The same without these lessons: entries that tell of them alone are left out, and headings over nothing.
+
+        A lesson that stands in one entry with another, which stays, is still told, so it stays too.
+        """
         gone = set(lesson_ids)
         blocks = []
         for block in self.blocks:
-            left = tuple(one for one in block.entries if not one.lesson_ids or set(one.lesson_ids) - gone)
-            blocks += [block.model_copy(update={"entries": left})] if left else []
-        return Guidance(
-            lessons=tuple(lesson for lesson in self.lessons if lesson.id not in gone),
-            demonstrations=self.demonstrations,
-            blocks=tuple(blocks),
-        )
+            entries = tuple(each for each in block.entries if not each.lesson_ids or set(each.lesson_ids) - gone)
+            if entries or not block.entries:
+                blocks.append(block.model_copy(update={"entries": entries}))
+        gone -= {name for block in blocks for entry in block.entries for name in entry.lesson_ids}
+        lessons = tuple(lesson for lesson in self.lessons if lesson.id not in gone)
+        return Guidance(lessons=lessons, demonstrations=self.demonstrations, blocks=tuple(blocks))
 
     def __add__(self, other: Guidance) -> Guidance:
         """Both: each lesson and demonstration once, and the other's blocks below these, unless they stand there."""

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from seasoned.errors import ConfigError, ContractError, StoreError
-from seasoned.memory import Attempt, close_open
+from seasoned.memory.attempt import Attempt, close_open
 from seasoned.types import Guidance, Lesson, Step, Task
 
 TASK = Task(id="t", text="refund order 17")

@@ -30,7 +30,7 @@ def mcp(
     ] = None,
     store: StoreOption = STORE,
 ) -> None:
-    """Serve a memory over MCP: tools to recall, record, note and list, for any client."""
+    """Serve a memory over MCP: tools to recall, record, note and list, and the effect."""
     from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory

@@ -7,10 +7,23 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from seasoned.cli import attempts, exchange, lessons, mcp, model, serve
+from seasoned.cli import attempts, effect, exchange, lessons, mcp, model, serve
 from seasoned.plugins import loaded
 
-_PRODUCT = ("lessons", "attempts", "replay", "recall", "import", "export", "serve", "mcp", "doctor", "model")
+_PRODUCT = (
+    "lessons",
+    "attempts",
+    "replay",
+    "outcome",
+    "recall",
+    "effect",
+    "import",
+    "export",
+    "serve",
+    "mcp",
+    "doctor",
+    "model",
+)
 
 
 class Grouped(TyperGroup):
@@ -40,7 +53,9 @@ app = typer.Typer(
 app.add_typer(lessons.app, name="lessons")
 app.command("attempts")(attempts.attempts)
 app.command("replay")(attempts.replay)
+app.command("outcome")(effect.outcome)
 app.command("recall")(lessons.recall)
+app.command("effect")(effect.effect)
 app.command("import")(exchange.import_)
 app.command("export")(exchange.export)
 app.command("serve")(serve.serve)

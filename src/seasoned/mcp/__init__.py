@@ -1,4 +1,4 @@
-"""A memory over the Model Context Protocol: recall, record, note and list, on standard input and output or over HTTP.
+"""A memory over the Model Context Protocol: its tools, on standard input and output or over HTTP.
 
 Built on the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP it listens on
 this machine alone and answers nobody without the token; what a client sends is untrusted: its size is bounded, secrets
@@ -37,7 +37,7 @@ App = Callable[..., Awaitable[None]]
 
 
 def make_server(memory: Memory) -> MCPServer[Any]:
-    """A server with the tools recall, record, note and list over a memory, which stays open.
+    """A server with the tools recall, record, note, list and effect over a memory, which stays open.
 
     Raises:
         MissingExtraError: when the SDK is not installed.
@@ -51,7 +51,7 @@ def make_server(memory: Memory) -> MCPServer[Any]:
 
     tools = Tools(memory)
     offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record}
-    offered |= {"note": tools.note, "list": tools.listed}
+    offered |= {"note": tools.note, "list": tools.listed, "effect": tools.effect}
 
     class Server(MCPServer[Any]):
         """Tells what was wrong with a call in a sentence."""

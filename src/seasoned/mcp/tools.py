@@ -13,7 +13,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from seasoned.errors import ConfigError
-from seasoned.memory import Memory, outcome_of
+from seasoned.memory import Memory
+from seasoned.memory.attempt import outcome_of
 from seasoned.methods import method_name
 from seasoned.traces.source import task_name
 from seasoned.trust import mask
@@ -155,6 +156,10 @@ class Tools:
         found = self.memory.lessons(kind, query=_bounded("query", query, 1000) or None)
         found = sorted(found, key=lambda lesson: -lesson.importance)
         return Listed(lessons=[_as_listed(lesson) for lesson in found[:limit]], total=len(found))
+
+    def effect(self) -> EffectReport:
+        """Whether guidance helps: the effect with its interval, by category and month, and what harms."""
+        return self.memory.effect()
 
     def _recallable(self, kind: LessonKind, key: str) -> None:
         """Refuse what would be kept and never recalled; a guideline with a key is for the middle of an attempt."""

@@ -4,44 +4,45 @@ One namespace of a store is two scopes: "memory/NAME" holds the attempts and all
 whose text seems aimed at the model. Always holds: namespaces never see one another; secrets are masked before anything
 is stored; recall calls no model (but where a method that was handed over does); quarantined lessons are never recalled;
 an attempt is stored once, when it is finished or when its block, its memory or the program ends, and one that was never
-finished is stored as unknown. A program that a signal kills has no end of its own: with SIGKILL, and with SIGTERM
-unless the program makes an exit of it, open attempts are lost.
+finished is stored as unknown; what is held back from an attempt is drawn by its id, never chosen. A program that a
+signal kills has no end of its own: with SIGKILL, and with SIGTERM unless the program makes an exit of it, open attempts
+are lost.
 """
 
 from __future__ import annotations
 
-import atexit
 import hashlib
+import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, SupportsFloat, overload
 
-from seasoned.errors import ConfigError, ContractError, StoreError
-from seasoned.memory.chat import read_chat
+from seasoned.errors import ConfigError, SeasonedError, StoreError
+from seasoned.memory.attempt import Attempt, close_open, outcome_of
 from seasoned.memory.editing import checked_category, checked_key, checked_kind, checked_snapshot_name, checked_text
 from seasoned.memory.guidance import complete, framed
+from seasoned.memory.holdout import META, EffectReport, Holdout, Retire, check_shares
 from seasoned.memory.learning import Learned, Learning, learn_new
-from seasoned.memory.opening import LateModel, check_arguments, finite, judge, open_embedder
+from seasoned.memory.opening import LateModel, check_arguments, judge, open_embedder
 from seasoned.memory.screened import Forgotten, ScreenedPool, forget, screen_trajectory
+from seasoned.memory.verdicts import revise
 from seasoned.methods import make_method, method_name
 from seasoned.pool import Who
-from seasoned.protocols import LLM, Advise, Embedder, Method
+from seasoned.protocols import LLM, Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import Secret, mask, masker
-from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Message, Outcome, Step, Task, Trajectory, new_id
+from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, Trajectory, new_id
 
-__all__ = ["Attempt", "Forgotten", "Learned", "Learning", "Memory"]
+__all__ = ["Attempt", "EffectReport", "Forgotten", "Learned", "Learning", "Memory"]
 
-Keep = Callable[[Trajectory, bool], Trajectory]
-"""Stores a finished attempt and gives it back as stored; its second argument says whether a model may judge it."""
+log = logging.getLogger(__name__)
 
 _DEFAULTS = {"retrieve": "embedding", "by": "embedding", "same_task": True}
 """What a memory wants of a method made by name: recall without a model, also of what came from the same task."""
-_open: set[Attempt] = set()
 
 
 class Memory:
@@ -62,6 +63,9 @@ class Memory:
         success_at: float = 1.0,
         cap: int = 6000,
         secrets: Sequence[Secret] | None = None,
+        holdout: float = 0.0,
+        withhold: float = 0.0,
+        retire: Retire = "off",
         **options: Any,
     ) -> None:
         """Open a memory; the model is opened when it is first needed.
@@ -78,6 +82,9 @@ class Memory:
             success_at: rewards count as success from here on.
             cap: the most characters of guidance.
             secrets: what is masked in all that is stored; None for what `seasoned.trust.mask` takes.
+            holdout: the share of attempts that get no guidance, such as 0.1, so that `effect` can tell what it does.
+            withhold: the probability that a recalled lesson is left out, for the effect of single lessons.
+            retire: "auto" disables lessons, or switches all guidance off, where the evidence of harm is strong.
             options: of the method, such as `k=3`.
 
         Raises:
@@ -86,6 +93,7 @@ class Memory:
             StoreError: when the store cannot be opened.
         """
         check_arguments(store, namespace, cap, success_at, secrets)
+        check_shares(holdout, withhold, retire)
         if judge and llm is None:
             raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
         self.namespace = namespace
@@ -103,9 +111,13 @@ class Memory:
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, timeout=30.0)
         self.pool, self.quarantine = self._sides()
+        self._holdout = Holdout(self.pool, share=holdout, withhold=withhold, retire=retire)
 
     def __repr__(self) -> str:
-        return f"Memory({self.store.where!r}, method={self._name!r}, namespace={self.namespace!r})"
+        off = ""
+        with suppress(SeasonedError):  # of a store that is closed
+            off = f", {self._holdout.off!r}" if self._holdout.off else ""
+        return f"Memory({self.store.where!r}, method={self._name!r}, namespace={self.namespace!r}{off})"
 
     def __enter__(self) -> Self:
         return self
@@ -133,6 +145,8 @@ class Memory:
     def attempt(self, task: str | Task, category: str = "", agent: str = "") -> Attempt:
         """Begin an attempt: recall for it now, record it until it is finished.
 
+        With a holdout, its id decides whether it is shown what was recalled, also by `advise` on the way.
+
         Args:
             task: what has to be done. Equal texts are the same task.
             category: which family of tasks it belongs to, where a method makes a difference; "" for what the task says.
@@ -146,18 +160,28 @@ class Memory:
             raise ConfigError("an attempt is at a task, and this one has no text: say what is to be done")
         trial = self.store.count_trajectories(self.pool.scopes, wanted.id)
 
-        def ask(progress: Trajectory) -> Guidance:
-            return framed(self.method.recall(wanted, self.pool, progress), self._cap)
+        attempt_id = new_id("tra")
+        draw = self._holdout.draw(attempt_id)
 
+        def ask(progress: Trajectory) -> Guidance:
+            if draw.silent:
+                return Guidance()
+            return framed(draw.show(self.method.recall(wanted, self.pool, progress)), self._cap)
+
+        first = complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, show=draw.show)
         limits: dict[str, Any] = {"success_at": self._success_at, "cap": self._cap}
-        return Attempt(wanted, self.recall(wanted), self._keep, ask, agent=agent, trial=trial, **limits)
+        named: dict[str, Any] = {"attempt_id": attempt_id, "drawn": lambda: draw.meta}
+        return Attempt(wanted, first, self._keep, ask, agent=agent, trial=trial, **limits, **named)
 
     def recall(self, task: str | Task, category: str = "", k: int | None = None) -> Guidance:
         """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
 
         Unless the method recalls heuristics itself, those nearest to the task, such as those of `add`, are added. With
         `k` it is at most that many lessons, but lessons that stand together, such as contradicting ones, stay together.
+        Nothing is held back here, since there is no attempt to count; but where guidance is switched off, it is "".
         """
+        if self._holdout.off:
+            return Guidance()
         wanted = self._task(task, category)
         return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, k)
 
@@ -168,6 +192,57 @@ class Memory:
             StoreError: when its id is taken by another.
         """
         return self._keep(trajectory, False)
+
+    def outcome(
+        self,
+        attempt_id: str,
+        success: bool | SupportsFloat | None,
+        reward: float | None = None,
+        why: str = "",
+        who: Who = "person",
+    ) -> Trajectory:
+        """Say how a recorded attempt ended after all. All verdicts stay in `meta["verdicts"]`, with time and author.
+
+        What a model learned from a wrong verdict alone is set to deleted, and the next `learn` takes the attempt again.
+
+        Args:
+            attempt_id: of an attempt of this namespace.
+            success: True, False, or a reward, as for `Attempt.finish`.
+            reward: where it is not 1 for a success and 0 for a failure.
+            why: one line for the record.
+            who: who says so.
+
+        Raises:
+            ConfigError: when `success` or `reward` is none of these.
+            StoreError: when there is no such attempt in this namespace.
+        """
+        verdict = outcome_of(success, "", "", self._success_at)
+        if reward is not None:
+            given = outcome_of(reward, "", "", self._success_at).reward
+            verdict = verdict.model_copy(update={"reward": given})
+        if verdict.success is None:
+            raise ConfigError("say how the attempt ended: True, False, or a reward")
+        with self.store.transaction(*self.pool.scopes):
+            revised = revise(self.pool, attempt_id, verdict, who=who, why=self._masking(why))
+            said = self._holdout.count(revised)
+        _tell(said)
+        return revised
+
+    def effect(self) -> EffectReport:
+        """Whether guidance helps, from what `holdout` and `withhold` held back; it may be asked every day.
+
+        Raises:
+            ConfigError: nothing was ever held back in this namespace; the sentence says how to begin.
+        """
+        return self._holdout.report(self.namespace)
+
+    def resume(self, why: str) -> None:
+        """Show guidance again that `retire="auto"` switched off; the evidence against it begins anew.
+
+        Raises:
+            ConfigError: when it is not switched off, or no reason is given.
+        """
+        self._holdout.resume(self._masking(why))
 
     @overload
     def learn(self, *, background: Literal[False] = False) -> Learned: ...
@@ -296,205 +371,15 @@ class Memory:
     def _keep(self, trajectory: Trajectory, ask: bool) -> Trajectory:
         if ask and self._judge:
             trajectory = judge(screen_trajectory(trajectory, self._masking), self._model)
-        return self.pool.record(trajectory)
+        if META not in trajectory.meta:
+            return self.pool.record(trajectory)
+        with self.store.transaction(*self.pool.scopes):
+            kept = self.pool.record(trajectory)
+            said = self._holdout.count(kept)
+        _tell(said)
+        return kept
 
 
-class Attempt:
-    """An attempt at one task, from `Memory.attempt`. Safe in threads; use it in a `with` block, or call `finish`.
-
-    `guidance` is what was recalled for it: put `guidance.text` into the prompt. `task` is what it is at, and `id` what
-    it is stored under.
-    """
-
-    def __init__(
-        self,
-        task: Task,
-        guidance: Guidance,
-        keep: Keep,
-        ask: Advise | None = None,
-        *,
-        agent: str = "",
-        trial: int = 0,
-        success_at: float = 1.0,
-        cap: int | None = None,
-    ) -> None:
-        self.id = new_id("tra")
-        self.task, self.guidance = task, guidance
-        self._recalled, self._first, self._cap = guidance, guidance.blocks, cap  # all of it so far, and the first
-        self._ask = ask
-        self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
-        self._steps: list[Step] = []
-        self._read: list[Step] = []
-        self._messages: list[Message] = []
-        self._broken = 0
-        self._kept: Trajectory | None = None
-        self._lock = threading.RLock()
-        _open.add(self)
-
-    def __repr__(self) -> str:
-        return f"Attempt({self.task.text[:60]!r}, {'finished' if self._kept else f'{len(self._steps)} steps'})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._kept is not None:
-            return
-        try:
-            self._unfinished("" if kind is None else f"ended by {kind.__name__}")
-        except Exception as trouble:
-            if error is None:
-                raise
-            error.add_note(f"The attempt could not be kept either: {trouble}")
-
-    def step(self, action: str = "", observation: str = "", thought: str = "", reward: float = 0.0) -> None:
-        """Record one step, in the order in which they are made; what is no text is kept as its text.
-
-        Raises:
-            ContractError: when the attempt was finished.
-            ConfigError: when the reward is no finite number.
-        """
-        given = finite(reward)
-        if given is None:
-            raise ConfigError(f"the reward of a step is a finite number, and was {reward!r}")
-        made = Step(thought=str(thought), action=str(action), observation=str(observation), reward=given)
-        with self._lock:
-            self._still_open("a step")
-            self._steps.append(made)
-
-    def advise(self) -> Guidance:
-        """Ask again on the way: guidance for what was done so far, where the method has any (`autoguide` has).
-
-        What is new counts as in force from here on, and all of it is kept with the attempt. `guidance` then holds the
-        first guidance and the newest or, where both together are longer than the memory's cap, the newest.
-
-        Raises:
-            ContractError: when the attempt was finished.
-        """
-        with self._lock:
-            self._still_open("a question")
-            fresh = self._ask(self._trajectory(Outcome())) if self._ask else Guidance()
-            self._recalled += fresh
-            both = self._recalled.saying((Guidance(blocks=self._first) + fresh).blocks)
-            fits = self._cap is None or len(both.text) <= self._cap
-            self.guidance = both if fits else both.saying(fresh.blocks or self._first)
-        return fresh
-
-    def messages(self, messages: Iterable[object]) -> None:
-        """Record the conversation, as chat messages have it; see `memory.chat.read_chat`.
-
-        Called again with a longer list that begins as the last one did, it keeps the longer one; any other list is
-        added. The steps are read from it unless `step` was used. What is no message is passed over, and counted in
-        `meta["broken_messages"]`.
-
-        Raises:
-            ContractError: when the attempt was finished.
-            ConfigError: when it is no list of messages.
-        """
-        if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
-            raise ConfigError(f"messages are a list of chat messages, and were {messages!r:.80}")
-        chat = read_chat(messages)
-        with self._lock:
-            self._still_open("messages")
-            longer = chat.messages[: len(self._messages)] == self._messages
-            self._messages = chat.messages if longer else [*self._messages, *chat.messages]
-            self._read = chat.steps if longer else [*self._read, *chat.steps]
-            self._broken = chat.broken if longer else self._broken + chat.broken
-
-    def finish(self, success: bool | SupportsFloat | None = None, answer: str = "", detail: str = "") -> Trajectory:
-        """Store the attempt with its outcome; it is safe from the end of the process when this returns.
-
-        Args:
-            success: True, False, a reward (success from the memory's `success_at` on), or None for unknown: then a
-                memory with `judge=True` asks its model.
-            answer: what the agent answered, if anything.
-            detail: anything worth knowing about how it ended.
-
-        Returns:
-            The attempt as it was stored.
-
-        Raises:
-            ContractError: when it was finished already; what was stored first stays.
-            ConfigError: when `success` is none of these.
-            StoreError: when it cannot be stored. It is open still, so `finish` can be called again.
-        """
-        outcome = outcome_of(success, str(answer), str(detail), self._success_at)
-        with self._lock:
-            self._still_open("an outcome")
-            return self._store(outcome, ask=True)
-
-    def _unfinished(self, detail: str) -> None:
-        with self._lock:
-            if self._kept is None:
-                self._store(Outcome(detail=detail), ask=False)
-
-    def _store(self, outcome: Outcome, *, ask: bool) -> Trajectory:
-        self._kept = self._keep(self._trajectory(outcome), ask)
-        _open.discard(self)
-        return self._kept
-
-    def _trajectory(self, outcome: Outcome) -> Trajectory:
-        return Trajectory(
-            id=self.id,
-            task_id=self.task.id,
-            task=self.task.text,
-            category=self.task.category,
-            agent=self._agent,
-            steps=tuple(self._steps or self._read),
-            outcome=outcome,
-            guidance=self._recalled.text,
-            guidance_blocks=self._recalled.blocks,
-            lesson_ids=tuple(lesson.id for lesson in self._recalled.lessons),
-            demonstration_ids=tuple(t.id for t in self._recalled.demonstrations),
-            messages=tuple(self._messages),
-            meta={"trial": self._trial, **({"broken_messages": self._broken} if self._broken else {})},
-        )
-
-    def _still_open(self, what: str) -> None:
-        if self._kept is not None:
-            raise ContractError(
-                f"{what} came for the attempt at {self.task.text[:60]!r}, which was finished already and is kept as "
-                f"{self._kept.id} (success: {self._kept.outcome.success}); begin another with memory.attempt(..)"
-            )
-
-
-def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:
-    """The outcome that `finish` was told.
-
-    Raises:
-        ConfigError: when `success` is neither True, False, None nor a finite number.
-    """
-    solved: bool | None = None
-    reward: float | None = None
-    if isinstance(success, bool):
-        solved, reward = success, float(success)
-    elif success is not None:
-        reward = finite(success)
-        if reward is None:
-            raise ConfigError(f"the outcome of an attempt is True, False, None or a finite reward, and was {success!r}")
-        solved = reward >= success_at
-    return Outcome(
-        success=solved, reward=reward, reason="answered" if answer else "reported", answer=answer, detail=detail
-    )
-
-
-def close_open(keep: Keep | None = None) -> None:
-    """Store the attempts that were never finished: those of one memory, by its function, or all.
-
-    Raises:
-        StoreError: when one cannot be stored; the others were tried all the same.
-    """
-    first: Exception | None = None
-    for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
-        try:
-            attempt._unfinished("never finished")
-        except Exception as error:
-            first = first or error
-    if first is not None:
-        raise first
-
-
-@atexit.register
-def _at_exit() -> None:
-    with suppress(Exception):  # of a store that was closed, or opened before a fork: nobody is left to hear
-        close_open()
+def _tell(retired: Iterable[str]) -> None:
+    for sentence in retired:
+        log.warning("%s", sentence)

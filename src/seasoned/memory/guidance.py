@@ -6,7 +6,7 @@ free of characters that hide text, and "" where there is nothing to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from seasoned.pool import ExperiencePool
 from seasoned.text import not_in_text, prompt_line, render_prompt, transcript
@@ -21,7 +21,14 @@ TAG = "experience"
 _LEAST = 200  # characters of an example that is worth its place
 
 
-def complete(recalled: Guidance, task: Task, pool: ExperiencePool, cap: int, most: int | None = None) -> Guidance:
+def complete(
+    recalled: Guidance,
+    task: Task,
+    pool: ExperiencePool,
+    cap: int,
+    most: int | None = None,
+    show: Callable[[Guidance], Guidance] = lambda guidance: guidance,
+) -> Guidance:
     """What a method recalled for a task, framed, with what a prompt needs beside it.
 
     That is the heuristics nearest to the task where the method recalled none, and the demonstrations, where the method
@@ -33,6 +40,7 @@ def complete(recalled: Guidance, task: Task, pool: ExperiencePool, cap: int, mos
         pool: where heuristics are found: by meaning, or where the pool has no embedder by importance.
         cap: the most characters of the text within the frame.
         most: at most so many lessons, see `shortened`; None for all.
+        show: what is shown of all that, before it is framed.
     """
     advice = [] if any(lesson.kind == "heuristic" for lesson in recalled.lessons) else _advice(task, pool)
     if most is not None:
@@ -50,7 +58,7 @@ def complete(recalled: Guidance, task: Task, pool: ExperiencePool, cap: int, mos
         examples = tuple(_example(attempt, room // len(silent)) for attempt in silent)
         blocks.append(Block(heading="Earlier attempts that went well:", entries=examples))
     lessons = (*recalled.lessons, *advice)
-    return framed(Guidance(lessons=lessons, demonstrations=recalled.demonstrations, blocks=tuple(blocks)), cap)
+    return framed(show(Guidance(lessons=lessons, demonstrations=recalled.demonstrations, blocks=tuple(blocks))), cap)
 
 
 def shortened(recalled: Guidance, most: int) -> Guidance:

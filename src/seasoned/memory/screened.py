@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, StoreError
+from seasoned.memory.holdout import drop_counts
 from seasoned.pool import ExperiencePool, Who
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
@@ -223,6 +224,7 @@ def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgo
     with store.transaction(*pool.scopes):
         if everything:
             counts = [store.clear_scope(scope) for scope in reversed(pool.scopes)]
+            drop_counts(store, pool.scope)
             done = Forgotten(sum(attempts for attempts, _ in counts), sum(lessons for _, lessons in counts))
         else:
             done = _some(pool, list(dict.fromkeys(ids)))
@@ -246,4 +248,5 @@ def _some(pool: ScreenedPool, ids: Sequence[str]) -> Forgotten:
     alone = [i for i, others in taught.items() if not others and i not in lessons]
     for lesson_id in (*lessons, *alone):
         store.remove_lesson(lesson_id, who="person", purge=True)
+    drop_counts(store, pool.scope, [*ids, *alone])
     return Forgotten(removed, len(lessons) + len(alone), tuple(i for i in taught if taught[i] and i not in lessons))

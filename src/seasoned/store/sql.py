@@ -87,6 +87,10 @@ class Store(Database):
         """
         trajectory_table.add(self, scope, trajectories, run_id)
 
+    def revise_trajectory(self, trajectory: Trajectory, *, relearn: bool) -> None:
+        """Store the outcome and meta of a trajectory anew; `relearn` forgets which methods have learned from it."""
+        trajectory_table.revise(self, trajectory, relearn)
+
     def get_trajectory(self, trajectory_id: str) -> Trajectory | None:
         """The trajectory, or None when there is none."""
         return next(iter(self.get_trajectories([trajectory_id])), None)

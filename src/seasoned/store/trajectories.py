@@ -1,8 +1,8 @@
 """Trajectories and episodes in the store.
 
-Always holds: a trajectory never changes once it is stored (but that `forget.py` takes out of it what it was shown), and
-storing the same one twice stores it once; a trajectory and its episode are written in one transaction; an episode that
-is dropped takes its trajectory along, so none counts twice.
+Always holds: a trajectory never changes once it is stored (but that `forget.py` takes out of it what it was shown, and
+`revise` gives it a later verdict), and storing the same one twice stores it once; a trajectory and its episode are
+written in one transaction; an episode that is dropped takes its trajectory along, so none counts twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, insert, select, update
 
 from seasoned.errors import StoreError
 from seasoned.store import schema
@@ -45,6 +45,24 @@ def add(db: Database, scope: str, trajectories: Sequence[Trajectory], run_id: st
             _add(db, connection, clean_text(scope), [_body(t) for t in trajectories], clean_text(run_id))
     except DuplicateRow as error:  # between our look and our write, which only Postgres allows
         raise StoreError("somebody else has just stored one of these trajectories; add them again") from error
+
+
+def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
+    """Store the outcome and meta of a trajectory anew."""
+    revised, body = _body(trajectory)
+    with db._write() as connection:
+        body_of = select(_t.scope, _t.body).where(_t.id == revised.id)
+        row = connection.execute(body_of).first()
+        if row is None:
+            raise StoreError(f"there is no attempt {revised.id} in the store; it may have been forgotten")
+        stored = _trajectory(revised.id, row.body)
+        if stored.model_copy(update={"outcome": revised.outcome, "meta": revised.meta}) != revised:
+            raise StoreError(f"of the attempt {revised.id} nothing but its outcome and meta can change; read it anew")
+        db._bump(connection, row.scope, purge=True)  # whoever keeps outcomes reads them again
+        values = trajectory_row(revised, body)
+        connection.execute(update(schema.trajectories).where(_t.id == revised.id).values(values))
+        if relearn:
+            connection.execute(delete(schema.learned).where(schema.learned.c.trajectory_id == revised.id))
 
 
 def get(db: Database, ids: Sequence[str]) -> list[Trajectory]:

@@ -20,7 +20,7 @@ from seasoned.protocols import Embedder
 from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
-from seasoned.web import attempts, forms, lessons, snapshots
+from seasoned.web import attempts, effect, forms, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
 from seasoned.web.show import redirect, show, templates
 from seasoned.web.site import Site
@@ -41,6 +41,7 @@ _PAGES: dict[str, Callable[[Request], Response]] = {
     "/lesson/edit": forms.edit_form,
     "/attempts": attempts.attempt_list,
     "/attempt": attempts.attempt_page,
+    "/effect": effect.effect_page,
     "/snapshots": snapshots.snapshot_list,
     "/diff": snapshots.diff_page,
 }
@@ -49,6 +50,8 @@ _WRITES: dict[str, Callable[[Request], Response]] = {
     "/lesson/add": forms.add,
     "/lesson/edit": forms.edit,
     "/lesson/do": forms.do,
+    "/attempt/outcome": effect.outcome,
+    "/effect/resume": effect.resume,
     "/snapshots": snapshots.add_snapshot,
     "/rollback": snapshots.rollback,
 }

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from seasoned.store.sql import Store
+
 ENDED = ("yes", "no", "unknown")
 _MESSAGES = 80  # of a conversation, shown before somebody asks for all
 
@@ -59,7 +61,20 @@ def attempt_page(request: Request) -> Response:
         whole=whole,
         messages=messages if whole else messages[:_MESSAGES],
         left_out=0 if whole else max(0, len(messages) - _MESSAGES),
+        verdicts=[one for one in attempt.meta.get("verdicts", ()) if isinstance(one, dict)],
         flags=[str(flag) for flag in attempt.meta.get("flags", ())],
         shown=pages.lessons_named(store, attempt.lesson_ids[:50]),
         made=pages.lessons_of(store, attempt.id),
     )
+
+
+def scope_of(store: Store, attempt_id: str) -> str:
+    """The pool that an attempt lies in.
+
+    Raises:
+        Missing: there is no such attempt.
+    """
+    line = pages.attempt_lines(store, [attempt_id]).get(attempt_id)
+    if line is None:
+        raise Missing(f"there is no attempt {attempt_id[:80]!r} in this store; it may have been deleted")
+    return line.scope

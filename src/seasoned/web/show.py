@@ -48,6 +48,8 @@ _DONE = {
     "purge-later": "The lesson and its history were deleted. Another program has the store open: until it closes it, "
     "the log file beside the store still holds the text.",
     "snapshot": "The snapshot was saved.",
+    "resumed": "Guidance is shown again; the evidence against it begins anew.",
+    "outcome": "The verdict was kept, beside the earlier one.",
     "rolled": "The earlier state was restored; each changed lesson has a new version.",
 }
 

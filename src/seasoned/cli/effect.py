@@ -1,0 +1,97 @@
+"""`seasoned effect` and `outcome`: whether guidance helps, and how an attempt ended after all.
+
+Always holds: figures come from one namespace alone; a verdict is signed by "person", and the earlier one is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import MEMORY, STORE, JsonOption, StoreOption, named_store, open_store, print_json, tell
+from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    from seasoned.memory.holdout import EffectReport
+
+
+def effect(
+    namespace: Annotated[str, typer.Option("--namespace", help="Whose memory.")] = "default",
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="WHY", help="Show guidance again that was switched off.")
+    ] = None,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Whether guidance helps in production: the effect with its interval, and what was retired."""
+    from seasoned.memory.holdout import read_effect, resume_guidance
+
+    with open_store(store, must_exist=True) as opened:
+        if resume is not None:
+            resume_guidance(opened, namespace, resume)
+            tell(f"guidance of the namespace {namespace} is shown again", err=True)
+        report = read_effect(opened, namespace)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+        return
+    for line in _told(report, store):
+        tell(line)
+
+
+def _told(report: EffectReport, store: str) -> list[str]:
+    from seasoned.memory.holdout import in_points
+    from seasoned.text import one_line
+
+    helps = {"helps": "It helps", "harms": "It harms", "not known yet": "Not known yet"}[report.verdict]
+    effect = f": {in_points(report.overall)}" if report.overall else " from all guidance: none was held back as a whole"
+    lines = [f"{helps}{effect}."]
+    if report.off:
+        again = f'seasoned effect --namespace {report.namespace} --resume "WHY"{named_store(store)}'
+        lines.append(f"Guidance is OFF: {report.off}. `{again}` shows it again.")
+    if report.waiting:
+        lines.append(f"{report.waiting:,} attempts wait for their outcome; `seasoned outcome ID` gives it.")
+    for heading, parts in (("By category", report.categories), ("By month", report.months)):
+        if parts:
+            lines += ["", heading, *(f"  {one_line(name, 40)}: {in_points(each)}" for name, each in parts.items())]
+    if report.lessons:
+        lines += ["", "Lessons, by evidence of harm (retired at the limit)"]
+    for lesson in report.lessons:
+        known = f"; {in_points(lesson.effect)}" if lesson.effect else ""
+        harm = f"harm {lesson.harm:,.1f} of {lesson.limit:,.0f} after {lesson.uses:,} uses{known}"
+        lines.append(f"  {lesson.lesson_id}  {lesson.status}  {harm}  {one_line(lesson.text, 60)}")
+    return lines
+
+
+def outcome(
+    attempt: Annotated[str, typer.Argument(metavar="ID", help="An attempt's id, or the beginning of it.")],
+    success: Annotated[bool | None, typer.Option("--success/--failure", help="How it ended after all.")] = None,
+    reward: Annotated[float | None, typer.Option(help="How well, from 0 to 1.")] = None,
+    why: Annotated[str, typer.Option("--why", help="The reason, kept in the record.")] = "",
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how a recorded attempt ended after all; the earlier verdict stays in the record.
+
+    What a model learned from a wrong verdict alone is set to deleted, and the attempt is learned from anew.
+    """
+    from seasoned.memory import Memory
+    from seasoned.store.pages import attempt_lines
+
+    if success is None:
+        raise ConfigError("say how it ended: --success or --failure")
+    with open_store(store, must_exist=True) as opened:
+        found = opened.find_trajectories(attempt, 2)
+        if len(found) != 1:
+            several = "several attempts begin" if found else "no attempt begins"
+            raise ConfigError(f"{several} with {attempt!r} in {opened.where}; `seasoned attempts` lists them")
+        side, _, namespace = attempt_lines(opened, [found[0].id])[found[0].id].scope.partition("/")
+        if side not in (MEMORY[:-1], "flagged"):
+            raise ConfigError(f"{found[0].id} is an attempt of a run, whose outcome was measured: it stays")
+        with Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
+            revised = memory.outcome(found[0].id, success, reward, why)
+    if as_json:
+        print_json(revised.model_dump(mode="json"))
+        return
+    verdicts = len(revised.meta["verdicts"])
+    tell(f"{revised.id} is {'a success' if success else 'a failure'} now; its record has {verdicts} verdicts")

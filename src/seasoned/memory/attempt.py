@@ -1,0 +1,233 @@
+"""An attempt at one task: the record of it until it is finished, and the guidance it is shown.
+
+Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; what
+comes after that is refused.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self, SupportsFloat
+
+from seasoned.errors import ConfigError, ContractError
+from seasoned.memory.chat import read_chat
+from seasoned.memory.opening import finite
+from seasoned.protocols import Advise
+from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory, new_id
+
+Keep = Callable[[Trajectory, bool], Trajectory]
+"""Stores a finished attempt and gives it back as stored; its second argument says whether a model may judge it."""
+
+_open: set[Attempt] = set()
+
+
+class Attempt:
+    """An attempt at one task, from `Memory.attempt`. Safe in threads; use it in a `with` block, or call `finish`.
+
+    `guidance` is what it is shown of what was recalled: put `guidance.text` into the prompt. `task` is what it is at,
+    and `id` what it is stored under.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        guidance: Guidance,
+        keep: Keep,
+        ask: Advise | None = None,
+        *,
+        agent: str = "",
+        trial: int = 0,
+        success_at: float = 1.0,
+        cap: int | None = None,
+        attempt_id: str = "",
+        drawn: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        self.id = attempt_id or new_id("tra")
+        self._drawn = drawn
+        self.task, self.guidance = task, guidance
+        self._recalled, self._first, self._cap = guidance, guidance.blocks, cap  # all of it so far, and the first
+        self._ask = ask
+        self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
+        self._steps: list[Step] = []
+        self._read: list[Step] = []
+        self._messages: list[Message] = []
+        self._broken = 0
+        self._kept: Trajectory | None = None
+        self._lock = threading.RLock()
+        _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"Attempt({self.task.text[:60]!r}, {'finished' if self._kept else f'{len(self._steps)} steps'})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._kept is not None:
+            return
+        try:
+            self._unfinished("" if kind is None else f"ended by {kind.__name__}")
+        except Exception as trouble:
+            if error is None:
+                raise
+            error.add_note(f"The attempt could not be kept either: {trouble}")
+
+    def step(self, action: str = "", observation: str = "", thought: str = "", reward: float = 0.0) -> None:
+        """Record one step, in the order in which they are made; what is no text is kept as its text.
+
+        Raises:
+            ContractError: when the attempt was finished.
+            ConfigError: when the reward is no finite number.
+        """
+        given = finite(reward)
+        if given is None:
+            raise ConfigError(f"the reward of a step is a finite number, and was {reward!r}")
+        made = Step(thought=str(thought), action=str(action), observation=str(observation), reward=given)
+        with self._lock:
+            self._still_open("a step")
+            self._steps.append(made)
+
+    def advise(self) -> Guidance:
+        """Ask again on the way: guidance for what was done so far, where the method has any (`autoguide` has).
+
+        What is new counts as in force from here on, and all of it is kept with the attempt. `guidance` then holds the
+        first guidance and the newest or, where both together are longer than the memory's cap, the newest.
+
+        Raises:
+            ContractError: when the attempt was finished.
+        """
+        with self._lock:
+            self._still_open("a question")
+            fresh = self._ask(self._trajectory(Outcome())) if self._ask else Guidance()
+            self._recalled += fresh
+            both = self._recalled.saying((Guidance(blocks=self._first) + fresh).blocks)
+            fits = self._cap is None or len(both.text) <= self._cap
+            self.guidance = both if fits else both.saying(fresh.blocks or self._first)
+        return fresh
+
+    def messages(self, messages: Iterable[object]) -> None:
+        """Record the conversation, as chat messages have it; see `memory.chat.read_chat`.
+
+        Called again with a longer list that begins as the last one did, it keeps the longer one; any other list is
+        added. The steps are read from it unless `step` was used. What is no message is passed over, and counted in
+        `meta["broken_messages"]`.
+
+        Raises:
+            ContractError: when the attempt was finished.
+            ConfigError: when it is no list of messages.
+        """
+        if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+            raise ConfigError(f"messages are a list of chat messages, and were {messages!r:.80}")
+        chat = read_chat(messages)
+        with self._lock:
+            self._still_open("messages")
+            longer = chat.messages[: len(self._messages)] == self._messages
+            self._messages = chat.messages if longer else [*self._messages, *chat.messages]
+            self._read = chat.steps if longer else [*self._read, *chat.steps]
+            self._broken = chat.broken if longer else self._broken + chat.broken
+
+    def finish(self, success: bool | SupportsFloat | None = None, answer: str = "", detail: str = "") -> Trajectory:
+        """Store the attempt with its outcome; it is safe from the end of the process when this returns.
+
+        Args:
+            success: True, False, a reward (success from the memory's `success_at` on), or None for unknown: then a
+                memory with `judge=True` asks its model.
+            answer: what the agent answered, if anything.
+            detail: anything worth knowing about how it ended.
+
+        Returns:
+            The attempt as it was stored.
+
+        Raises:
+            ContractError: when it was finished already; what was stored first stays.
+            ConfigError: when `success` is none of these.
+            StoreError: when it cannot be stored. It is open still, so `finish` can be called again.
+        """
+        outcome = outcome_of(success, str(answer), str(detail), self._success_at)
+        with self._lock:
+            self._still_open("an outcome")
+            return self._store(outcome, ask=True)
+
+    def _unfinished(self, detail: str) -> None:
+        with self._lock:
+            if self._kept is None:
+                self._store(Outcome(detail=detail), ask=False)
+
+    def _store(self, outcome: Outcome, *, ask: bool) -> Trajectory:
+        self._kept = self._keep(self._trajectory(outcome), ask)
+        _open.discard(self)
+        return self._kept
+
+    def _trajectory(self, outcome: Outcome) -> Trajectory:
+        return Trajectory(
+            id=self.id,
+            task_id=self.task.id,
+            task=self.task.text,
+            category=self.task.category,
+            agent=self._agent,
+            steps=tuple(self._steps or self._read),
+            outcome=outcome,
+            guidance=self._recalled.text,
+            guidance_blocks=self._recalled.blocks,
+            lesson_ids=tuple(lesson.id for lesson in self._recalled.lessons),
+            demonstration_ids=tuple(t.id for t in self._recalled.demonstrations),
+            messages=tuple(self._messages),
+            meta={
+                "trial": self._trial,
+                **self._drawn(),
+                **({"broken_messages": self._broken} if self._broken else {}),
+            },
+        )
+
+    def _still_open(self, what: str) -> None:
+        if self._kept is not None:
+            raise ContractError(
+                f"{what} came for the attempt at {self.task.text[:60]!r}, which was finished already and is kept as "
+                f"{self._kept.id} (success: {self._kept.outcome.success}); begin another with memory.attempt(..)"
+            )
+
+
+def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:
+    """The outcome that `finish` was told.
+
+    Raises:
+        ConfigError: when `success` is neither True, False, None nor a finite number.
+    """
+    solved: bool | None = None
+    reward: float | None = None
+    if isinstance(success, bool):
+        solved, reward = success, float(success)
+    elif success is not None:
+        reward = finite(success)
+        if reward is None:
+            raise ConfigError(f"the outcome of an attempt is True, False, None or a finite reward, and was {success!r}")
+        solved = reward >= success_at
+    return Outcome(
+        success=solved, reward=reward, reason="answered" if answer else "reported", answer=answer, detail=detail
+    )
+
+
+def close_open(keep: Keep | None = None) -> None:
+    """Store the attempts that were never finished: those of one memory, by its function, or all.
+
+    Raises:
+        StoreError: when one cannot be stored; the others were tried all the same.
+    """
+    first: Exception | None = None
+    for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
+        try:
+            attempt._unfinished("never finished")
+        except Exception as error:
+            first = first or error
+    if first is not None:
+        raise first
+
+
+@atexit.register
+def _at_exit() -> None:
+    with suppress(Exception):  # of a store that was closed, or opened before a fork: nobody is left to hear
+        close_open()

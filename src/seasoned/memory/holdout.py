@@ -1,0 +1,445 @@
+"""Guidance held back from a share of attempts, so that a memory can tell whether it helps, and stop what harms.
+
+Always holds: what is held back is drawn by a keyed hash of the attempt, never chosen; an attempt for which nothing was
+recalled counts for neither side; each outcome is counted once, when it is known; what one namespace counts never mixes
+with another's, not even where an attempt was carried over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from seasoned.errors import ConfigError
+from seasoned.pool import ExperiencePool, Who
+from seasoned.proof.effect import ALPHA, Effect, Evidence, Use, effect, is_withheld
+from seasoned.store.pages import lesson_counts
+from seasoned.store.sql import Store
+from seasoned.trust import mask
+from seasoned.types import Guidance, Lesson, Trajectory, now
+
+META = "holdout"
+"""The key in a trajectory's `meta`: what was shown, what was held back, and how likely that was."""
+ESTIMATED = 30
+"""Lessons whose effect is estimated in a report: those with the strongest evidence of harm, then the most used."""
+LIMIT = 1 / ALPHA
+"""The evidence of harm at which all guidance is switched off; of a single lesson, times the number of lessons."""
+_KEY, _OFF, _SWITCHED, _ALL = "key", "off", "switched", "all"
+
+Retire = Literal["off", "auto"]
+
+
+class Switched(BaseModel):
+    """When all guidance was switched off or on again, by whom and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at: str
+    on: bool
+    who: str
+    why: str
+
+
+class LessonEffect(BaseModel):
+    """What is known of one lesson: its uses, its effect (None: not estimated), and its evidence of harm.
+
+    `uses` are attempts with a known outcome for which it was recalled, shown or withheld. It is retired where `harm`
+    reaches `limit`, unless it is pinned.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    lesson_id: str
+    text: str
+    status: str
+    pinned: bool
+    version: int
+    uses: int
+    effect: Effect | None
+    harm: float
+    limit: float
+
+
+class EffectReport(BaseModel):
+    """Whether guidance helps in one namespace: over all attempts, by category and by month, and lesson by lesson.
+
+    `overall` is None as long as no outcome is known, or single lessons alone are withheld; `verdict` is "helps",
+    "harms" or "not known yet". `waiting` attempts have no known outcome. `off` says why guidance is switched off, ""
+    where it is on.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    namespace: str
+    verdict: str
+    overall: Effect | None
+    categories: dict[str, Effect]
+    months: dict[str, Effect]
+    lessons: tuple[LessonEffect, ...]
+    waiting: int
+    harm: float
+    limit: float
+    off: str
+    switched: tuple[Switched, ...]
+
+
+class _Row(NamedTuple):
+    """An attempt as it counts; as a list in the store. `lessons` are (id, shown, chance)."""
+
+    shown: bool
+    chance: float
+    outcome: float | None
+    known: str
+    category: str
+    created: str
+    lessons: list[tuple[str, bool, float]]
+
+
+class Draw:
+    """The coins of one attempt. `meta` is what to keep of them; empty where nothing was recalled for it yet."""
+
+    def __init__(self, attempt_id: str, *, key: bytes, share: float, withhold: float, off: bool) -> None:
+        self._id, self._key, self._share, self._withhold, self._off = attempt_id, key, share, withhold, off
+        self._lessons: dict[str, bool] = {}  # by id, whether it is shown
+        self._recalled = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing that is recalled from here on will be shown."""
+        return self._off or (self._recalled and self._held)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """For the trajectory's `meta`."""
+        if not self._recalled or self._off or not (self._share or self._withhold):
+            return {}
+        lessons = {} if self._held else self._lessons
+        return {
+            META: {
+                "shown": not self._held,
+                "chance": 1 - self._share,
+                "lessons": list(lessons),
+                "withheld": [name for name, shown in lessons.items() if not shown],
+                "lesson_chance": 1 - self._withhold,
+                "seal": seal(self._key, self._id),
+            }
+        }
+
+    def show(self, guidance: Guidance) -> Guidance:
+        """What is shown of what was recalled. A lesson that shares an entry with another is never withheld alone."""
+        if not guidance.text or self._off:
+            return Guidance() if self._off else guidance
+        self._recalled = True
+        if self._held:
+            return Guidance()
+        if self._withhold:
+            for name in _single(guidance):
+                self._lessons[name] = not is_withheld(self._key, self._id, self._withhold, name)
+        return guidance.without(name for name, shown in self._lessons.items() if not shown)
+
+    @property
+    def _held(self) -> bool:
+        return is_withheld(self._key, self._id, self._share) if self._share else False
+
+
+class Holdout:
+    """The coins of one memory, and what they tell. Safe in threads and processes: the store keeps it all."""
+
+    def __init__(self, pool: ExperiencePool, *, share: float = 0.0, withhold: float = 0.0, retire: Retire = "off"):
+        """Give the coins their odds.
+
+        Args:
+            pool: of the memory.
+            share: of attempts that get no guidance, from 0 up to (not including) 1.
+            withhold: probability that a recalled lesson is left out of an attempt, likewise.
+            retire: "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
+
+        Raises:
+            ConfigError: a share is out of range, or `retire` has nothing to rest on.
+        """
+        check_shares(share, withhold, retire)
+        self._pool, self._store = pool, pool.store
+        self._share, self._withhold, self._retire = float(share), float(withhold), retire
+        self._switch, self._rows, self._evidence = _scopes(pool.scope)
+        self._secret = b""
+        self._lock = threading.Lock()
+
+    @property
+    def off(self) -> str:
+        """Why guidance is switched off; "" where it is on."""
+        return str(self._store.marked(self._switch, _OFF) or "")
+
+    def draw(self, attempt_id: str) -> Draw:
+        """The coins of an attempt."""
+        key = self._key() if self._share or self._withhold else b""
+        return Draw(attempt_id, key=key, share=self._share, withhold=self._withhold, off=bool(self.off))
+
+    def resume(self, why: str, who: Who = "person") -> None:
+        """Show guidance again; the evidence against all of it begins anew.
+
+        Raises:
+            ConfigError: it is not switched off, or no reason is given.
+        """
+        if not why.strip():
+            raise ConfigError("say why guidance is to be shown again: memory.resume('lesson 3 is mended')")
+        with self._store.transaction(self._pool.scope):
+            if not self.off:
+                raise ConfigError(f"the guidance of {self._pool.scope} is not switched off, so there is nothing to do")
+            self._turn(on=True, who=who, why=why)
+            self._store.unmark(self._switch, _OFF)
+            self._store.unmark(self._evidence, _ALL)
+
+    def count(self, attempt: Trajectory) -> list[str]:
+        """Count an attempt as it was recorded; call it within a transaction that holds the pool's scope.
+
+        One whose outcome is not known waits until it is. One that was counted is not counted again, but a changed
+        outcome takes the place of the old one in the effect; the evidence of harm keeps the first.
+
+        Returns:
+            A sentence for each thing that was retired.
+        """
+        kept = attempt.meta.get(META)
+        if not isinstance(kept, Mapping):
+            return []
+        row = _row(attempt, kept)
+        if row is None or kept.get("seal") != seal(self._key(), attempt.id):
+            return []  # drawn by another memory
+        before = _read_row(self._store.marked(self._rows, attempt.id))
+        if before is not None and before.outcome is not None:
+            self._store.mark(self._rows, attempt.id, list(row._replace(known=before.known)))
+            return []
+        self._store.mark(self._rows, attempt.id, list(row))
+        if row.outcome is None:
+            return []
+        found = list(self._weighed(row, row.outcome))
+        return list(self._retired(found)) if self._retire == "auto" else []
+
+    def report(self, namespace: str) -> EffectReport:
+        """Whether guidance helps.
+
+        Args:
+            namespace: whose memory it is, for the report.
+
+        Raises:
+            ConfigError: nothing was ever held back; the sentence says how to begin.
+        """
+        rows = [row for row in map(_read_row, self._store.marks(self._rows).values()) if row is not None]
+        if not rows:
+            raise ConfigError(
+                f"nothing was held back in the namespace {namespace!r} yet, so there is nothing to compare with: open "
+                "the memory with Memory(.., holdout=0.1), and one attempt in ten gets no guidance"
+            )
+        known = sorted((row for row in rows if row.outcome is not None), key=lambda row: row.known)
+        uses = [(row, Use(row.shown, row.chance, row.outcome or 0.0)) for row in known if row.chance < 1]
+        overall = effect([use for _, use in uses]) if uses else None
+        return EffectReport(
+            namespace=namespace,
+            verdict=overall.verdict if overall else "not known yet",
+            overall=overall,
+            categories=dict(_parts((row.category or "(none)", use) for row, use in uses)),
+            months=dict(_parts((row.created[:7], use) for row, use in uses)),
+            lessons=tuple(self._lessons(known)),
+            waiting=len(rows) - len(known),
+            harm=_read(self._store.marked(self._evidence, _ALL)).value,
+            limit=LIMIT,
+            off=self.off,
+            switched=tuple(Switched(**each) for each in self._store.marked(self._switch, _SWITCHED) or ()),
+        )
+
+    def _lessons(self, known: Sequence[_Row]) -> Iterator[LessonEffect]:
+        uses: dict[str, list[Use]] = {}
+        for row in known:
+            for name, shown, chance in row.lessons:
+                uses.setdefault(name, []).append(Use(shown, chance, row.outcome or 0.0))
+        states = {name: self._store.marked(self._evidence, _mark(name)) for name in uses}
+        there = [lesson for lesson in map(self._store.get_lesson, uses) if lesson is not None]
+        there = [lesson for lesson in there if self._store.scope_of(lesson.id) == self._pool.scope]
+        limit = self._limit() if there else LIMIT
+        harm = {lesson.id: _read(states[lesson.id]).value for lesson in there}
+        there.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
+        for place, lesson in enumerate(there):
+            yield LessonEffect(
+                lesson_id=lesson.id,
+                text=lesson.text,
+                status=lesson.status,
+                pinned=lesson.pinned,
+                version=lesson.version,
+                uses=len(uses[lesson.id]),
+                effect=effect(uses[lesson.id]) if place < ESTIMATED else None,
+                harm=harm[lesson.id],
+                limit=limit,
+            )
+
+    def _weighed(self, row: _Row, outcome: float) -> Iterator[tuple[Lesson | None, Evidence]]:
+        """Add one outcome to the evidence on all guidance (None) and on each lesson that had a coin."""
+        if row.chance < 1:
+            evidence = _read(self._store.marked(self._evidence, _ALL)).after(Use(row.shown, row.chance, outcome))
+            self._store.mark(self._evidence, _ALL, _state(evidence))
+            yield None, evidence
+        for name, shown, chance in row.lessons:
+            lesson = self._store.get_lesson(name)
+            if lesson is None:
+                continue
+            state = self._store.marked(self._evidence, _mark(name))
+            # Other words are another lesson; and who switched a retired one on again gives it a new beginning.
+            same = isinstance(state, list) and len(state) == 5 and state[3:] == [_digest(lesson), False]
+            evidence = (_read(state) if same else Evidence()).after(Use(shown, chance, outcome))
+            self._store.mark(self._evidence, _mark(name), [*_state(evidence), _digest(lesson), False])
+            yield lesson, evidence
+
+    def _retired(self, found: Iterable[tuple[Lesson | None, Evidence]]) -> Iterator[str]:
+        for lesson, evidence in found:
+            if evidence.value < LIMIT:
+                continue
+            said = f"evidence of harm {evidence.value:,.0f} after {evidence.uses:,} attempts"
+            if lesson is None:
+                if not self.off:
+                    why = f"guidance was switched off: {said}, and the limit is {LIMIT:.0f}"
+                    self._turn(on=False, who="rule", why=why)
+                    self._store.mark(self._switch, _OFF, why)
+                    yield why
+            elif evidence.value >= (limit := self._limit()) and lesson.status == "active" and not lesson.pinned:
+                why = f"retired: {said}, and the limit is {limit:,.0f}"
+                self._pool.update(lesson.model_copy(update={"status": "disabled"}), why=why, who="rule")
+                self._store.mark(self._evidence, _mark(lesson.id), [*_state(evidence), _digest(lesson), True])
+                yield f"the lesson {lesson.id} was {why}"
+
+    def _turn(self, *, on: bool, who: str, why: str) -> None:
+        before = self._store.marked(self._switch, _SWITCHED) or []
+        self._store.mark(self._switch, _SWITCHED, [*before, {"at": now(), "on": on, "who": who, "why": why}])
+
+    def _limit(self) -> float:
+        """Times all lessons that there were, disabled and deleted ones too: a limit that fell would promise less."""
+        return LIMIT * max(1, sum(lesson_counts(self._store, self._pool.scope).values()))
+
+    def _key(self) -> bytes:
+        with self._lock:
+            if not self._secret:
+                if self._store.marked(self._switch, _KEY) is None:
+                    self._store.mark(self._switch, _KEY, secrets.token_hex(16), replace=False)
+                self._secret = str(self._store.marked(self._switch, _KEY)).encode()
+            return self._secret
+
+
+def check_shares(share: object, withhold: object, retire: object) -> None:
+    """See that the odds of the coins can be used; see `Holdout`.
+
+    Raises:
+        ConfigError: a share is out of range, or `retire` has nothing to rest on.
+    """
+    for name, value in (("holdout", share), ("withhold", withhold)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            raise ConfigError(f"{name} is a share from 0 up to, but not, 1, such as 0.1, and was {value!r}")
+    if retire not in ("off", "auto"):
+        raise ConfigError(f"retire is 'off' or 'auto', and was {retire!r}")
+    if retire == "auto" and not share and not withhold:
+        raise ConfigError(
+            "retire='auto' needs attempts to compare with: add holdout=0.1 for all guidance, and withhold=0.2 for "
+            "single lessons"
+        )
+
+
+def read_effect(store: Store, namespace: str) -> EffectReport:
+    """Whether guidance helps in a namespace of a store.
+
+    Raises:
+        ConfigError: nothing was ever held back there; the sentence says how to begin.
+    """
+    return Holdout(ExperiencePool(store, f"memory/{namespace}")).report(namespace)
+
+
+def resume_guidance(store: Store, namespace: str, why: str, who: Who = "person") -> None:
+    """Show the guidance of a namespace again that was switched off; see `Holdout.resume`."""
+    Holdout(ExperiencePool(store, f"memory/{namespace}")).resume(mask(why), who)
+
+
+def drop_counts(store: Store, scope: str, ids: Sequence[str] | None = None) -> None:
+    """Forget what was counted of these attempts and lessons of a scope, or all of it, the key too."""
+    switch, rows, evidence = _scopes(scope)
+    if ids is None:
+        for each in (switch, rows, evidence):
+            store.unmark(each)
+        return
+    for name in ids:
+        store.unmark(rows, name)
+        store.unmark(evidence, _mark(name))
+
+
+def seal(key: bytes, attempt_id: str) -> str:
+    """What only the memory can write that drew for this attempt."""
+    return hmac.new(key, f"seal\n{attempt_id}".encode(), hashlib.sha256).hexdigest()[:12]
+
+
+def in_points(found: Effect | None) -> str:
+    """An effect in words: "+12 points (-3 to +27) from 90 attempts with guidance and 10 without"."""
+    if found is None:
+        return "not known yet"
+    value, low, high = (f"{round(100 * each):+d}" for each in (found.value, found.low, found.high))
+    return f"{value} points ({low} to {high}) from {found.shown:,} attempts with and {found.withheld:,} without"
+
+
+def _scopes(scope: str) -> tuple[str, str, str]:
+    """The scopes of marks: the key and the switch, attempts, evidence. What it is comes first: scopes may hold any."""
+    return f"holdout/{scope}", f"holdout-attempts/{scope}", f"holdout-evidence/{scope}"
+
+
+def _mark(lesson_id: str) -> str:
+    return f"lesson/{lesson_id}"
+
+
+def _single(guidance: Guidance) -> Iterator[str]:
+    """The lessons that stand in entries of their own alone, so that leaving them out leaves out nothing else."""
+    entries = [entry.lesson_ids for block in guidance.blocks for entry in block.entries]
+    shared = {name for names in entries if len(names) > 1 for name in names}
+    return (name for name in dict.fromkeys(name for names in entries for name in names) if name not in shared)
+
+
+def _row(attempt: Trajectory, kept: Mapping[str, Any]) -> _Row | None:
+    """The attempt as it counts; None where what was kept of its draw has another form, or a server broke it off."""
+    if attempt.outcome.reason == "error":
+        return None
+    success, reward = attempt.outcome.success, attempt.outcome.reward
+    outcome = None if success is None else float(success) if reward is None else min(1.0, max(0.0, reward))
+    with suppress(KeyError, TypeError, ValueError):
+        chance, single, left = float(kept["chance"]), float(kept["lesson_chance"]), set(kept["withheld"])
+        lessons = [(str(name), name not in left, single) for name in kept["lessons"]] if single < 1 else []
+        return _Row(bool(kept["shown"]), chance, outcome, now(), attempt.category, attempt.created, lessons)
+    return None
+
+
+def _read_row(value: object) -> _Row | None:
+    return _Row(*value) if isinstance(value, list) and len(value) == len(_Row._fields) else None
+
+
+def _parts(rows: Iterable[tuple[str, Use]]) -> Iterator[tuple[str, Effect]]:
+    """The effect in each part that has attempts on both sides, by name."""
+    parts: dict[str, list[Use]] = {}
+    for name, use in rows:
+        parts.setdefault(name, []).append(use)
+    for name, uses in sorted(parts.items()):
+        if len({use.shown for use in uses}) == 2:
+            yield name, effect(uses)
+
+
+def _state(evidence: Evidence) -> list[Any]:
+    return [evidence.uses, evidence.total, list(evidence.logs)]
+
+
+def _read(state: Any) -> Evidence:
+    """The evidence that was kept; none where nothing was, or it has another form."""
+    match state:
+        case [int(uses), float() | int() as total, list(logs), *_] if len(logs) == len(Evidence().logs):
+            return Evidence(uses, float(total), tuple(map(float, logs)))
+        case _:
+            return Evidence()
+
+
+def _digest(lesson: Lesson) -> str:
+    return hashlib.sha256(f"{lesson.key}\n{lesson.text}".encode("utf-8", "replace")).hexdigest()[:12]
