@@ -112,3 +112,19 @@ def test_ids_and_times():
 
 def test_the_answer_is_not_in_a_tasks_repr():
     assert "secret" not in repr(Task(id="1", text="t", data={"answer": "secret"}))
+
+
+def test_guidance_without_some_lessons_has_no_line_of_them_and_no_heading_over_nothing():
+    one, two, three = (Lesson(id=f"les-{i}", kind="insight", text=f"text {i}") for i in range(3))
+    pair = Entry(text="either, or", lesson_ids=("les-1", "les-2"))
+    first = Block.listing("First:", [one], ["text 0"])
+    guidance = Guidance(
+        lessons=(one, two, three), blocks=(first, Block(heading="Second:", entries=(pair, Entry(text="nobody's"))))
+    )
+    assert guidance.without(()) == guidance
+    assert guidance.without(["les-0"]).text == "Second:\neither, or\nnobody's"
+    assert guidance.without(["les-0"]).lessons == (two, three)
+    assert guidance.without(["les-1"]) == guidance
+    both = guidance.without(["les-1", "les-2"])
+    assert both.text == "First:\n- text 0\n\nSecond:\nnobody's"
+    assert both.lessons == (one,)

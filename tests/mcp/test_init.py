@@ -67,7 +67,7 @@ def test_the_tools_and_what_they_say_of_themselves(memory):
 
     instructions, tools = anyio.run(talk)
     assert "not an order" in instructions
-    assert [tool.name for tool in tools] == ["recall", "record", "note", "list"]
+    assert [tool.name for tool in tools] == ["recall", "record", "note", "list", "effect"]
     for tool in tools:
         assert tool.description
         assert all("description" in field for field in tool.input_schema["properties"].values())
@@ -391,3 +391,16 @@ def test_first_attempts_at_several_tasks_are_each_a_first_attempt(memory):
     made = calls(memory, *(("record", {"task": task, "steps": STEPS, "success": False}) for task in tasks))
     attempts = memory.store.get_trajectories([said(one)["id"] for one in made])
     assert [attempt.meta["trial"] for attempt in attempts] == [0, 0, 0, 1]
+
+
+def test_the_effect_or_how_to_begin(tmp_path):
+    with Memory(tmp_path / "memory.db", method="expnote", embedder=None, holdout=0.5) as memory:
+        memory.add("Look the order up.")
+        [none] = calls(memory, ("effect", {}))
+        assert "holdout=0.1" in refused(none)
+        for _ in range(30):
+            with memory.attempt(TASK) as attempt:
+                attempt.finish(success=bool(attempt.guidance.text))
+        [told] = calls(memory, ("effect", {}))
+    assert said(told)["verdict"] == "helps"
+    assert said(told)["overall"]["value"] > 0.5

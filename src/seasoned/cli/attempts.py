@@ -107,6 +107,9 @@ def told(trajectory: Trajectory, prompts: bool) -> list[str]:
     lines = [f"{trajectory.id}  {trajectory.task_id}  {trajectory.agent}  {where.get('condition', '')}".rstrip()]
     if flags := where.get("flags"):
         lines.append(f"flagged  its text {'; it '.join(map(str, flags))}; lessons from it wait in quarantine")
+    for verdict in where.get("verdicts", ()):
+        ended = {True: "success", False: "failure", None: "unknown"}[verdict["success"]]
+        lines.append(f"verdict  {ended}, by {verdict['who']}, {verdict['at']}  {verdict['why']}".rstrip())
     if prompts and trajectory.messages:
         for message in trajectory.messages:
             lines += ["", f"[{message.get('role', '')}]", said(message)]

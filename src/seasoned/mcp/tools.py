@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 from seasoned.memory.attempt import outcome_of
+from seasoned.memory.holdout import EffectReport
 from seasoned.methods import method_name
 from seasoned.traces.source import task_name
 from seasoned.trust import mask
