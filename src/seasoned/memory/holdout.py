@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from seasoned.errors import ConfigError
 from seasoned.pool import ExperiencePool, Who
 from seasoned.proof.effect import ALPHA, Effect, Evidence, Use, effect, is_withheld
-from seasoned.store.pages import lesson_counts
+from seasoned.store.pages import lesson_counts, lessons_named
 from seasoned.store.sql import Store
 from seasoned.trust import mask
 from seasoned.types import Guidance, Lesson, Trajectory, now
@@ -259,8 +259,11 @@ class Holdout:
             for name, shown, chance in row.lessons:
                 uses.setdefault(name, []).append(Use(shown, chance, row.outcome or 0.0))
         states = {name: self._store.marked(self._evidence, _mark(name)) for name in uses}
-        there = [lesson for lesson in map(self._store.get_lesson, uses) if lesson is not None]
-        there = [lesson for lesson in there if self._store.scope_of(lesson.id) == self._pool.scope]
+        there = [
+            lesson
+            for lesson in lessons_named(self._store, list(uses))
+            if self._store.scope_of(lesson.id) == self._pool.scope
+        ]
         limit = self._limit() if there else LIMIT
         harm = {lesson.id: _read(states[lesson.id]).value for lesson in there}
         there.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
@@ -283,9 +286,9 @@ class Holdout:
             evidence = _read(self._store.marked(self._evidence, _ALL)).after(Use(row.shown, row.chance, outcome))
             self._store.mark(self._evidence, _ALL, _state(evidence))
             yield None, evidence
+        there = {lesson.id: lesson for lesson in lessons_named(self._store, [name for name, _, _ in row.lessons])}
         for name, shown, chance in row.lessons:
-            lesson = self._store.get_lesson(name)
-            if lesson is None:
+            if (lesson := there.get(name)) is None:  # forgotten meanwhile
                 continue
             state = self._store.marked(self._evidence, _mark(name))
             # Other words are another lesson; and who switched a retired one on again gives it a new beginning.
