@@ -10,8 +10,10 @@ from typer.core import TyperGroup
 from seasoned.cli import attempts, effect, exchange, lessons, mcp, model, serve
 from seasoned.plugins import loaded
 
-_PRODUCT = ("lessons", "attempts", "replay", "outcome", "recall", "effect", "import", "export", "serve", "mcp")
-_PRODUCT += ("doctor", "model")
+_PRODUCT = (
+    *("lessons", "attempts", "replay", "outcome", "recall", "effect"),
+    *("import", "export", "serve", "mcp", "doctor", "model"),
+)
 
 
 class Grouped(TyperGroup):

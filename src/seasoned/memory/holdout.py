@@ -258,14 +258,10 @@ class Holdout:
         for row in known:
             for name, shown, chance in row.lessons:
                 uses.setdefault(name, []).append(Use(shown, chance, row.outcome or 0.0))
-        states = {name: self._store.marked(self._evidence, _mark(name)) for name in uses}
-        there = [
-            lesson
-            for lesson in lessons_named(self._store, list(uses))
-            if self._store.scope_of(lesson.id) == self._pool.scope
-        ]
+        states = self._store.marks(self._evidence) if uses else {}
+        there = lessons_named(self._store, list(uses))
         limit = self._limit() if there else LIMIT
-        harm = {lesson.id: _read(states[lesson.id]).value for lesson in there}
+        harm = {lesson.id: _read(states.get(_mark(lesson.id))).value for lesson in there}
         there.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
         for place, lesson in enumerate(there):
             yield LessonEffect(
@@ -309,6 +305,8 @@ class Holdout:
                     self._store.mark(self._switch, _OFF, why)
                     yield why
             elif evidence.value >= (limit := self._limit()) and lesson.status == "active" and not lesson.pinned:
+                if self._store.scope_of(lesson.id) != self._pool.scope:
+                    continue  # a method of somebody's own recalls from elsewhere
                 why = f"retired: {said}, and the limit is {limit:,.0f}"
                 self._pool.update(lesson.model_copy(update={"status": "disabled"}), why=why, who="rule")
                 self._store.mark(self._evidence, _mark(lesson.id), [*_state(evidence), _digest(lesson), True])
