@@ -28,7 +28,7 @@ def test_where_nothing_was_held_back_it_says_how_to_begin(client):
 
 def test_the_effect_is_drawn(client, made):
     page = client.get("/effect?namespace=shop").text
-    for part in ("Guidance helps: +", "<svg", "By category", "By month", "Look &lt;b&gt;first", "Evidence of harm"):
+    for part in ("Guidance helps: +", "<svg", "By category", "Look &lt;b&gt;first", "Evidence of harm"):
         assert part in page
     assert "What these figures can tell" in page
     assert "Nobody knows yet" in client.get("/effect?namespace=default").text
