@@ -23,6 +23,7 @@ CORE = (
     "pool",
     "store/sql.py",  # the Store's public surface
     "memory/__init__.py",  # Memory's public surface
+    "memory/attempt.py",
 )
 METHODS = {
     "ExpNote": "methods/expnote.py",
