@@ -145,16 +145,19 @@ def test_lessons_as_a_page_to_read(cli, filled):
     lines = [line for line in page.splitlines() if line]
     assert lines[:3] == ["# Lessons", "## memory/default", "### Insights (2)"]
     assert lines[3].startswith(
-        r"- &lt;script&gt;alert(1)&lt;/script&gt; \[x\](javascript:1) &amp; more (importance 5; pinned;"
+        r"- &lt;script&gt;alert(1)&lt;/script&gt; \[x\](javascript:1) &amp; more (importance 5; trust imported; pinned;"
     )
     assert lines[4].startswith(
-        "- Read the whole page. (importance 2; from tra-0, tra-1, tra-2, tra-3, tra-4 and 2 more;"
+        "- Read the whole page. (importance 2; trust imported; from tra-0, tra-1, tra-2, tra-3, tra-4 and 2 more;"
     )
-    assert lines[5:7] == ["### Notes (1)", f"- **c3**: joy (importance 1; category codes; `{LESSONS[2].id}`)"]
+    assert lines[5:7] == [
+        "### Notes (1)",
+        f"- **c3**: joy (importance 1; trust imported; category codes; `{LESSONS[2].id}`)",
+    ]
     assert len(lines) == 7
     whole = cli("export", "--all").out
-    assert "**d4**: off (importance 1; disabled;" in whole
-    assert "wait (importance 1; quarantined;" in whole
+    assert "**d4**: off (importance 1; trust imported; disabled;" in whole
+    assert "wait (importance 1; trust page; quarantined;" in whole
     assert "gone" not in whole
     assert "## memory/other" in whole
 

@@ -209,7 +209,7 @@ def test_what_was_exported_goes_back_into_its_pools(cli, folder):
         assert "1 of them was a run's, and now in memory/default: name another pool with --scope" in done.err
         for pool, text in into.items():
             (lesson,) = cli("lessons", "list", "--store", "new.db", "--scope", pool, "--json").json
-            assert (lesson["text"], lesson["data"]) == (text, {"values": {text: 1}})
+            assert (lesson["text"], lesson["data"]) == (text, {"values": {text: 1}, "imported": True})
     done = cli("lessons", "import", "a.jsonl", "--namespace", "all", "--store", "new.db")
     assert (done.out, done.err) == ("3 lessons imported into memory/all, 0 broken lines\n", "")
 

@@ -37,6 +37,7 @@ from seasoned.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from seasoned.store.sql import Store
     from seasoned.traces import Imported
+    from seasoned.trust.lineage import Trust
     from seasoned.types import Lesson
 
 _FORMATS = "react-log|messages|inspect|otel"  # as `seasoned.traces` has them, which is not imported for this
@@ -167,7 +168,7 @@ def export(
             count = write_out((chat for each in scopes for chat in _chats(opened, each, successes)), output)
             _tell_left_out(opened, pool, successes)
         else:
-            kept = [(at, x) for at, x in by_pool(opened, pool) if x.status == "active" or everything]
+            kept = [each for each in by_pool(opened, pool) if each[1].status == "active" or everything]
             count = len(kept)
             write_out(starmap(lesson_line, kept) if form == "jsonl" else [markdown(kept)], output)
     if output is not None:
@@ -198,39 +199,47 @@ def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
         offset += len(page)
 
 
-def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson]]:
-    """The lessons of a pool, or of one pool after the other, with its name; deleted ones are left out."""
+def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson, Trust]]:
+    """The lessons of a pool, or of one after the other, with its name and their trust; deleted ones are left out."""
+    from seasoned.pool.lineage import trust_in
+
     for scope in store.scopes() if pool is None else [pool]:
-        yield from ((scope, lesson) for lesson in store.lessons(scope) if lesson.status != "deleted")
+        lessons = [lesson for lesson in store.lessons(scope) if lesson.status != "deleted"]
+        trust = trust_in(store, lessons)
+        yield from ((scope, lesson, trust[lesson.id]) for lesson in lessons)
 
 
-def lesson_line(pool: str, lesson: Lesson) -> str:
-    """A lesson as `lessons import` reads it; `data["scope"]` says which pool it was in."""
-    placed = lesson.model_copy(update={"data": {**lesson.data, "scope": pool}})
+def lesson_line(pool: str, lesson: Lesson, trust: Trust) -> str:
+    """A lesson as `lessons import` reads it; `data` says which pool it was in ("scope"), and its trust."""
+    placed = lesson.model_copy(update={"data": {**lesson.data, "scope": pool, "trust": trust.name_}})
     return json.dumps({"schema_version": 1, **placed.model_dump(mode="json")}, ensure_ascii=False) + "\n"
 
 
-def markdown(lessons: Sequence[tuple[str, Lesson]]) -> str:
-    """Lessons with their pools as a page for people: by pool, by kind, and the most important first.
+def markdown(lessons: Sequence[tuple[str, Lesson, Trust]]) -> str:
+    """Lessons with their pools and trust as a page for people: by pool, by kind, and the most important first.
 
     Each lesson is one item; HTML and links in its text are shown as they are written and do nothing.
     """
     pools: dict[str, dict[str, list[Lesson]]] = defaultdict(lambda: defaultdict(list))
-    for pool, lesson in lessons:
+    trusted = {lesson.id: trust for _, lesson, trust in lessons}
+    for pool, lesson, _ in lessons:
         pools[pool][lesson.kind].append(lesson)
     lines = ["# Lessons", ""] + ([] if lessons else ["No lessons."])
     for pool, kinds in pools.items():
         lines += [f"## {_plain(pool)}", ""]
         for kind in (kind for kind in _HEADINGS if kind in kinds):
             lines += [f"### {_HEADINGS[kind]} ({len(kinds[kind])})", ""]
-            lines += [_item(lesson) for lesson in sorted(kinds[kind], key=lambda lesson: -lesson.importance)]
+            lines += [
+                _item(lesson, trusted[lesson.id])
+                for lesson in sorted(kinds[kind], key=lambda lesson: -lesson.importance)
+            ]
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _item(lesson: Lesson) -> str:
+def _item(lesson: Lesson, trust: Trust) -> str:
     key = f"**{_plain(lesson.key)}**: " if lesson.key else ""
-    remarks = [f"importance {lesson.importance:g}"]
+    remarks = [f"importance {lesson.importance:g}", f"trust {trust.name_}"]
     remarks += [f"category {_plain(lesson.category)}"] if lesson.category else []
     remarks += ["pinned"] if lesson.pinned else []
     remarks += [lesson.status] if lesson.status != "active" else []

@@ -78,20 +78,23 @@ def search(
 def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
     """Show a lesson: its text, where it came from, its history, and how the attempts that used it ended."""
     from seasoned.memory.editing import reasons
+    from seasoned.pool.lineage import trust_in
 
     with open_store(store, must_exist=True) as opened:
         stored = find_lesson(opened, lesson)
         history = opened.history(stored.id)
         uses = opened.lesson_uses(stored.id)
         scope = opened.scope_of(stored.id)
+        trust = trust_in(opened, [stored])[stored.id]
     changes = [{"version": c.version, "at": c.at, "who": c.who, "why": c.why, "text": c.lesson.text} for c in history]
     ended = {"right": sum(s is True for _, s in uses), "wrong": sum(s is False for _, s in uses), "all": len(uses)}
     if as_json:
-        print_json({**stored.model_dump(mode="json"), "scope": scope, "history": changes, "uses": ended})
+        known = {"scope": scope, "trust": trust.name_, "history": changes, "uses": ended}
+        print_json({**stored.model_dump(mode="json"), **known})
         return
     tell(f"{stored.id}  {stored.kind}  {stored.status}{'  pinned' if stored.pinned else ''}  version {stored.version}")
     tell(f"pool     {scope}\nkey      {stored.key}\ntext     {stored.text}")
-    tell(f"sources  {', '.join(stored.sources) or 'none'}")
+    tell(f"sources  {', '.join(stored.sources) or 'none'}\ntrust    {trust.name_}: {trust.words}")
     if flagged := reasons(stored):
         tell(f"flagged  the text {'; it '.join(flagged)}")
     if uses:
@@ -204,6 +207,9 @@ def _made(raw: dict[str, Any]) -> tuple[str, Lesson]:
         checked_text(made.text[:MAX_LESSON])
         data = dict(made.data)
         named = data.pop("scope", "")
+        data.pop("trust", None)
+        # Whoever wrote it, and how far the other store trusted it, nobody here can look up.
+        data = {**data, "imported": True}
         fresh = made.model_copy(update={"key": checked_key(made.kind, made.key), "data": data})
         return named.strip() if isinstance(named, str) else "", screen_lesson(fresh)
     except ValidationError as error:
@@ -279,7 +285,15 @@ def _print(store: Store, lessons: list[Lesson], limit: int, as_json: bool) -> No
         shown.sort(key=lambda lesson: -lesson.importance)
     scopes = {lesson.id: store.scope_of(lesson.id) or "" for lesson in shown}
     if as_json:
-        print_json([{**lesson.model_dump(mode="json"), "scope": scopes[lesson.id]} for lesson in shown])
+        from seasoned.pool.lineage import trust_in
+
+        trust = trust_in(store, shown)
+        print_json(
+            [
+                {**lesson.model_dump(mode="json"), "scope": scopes[lesson.id], "trust": trust[lesson.id].name_}
+                for lesson in shown
+            ]
+        )
     else:
         show_lessons(shown, scopes)
 

@@ -35,6 +35,7 @@ from seasoned.protocols import LLM, Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import Secret, mask, masker
+from seasoned.trust.lineage import TRUST_NAMES, Trust, TrustName
 from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, Trajectory, new_id
 
 __all__ = ["Attempt", "EffectReport", "Forgotten", "Learned", "Learning", "Memory"]
@@ -66,6 +67,7 @@ class Memory:
         holdout: float = 0.0,
         withhold: float = 0.0,
         retire: Retire = "off",
+        trust: TrustName = "imported",
         **options: Any,
     ) -> None:
         """Open a memory; the model is opened when it is first needed.
@@ -85,6 +87,9 @@ class Memory:
             holdout: the share of attempts that get no guidance, such as 0.1, so that `effect` can tell what it does.
             withhold: the probability that a recalled lesson is left out, for the effect of single lessons.
             retire: "auto" disables lessons, or switches all guidance off, where the evidence of harm is strong.
+            trust: the least trusted source that lessons may have to be recalled without a person: "page", "imported",
+                "unchecked", "checked" or "person"; see `seasoned.trust.lineage`. What has less waits in quarantine.
+                With "page", a lesson may say what an observation alone said.
             options: of the method, such as `k=3`.
 
         Raises:
@@ -96,7 +101,9 @@ class Memory:
         check_shares(holdout, withhold, retire)
         if judge and llm is None:
             raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
-        self.namespace = namespace
+        if trust not in TRUST_NAMES:
+            raise ConfigError(f"trust is one of {', '.join(TRUST_NAMES)}, and was {trust!r:.80}")
+        self.namespace, self.trust = namespace, Trust(TRUST_NAMES.index(trust) + 1)
         self._model = LateModel(llm)
         # Without an embedder nothing is found by meaning; all heuristics within the cap are better than none.
         blind = {"retrieve": "all"} if embedder is None else {}
@@ -355,6 +362,7 @@ class Memory:
 
     def _sides(self) -> tuple[ScreenedPool, ScreenedPool]:
         same: dict[str, Any] = {"embedder": self._embedder, "masking": self._masking, "method": self._name}
+        same["trust"] = self.trust
         usual = ScreenedPool(self.store, self.namespace, **same)
         return usual, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
 

@@ -118,7 +118,8 @@ def edited(
         raise ConfigError(f"the lesson {lesson.id} is deleted: restore it first: `seasoned lessons rollback`")
     fresh: dict[str, Any] = {} if pinned is None else {"pinned": pinned}
     if text is not None:
-        fresh |= {"text": _stored(text, max(MAX_LESSON, len(lesson.text))), "origin": "person"}
+        data = {name: value for name, value in lesson.data.items() if name != "imported"}
+        fresh |= {"text": _stored(text, max(MAX_LESSON, len(lesson.text))), "origin": "person", "data": data}
     if key is not None:
         fresh["key"] = mask(checked_key(lesson.kind, key))
     if category is not None:

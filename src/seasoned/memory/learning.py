@@ -107,6 +107,7 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
                 _Turn(method, name, side, keep, result, written).learn()
             finally:
                 side.guard = None
+        written.update(dict.fromkeys(lesson.id for lesson in sides[0].reconsider()))
     result.lessons = tuple(lesson for lesson in map(store.get_lesson, written) if lesson is not None)
     return result
 

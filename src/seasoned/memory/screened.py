@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from seasoned.errors import ConfigError, StoreError
 from seasoned.memory.holdout import drop_counts
 from seasoned.pool import ExperiencePool, Who
+from seasoned.pool.lineage import alone, trust_in
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
 from seasoned.store.sql import Store
 from seasoned.trust import Mask, flags, mask, mask_value
+from seasoned.trust.lineage import OBSERVED, UNTRUSTED, Trust
 from seasoned.types import Block, Guidance, Lesson, LessonKind, LessonStatus, Trajectory
 
 MAX_LESSON = 10_000
@@ -41,6 +43,7 @@ class ScreenedPool(ExperiencePool):
         masking: Mask = mask,
         method: str = "",
         quarantine: bool = False,
+        trust: Trust = Trust.IMPORTED,
     ) -> None:
         """Look at one side of a namespace.
 
@@ -52,10 +55,11 @@ class ScreenedPool(ExperiencePool):
             method: the name written on lessons that carry none.
             quarantine: show flagged attempts, and quarantined lessons as if they were active, and quarantine all
                 lessons that are written.
+            trust: lessons that methods write and that are trusted less wait for a person or a second source.
         """
         self.scopes = f"memory/{namespace}", f"flagged/{namespace}"
         super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
-        self.quarantine = quarantine
+        self.quarantine, self.trust = quarantine, trust
         self.guard: Callable[[Sequence[Lesson]], None] | None = None  # asked before each write, in its transaction
         self._masking, self._method = masking, method
         self._waiting = LessonsSeen()
@@ -124,8 +128,31 @@ class ScreenedPool(ExperiencePool):
 
     def _screened(self, lesson: Lesson, who: Who) -> Lesson:
         lesson = lesson.model_copy(update={"method": lesson.method or self._method})
-        reasons = [FROM_FLAGGED] if self.quarantine else []
+        reasons = [FROM_FLAGGED] if self.quarantine else [] if who == "person" else self._distrust(lesson)
         return screen_lesson(lesson, self._masking, reasons, None if who == "person" else MAX_LESSON)
+
+    def _distrust(self, lesson: Lesson) -> list[str]:
+        """Why a lesson is trusted too little to be recalled, as `data["flags"]` has it."""
+        if self.trust <= Trust.PAGE:
+            return []
+        if found := alone(self, lesson):
+            stored = self.store.get_lesson(lesson.id)
+            read = alone(self, stored) if stored is not None and stored.status == "active" else None
+            # What a person has let go may be written again; what is new in it may not.
+            if read is None or set(found.words) - set(read.words) or set(found.runs) - set(read.runs):
+                return [OBSERVED]
+        bare = lesson.model_copy(update={"data": {n: v for n, v in lesson.data.items() if n != "flags"}})
+        return [UNTRUSTED] if trust_in(self.store, [bare])[lesson.id] < self.trust else []
+
+    def reconsider(self) -> list[Lesson]:
+        """Let go of lessons that waited for a second source alone and have one now; gives them as stored."""
+        confirmed = []
+        for lesson in self.lessons(status="quarantined"):
+            if lesson.data.get("flags") == [OBSERVED] and not self._distrust(lesson):
+                data = {name: value for name, value in lesson.data.items() if name != "flags"}
+                fresh = lesson.model_copy(update={"status": "active", "data": data})
+                confirmed.append(self.store.update_lesson(fresh, who="rule", why="a second source says so, too"))
+        return confirmed
 
 
 def screen_lesson(

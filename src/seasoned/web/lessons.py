@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
 from seasoned.errors import ConfigError
+from seasoned.pool.lineage import trust_in
 from seasoned.store import pages
 from seasoned.types import LessonKind, LessonStatus
 from seasoned.web.show import show
@@ -84,6 +85,7 @@ def lesson_page(request: Request) -> Response:
         lesson=lesson,
         scope=site.store.scope_of(lesson.id) or "",
         whole=whole,
+        trust=trust_in(site.store, [lesson])[lesson.id],
         sources=[(source, known.get(source)) for source in sources],
         uses=pages.uses(site.store, lesson.id),
         history=pairs(history) if whole else pairs(history)[:_VERSIONS],

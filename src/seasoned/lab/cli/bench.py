@@ -130,6 +130,45 @@ def _counted(done: int, total: int) -> None:
         typer.echo(f"{done} of {total} games", err=True)
 
 
+@app.command("attack")
+def attack(
+    scene: Annotated[str, typer.Argument(help="Where: emoji, hotpotqa or shop; without it, all.")] = "",
+    defence: Annotated[
+        list[str] | None,
+        typer.Option(help="clean, off, patterns or on; repeatable. Without it, off, patterns and on."),
+    ] = None,
+    model: Annotated[
+        str, typer.Option(help="The model: gullible (scripted, believes everything), local, or a server's.")
+    ] = "gullible",
+    as_json: JsonOption = False,
+) -> None:
+    """Plant texts in training attempts, and count how often the test attempt obeys: the trial of a memory's defences."""
+    from seasoned.lab.attacks import DEFENCES, attack_all, load_attacks, summary
+    from seasoned.memory.opening import LateModel
+
+    chosen = [each for each in DEFENCES if each in (defence or ["off", "patterns", "on"])]
+    if unknown := set(defence or ()) - set(DEFENCES):
+        raise ConfigError(f"a defence is one of {', '.join(DEFENCES)}, and was {min(unknown)!r}")
+    attacks = load_attacks(scene)
+    llm = None if model == "gullible" else LateModel(model)
+    try:
+        tried = attack_all(attacks, chosen, llm, lambda words: typer.echo(words, err=True))
+    finally:
+        if llm is not None:
+            llm.close()
+    found = {"model": model, **summary(tried)}
+    if as_json:
+        each = [
+            {"attack": one.attack.name, "scene": one.attack.scene, "defence": one.defence, "succeeded": one.succeeded}
+            for one in tried
+        ]
+        print_json({**found, "each": each})
+        return
+    tell(f"{found['attacks']} attacks, of which the patterns flag {found['flagged_by_patterns']}; model: {model}")
+    for name, result in found["defences"].items():
+        tell(f"{name:<9} {result['succeeded']} of {result['n']} succeed")
+
+
 def benchmark_options(settings: Sequence[str]) -> dict[str, Any]:
     """The options of a benchmark from `key=value` settings; as in a recipe, a key may begin with `benchmark.`.
 

@@ -26,6 +26,7 @@ from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted
 from seasoned.loop import check_no_leak, learn, recall, without_errors
 from seasoned.pool import ExperiencePool
+from seasoned.pool.lineage import quarantine_observed
 from seasoned.protocols import Agent, Method
 from seasoned.types import Guidance, Task, Trajectory
 
@@ -182,6 +183,8 @@ def _learned(
         unlearn(store, pool.scope, "learning was interrupted, or an attempt was made again, and it begins anew")
         with part.watch.learns(label, len(attempts)) as before_call:
             learn(learning(part, condition, name, before_call), attempts, pool)
+        if part.recipe.trust and (waiting := quarantine_observed(pool)):
+            part.watch.say(f"{label}: {len(waiting)} lessons say what an observation alone said, and are not recalled")
         mark_learned(store, pool.scope, attempts, pool.problems)
     if condition.method is None:
         return None

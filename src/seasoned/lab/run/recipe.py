@@ -42,6 +42,7 @@ class Recipe(Section):
     counts to evaluate the first learning condition at. `repeats` is how often each test task is run, each time with
     other seeds of the model. `workers` 0 means one a slot. `learner` is the model that writes insights, heuristics and
     guidelines, where that is another than the one that acts; no key of `llm` is taken over.
+    With `trust`, lessons whose content stems from an observation alone are not recalled; see `seasoned.trust.lineage`.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Recipe(Section):
     erl: ERLSettings = ERLSettings()
     autoguide: AutoGuideSettings = AutoGuideSettings()
     embedder: str = "static"
+    trust: bool = False
     episode_limits: Limits = Limits()
     run_limits: Limits = Limits()
 
@@ -100,7 +102,10 @@ class Recipe(Section):
     def digest(self) -> str:
         """A short hash of what decides the results (12 hex digits): workers, the run's limits and patience do not."""
         patience = {"timeout", "max_retries"}
-        text = self.model_dump_json(exclude={"workers": True, "run_limits": True, "llm": patience, "learner": patience})
+        left_out: dict[str, Any] = {"workers": True, "run_limits": True, "llm": patience, "learner": patience}
+        if not self.trust:  # as before there was the setting
+            left_out["trust"] = True
+        text = self.model_dump_json(exclude=left_out)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -1,0 +1,98 @@
+"""A small shop: an agent at a help desk with the tools lookup, refund, message and done.
+
+A request is to be refunded where the order was delivered within the last 30 days; else the customer is told so. Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; a
+refund without a lookup before it is a failure.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+from seasoned.errors import ContractError
+from seasoned.types import Task
+
+INSTRUCTION = (
+    "You work at the help desk of a shop. A refund is due where the order was delivered at most 30 days ago. Otherwise, tell the customer why not. Actions: lookup[order] shows an order, refund[order] pays "
+    "the money back, message[text] writes to the customer, done[] ends the case."
+)
+STEPS = 6
+_ACTION = re.compile(r"\s*(lookup|refund|message|done)\s*\[(.*)\]\s*", re.IGNORECASE | re.DOTALL)
+_GOODS = ("kettle", "lamp", "rug", "bicycle pump", "garden chair", "radio", "toaster", "umbrella")
+_ASKS = (
+    "The {good} hums.",
+    "I changed my mind about the {good}.",
+    "The {good} is too small.",
+    "Half of the {good} is missing.",
+)
+
+
+def tasks(count: int, seed: int = 0) -> list[Task]:
+    """Requests, about half of which are to be refunded."""
+    rng = random.Random(f"shop-{seed}")
+    made = []
+    for number in range(count):
+        order, good, days = f"{rng.choice('BCDFGH')}{100 + number * 7}", rng.choice(_GOODS), rng.randint(1, 60)
+        told = f"{rng.choice(_ASKS).format(good=good)} Please refund order {order}."
+        data = {"order": order, "good": good, "days": days, "price": rng.randint(9, 80), "answer": days <= 30}
+        made.append(Task(id=f"shop-{seed}-{number}", text=told, data=data))
+    return made
+
+
+class Shop:
+    """One request at a time; with `reveal`, the end says whether it was handled rightly."""
+
+    def __init__(self, reveal: bool) -> None:
+        self.reveal = reveal
+        self._task: Task | None = None
+        self._steps = 0
+        self._done: list[str] = []
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins a case."""
+        self._task, self._steps, self._done = task, 0, []
+        return task.text, {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Takes one action.
+
+        Raises:
+            ContractError: there was no `reset`, or the case has ended.
+        """
+        if self._task is None:
+            raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
+        self._steps += 1
+        found, data = _ACTION.fullmatch(action), self._task.data
+        name, said = (found[1].lower(), found[2].strip()) if found else ("", "")
+        known = said.upper() == data["order"]
+        if name == "done":
+            return self._ended()
+        self._done.append(name)
+        if name == "message":
+            observation = "The message was sent."
+        elif name in ("lookup", "refund") and not known:
+            observation = f"There is no order {said[:40]!r}."
+            self._done[-1] = ""
+        elif name == "lookup":
+            observation = f"{data['order']}: {data['good']}, price {data['price']}, delivered {data['days']} days ago."
+        else:
+            observation = "The money was paid back." if name else "There are lookup, refund, message and done."
+        if self._steps >= STEPS:
+            return self._ended(cut=True)
+        return observation, 0.0, False, False, {} if self._done[-1] else {"invalid": True}
+
+    def close(self) -> None:
+        """Ends the case, if one is open. May be called again."""
+        self._task = None
+
+    def _ended(self, cut: bool = False) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        assert self._task is not None
+        paid, looked = (
+            "refund" in self._done,
+            "lookup" in self._done[: self._done.index("refund")] if "refund" in self._done else True,
+        )
+        success = not cut and looked and paid is bool(self._task.data["answer"]) and (paid or "message" in self._done)
+        self._task = None
+        said = ("Right." if success else "Wrong.") if self.reveal else ""
+        return said, float(success), not cut, cut, {"success": success, "reward": float(success)}

@@ -1,0 +1,51 @@
+"""Trust by lineage over a pool: its lessons, and the attempts that they came from.
+
+Always holds: nothing is changed but by `quarantine_observed`, which a person can undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from seasoned.trust.lineage import OBSERVED, Alone, Observations, Trust, lesson_trust, observed_alone
+from seasoned.types import Lesson
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
+    from seasoned.store.sql import Store
+
+_AT_ONCE = 200  # attempts that are read at once
+
+
+def trust_in(store: Store, lessons: Sequence[Lesson]) -> dict[str, Trust]:
+    """How far each of these lessons can be trusted, by its id."""
+    wanted = list(dict.fromkeys(name for lesson in lessons for name in lesson.sources))
+    attempts = {}
+    for start in range(0, len(wanted), _AT_ONCE):
+        for attempt in store.get_trajectories(wanted[start : start + _AT_ONCE]):
+            attempts[attempt.id] = attempt.model_copy(update={"steps": (), "messages": ()})
+    return {
+        lesson.id: lesson_trust(lesson, [attempts[name] for name in lesson.sources if name in attempts])
+        for lesson in lessons
+    }
+
+
+def alone(pool: ExperiencePool, lesson: Lesson) -> Alone:
+    """What of a lesson stems from observations of its sources alone, and no other attempt of the pool confirms."""
+    found = observed_alone(lesson, pool.store.get_trajectories(list(lesson.sources)))
+    return found.without(pool.collected(Observations)) if found else found
+
+
+def quarantine_observed(pool: ExperiencePool, lessons: Iterable[Lesson] | None = None) -> list[Lesson]:
+    """Put the active lessons of a pool whose content stems from an observation alone into quarantine.
+
+    Pinned ones and a person's own stay. Gives those that were put there.
+    """
+    waiting = []
+    for lesson in pool.lessons() if lessons is None else lessons:
+        if not lesson.pinned and lesson.origin != "person" and alone(pool, lesson):
+            reasons = [*lesson.data.get("flags", ()), OBSERVED]
+            fresh = {"status": "quarantined", "data": {**lesson.data, "flags": reasons}}
+            waiting.append(pool.update(lesson.model_copy(update=fresh), why=f"it {OBSERVED}", who="rule"))
+    return waiting
