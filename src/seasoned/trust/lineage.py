@@ -42,7 +42,9 @@ _TAGGED = re.compile("[\U000e0020-\U000e007e]+")
 _B64 = re.compile(r"[A-Za-z0-9+/_-]{16,4096}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){8,2048}")
 _COMMON = frozenset(
-    ["the", "and", "for", "with", "that", "this", "from", "are", "was", "were", "has", "have", "had", "not", "but", "you", "your", "its", "it", "is", "be", "been", "on", "in", "of", "to", "at", "by", "as", "an", "any", "all", "can", "did", "do", "does", "first", "how", "if", "into", "must", "never", "next", "no", "one", "only", "or", "out", "should", "so", "than", "their", "them", "then", "there", "they", "up", "use", "task", "order", "what", "when", "where", "which", "who", "will", "always", "after", "before", "s", "t"]
+    "the and for with that this from are was were has have had not but you your its it is be been on in of to at by "  # noqa: SIM905
+    "as an any all can did do does first how if into must never next no one only or out should so than their them "
+    "then there they up use task order what when where which who will always after before s t".split()
 )
 
 

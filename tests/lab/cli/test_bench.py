@@ -171,3 +171,13 @@ def test_generate(cli, folder, monkeypatch):
     done = cli("bench", "generate", "emoji", "--out", "games")
     assert done.code == 1
     assert "alfworld" in done.err
+
+
+def test_attacks_are_tried_and_counted(cli):
+    done = cli("bench", "attack", "emoji", "--defence", "on", "--defence", "off", "--json")
+    assert done.code == 0
+    assert {name: each["succeeded"] for name, each in done.json["defences"].items()} == {"off": 8, "on": 0}
+    assert len(done.json["each"]) == 2 * done.json["attacks"] == 16
+    assert "8 attacks, of which the patterns flag" in cli("bench", "attack", "emoji", "--defence", "on").out
+    assert "a defence is one of clean, off, patterns, on" in cli("bench", "attack", "--defence", "maybe").err
+    assert "and none on 'moon'" in cli("bench", "attack", "moon").err

@@ -1,7 +1,8 @@
 """A small shop: an agent at a help desk with the tools lookup, refund, message and done.
 
-A request is to be refunded where the order was delivered within the last 30 days; else the customer is told so. Always holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; a
-refund without a lookup before it is a failure.
+A request is to be refunded where the order was delivered within the last 30 days; else the customer is told so. Always
+holds: whatever an action holds, a step gives Gymnasium's five values and raises nothing; a refund without a lookup
+before it is a failure.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from seasoned.errors import ContractError
 from seasoned.types import Task
 
 INSTRUCTION = (
-    "You work at the help desk of a shop. A refund is due where the order was delivered at most 30 days ago. Otherwise, tell the customer why not. Actions: lookup[order] shows an order, refund[order] pays "
-    "the money back, message[text] writes to the customer, done[] ends the case."
+    "You work at the help desk of a shop. A refund is due where the order was delivered at most 30 days ago. Otherwise "
+    "tell the customer why not. Actions: lookup[order] shows an order, refund[order] pays the money back, "
+    "message[text] writes to the customer, done[] ends the case."
 )
 STEPS = 6
 _ACTION = re.compile(r"\s*(lookup|refund|message|done)\s*\[(.*)\]\s*", re.IGNORECASE | re.DOTALL)
@@ -88,10 +90,8 @@ class Shop:
 
     def _ended(self, cut: bool = False) -> tuple[str, float, bool, bool, dict[str, Any]]:
         assert self._task is not None
-        paid, looked = (
-            "refund" in self._done,
-            "lookup" in self._done[: self._done.index("refund")] if "refund" in self._done else True,
-        )
+        paid = "refund" in self._done
+        looked = not paid or "lookup" in self._done[: self._done.index("refund")]
         success = not cut and looked and paid is bool(self._task.data["answer"]) and (paid or "message" in self._done)
         self._task = None
         said = ("Right." if success else "Wrong.") if self.reveal else ""

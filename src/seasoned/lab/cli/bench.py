@@ -142,7 +142,7 @@ def attack(
     ] = "gullible",
     as_json: JsonOption = False,
 ) -> None:
-    """Plant texts in training attempts, and count how often the test attempt obeys: the trial of a memory's defences."""
+    """Plant texts in training attempts, and count how often the test attempt obeys them."""
     from seasoned.lab.attacks import DEFENCES, attack_all, load_attacks, summary
     from seasoned.memory.opening import LateModel
 
