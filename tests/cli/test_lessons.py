@@ -93,6 +93,7 @@ def test_show_tells_source_history_and_how_uses_ended(cli, ids):
     assert [change["why"] for change in shown["history"]] == ["learned"]
     text = cli("lessons", "show", ids[0][:8]).out
     assert "used     3 times: 2 right, 1 wrong\n" in text
+    assert f"trust    {shown['trust']}: " in text
     assert "tra-1" in text
     assert "used     never\n" in cli("lessons", "show", ids[1]).out
     with Store("seasoned.db") as store:

@@ -93,7 +93,7 @@ def test_rewards_count_as_success_from_the_threshold_on(opened):
 
 
 def test_namespaces_never_see_one_another(opened):
-    ann, ben = opened(namespace="ann", trust="page"), opened(namespace="ben/x")
+    ann, ben = opened(namespace="ann"), opened(namespace="ben/x")
     with ann.attempt("t") as attempt:
         attempt.step(observation="ann's")
         attempt.finish(True)

@@ -74,7 +74,9 @@ def test_what_an_observation_alone_said_is_found(text):
     assert observed_alone(lesson(text), [PLANTED])
 
 
-@pytest.mark.parametrize("text", ["Look the order up before the refund.", "Look at the kettle first.", "", "😀"])
+@pytest.mark.parametrize(
+    "text", ["Look the order up before the refund.", "Look at the kettle first.", "It was a kettle", "", "😀"]
+)
 def test_what_the_agent_did_and_was_asked_is_its_own(text):
     assert not observed_alone(lesson(text), [PLANTED])
 

@@ -29,7 +29,6 @@ UNTRUSTED = "comes from a source that this memory trusts too little"
 
 _RUN = 4  # words in a row that count as copied
 _COPY = 0.5  # of the words of two passages together; from this share on, one is a copy of the other
-_SHARE = 1 / 2  # of the words of a short lesson
 _LONGEST = 20_000  # characters of an observation that are looked at
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SENTENCE = re.compile(r"[\n.!?;。！？]+(?=\s|$|[\u3040-\u9fff])|\n")
@@ -148,18 +147,17 @@ class Alone:
 
     words: dict[str, list[Passage]] = field(default_factory=dict)
     runs: dict[str, list[Passage]] = field(default_factory=dict)
-    of: int = 0
 
     def __bool__(self) -> bool:
-        """Whether it is the lesson's content: a run, a value (with a digit), two words, or most of its words."""
+        """Whether it is content: a run, a value (a word with a digit), or two words; one word may be chance."""
         values = any(any(char.isdigit() for char in word) for word in self.words)
-        return bool(self.runs) or values or len(self.words) >= 2 or len(self.words) > self.of * _SHARE
+        return bool(self.runs) or values or len(self.words) >= 2
 
     def without(self, others: Observations) -> Alone:
         """What no other attempt, at another task and by other sentences, saw as well."""
         words = {word: seen for word, seen in self.words.items() if not others.confirm(word, seen)}
         runs = {run: seen for run, seen in self.runs.items() if not others.confirm(run, seen)}
-        return Alone(words, runs, self.of)
+        return Alone(words, runs)
 
 
 def observed_alone(lesson: Lesson, sources: Iterable[Trajectory]) -> Alone:
@@ -178,7 +176,7 @@ def observed_alone(lesson: Lesson, sources: Iterable[Trajectory]) -> Alone:
     content = _content(text)
     words = {word: seen for word in content - own if (seen := _among(found, word))}
     runs = {run: seen for run in _runs(text) - own_runs if (seen := _among(found, run)) and set(run.split()) - own}
-    return Alone(words, runs, len(content))
+    return Alone(words, runs)
 
 
 def _among(found: Sequence[Evidence], item: str) -> list[Passage]:
