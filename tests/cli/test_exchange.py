@@ -157,7 +157,7 @@ def test_lessons_as_a_page_to_read(cli, filled):
     assert len(lines) == 7
     whole = cli("export", "--all").out
     assert "**d4**: off (importance 1; trust imported; disabled;" in whole
-    assert "wait (importance 1; trust page; quarantined;" in whole
+    assert "wait (importance 1; trust imported; quarantined;" in whole
     assert "gone" not in whole
     assert "## memory/other" in whole
 
