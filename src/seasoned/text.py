@@ -78,7 +78,7 @@ def one_line(text: object, limit: int = 80) -> str:
 
 def label(name: object) -> str:
     """A condition's name as its paper writes it: `expnote-merge` becomes ExpNote-merge."""
-    parts = re.split(r"([-_ ]+)", one_line(name, 48))
+    parts = re.split(r"([-_+ ]+)", one_line(name, 48))
     return "".join(_PAPERS.get(part.lower(), part) for part in parts)
 
 
