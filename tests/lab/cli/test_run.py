@@ -359,3 +359,12 @@ def test_a_run_that_is_not_there_is_one_sentence(cli):
     done = cli("run", "--resume", "none-such", "--until", "learn")
     assert done.code == 1
     assert "there is no run 'none-such'" in done.err
+
+
+def test_a_dry_run_says_what_a_gate_can_find(cli, folder):
+    gated = ("run", "small.toml", "-c", 'conditions=["disabled","expnote+gate"]', "-c", "gate.tasks=60", "--dry-run")
+    gate = cli(*gated, "--json").json["gate"]
+    assert (gate["tasks"], gate["candidates"]) == (60, 1)
+    assert gate["power"][1] == {"won": 0.25, "lost": 0.05, "promoted": 0.824}
+    assert "A gate of 60 tasks promotes lessons that win / lose so many tasks with: 45% / 15%: 0.87" in cli(*gated).out
+    assert "gate" not in cli("run", "small.toml", "--dry-run", "--json").json

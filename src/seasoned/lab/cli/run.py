@@ -35,6 +35,7 @@ from seasoned.errors import ConfigError, SeasonedError
 
 if TYPE_CHECKING:
     from seasoned.lab.report.summary import Summary
+    from seasoned.lab.run.plan import Plan
     from seasoned.lab.run.recipe import Recipe
 
 Stage = Literal["gather", "learn", "evaluate"]
@@ -233,12 +234,30 @@ def _count(recipe: Recipe, as_json: bool) -> None:
         "conditions": [condition.name for condition in plan.conditions],
         "episodes": plan.episodes,
         "model_calls": plan.most_calls,
+        **({"gate": _finds(plan)} if plan.gated else {}),
     }
     if as_json:
         print_json(counts)
-    else:
-        counted = f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}"
-        typer.echo(f"{counted}; nothing was run.")
+        return
+    counted = f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}"
+    typer.echo(f"{counted}; nothing was run.")
+    if plan.gated:
+        gate = _finds(plan)
+        chances = ", ".join(f"{one['won']:.0%} / {one['lost']:.0%}: {one['promoted']:.2f}" for one in gate["power"])
+        typer.echo(f"A gate of {gate['tasks']} tasks promotes lessons that win / lose so many tasks with: {chances}.")
+
+
+def _finds(plan: Plan) -> dict[str, Any]:
+    """What the gate of a plan can find: the probability that lessons are promoted, by what they win and lose."""
+    from seasoned.proof.gate import power
+
+    tasks, candidates = len(plan.blocks[0].gate), len(plan.gated)
+    effects = ((0.45, 0.15), (0.25, 0.05), (0.15, 0.05), (0.1, 0.1))
+    finds = [
+        {"won": won, "lost": lost, "promoted": round(power(tasks, won, lost, candidates=candidates), 3)}
+        for won, lost in effects
+    ]
+    return {"tasks": tasks, "candidates": candidates, "power": finds}
 
 
 @contextmanager
