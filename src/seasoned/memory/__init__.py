@@ -23,6 +23,7 @@ from typing import Any, Literal, Self, SupportsFloat, overload
 from seasoned.errors import ConfigError, SeasonedError, StoreError
 from seasoned.memory.attempt import Attempt, close_open, outcome_of
 from seasoned.memory.editing import checked_category, checked_key, checked_kind, checked_snapshot_name, checked_text
+from seasoned.memory.gate import Try, run_gate
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.holdout import META, EffectReport, Holdout, Retire, check_shares
 from seasoned.memory.learning import Learned, Learning, learn_new
@@ -31,6 +32,7 @@ from seasoned.memory.screened import Forgotten, ScreenedPool, forget, screen_tra
 from seasoned.memory.verdicts import revise
 from seasoned.methods import make_method, method_name
 from seasoned.pool import Who
+from seasoned.proof.certificate import Certificate
 from seasoned.protocols import LLM, Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
@@ -242,6 +244,24 @@ class Memory:
             ConfigError: nothing was ever held back in this namespace; the sentence says how to begin.
         """
         return self._holdout.report(self.namespace)
+
+    def certify(self, tasks: Sequence[str | Task], attempt: Try, *, agent: str = "") -> Certificate:
+        """Try the lessons on tasks that nothing was learned from, each without them and with them; see docs/proof.md.
+
+        Args:
+            tasks: at least 6, and none that was attempted in this memory; 60 find most useful effects.
+            attempt: called with a task and the guidance for it ("" for none), says whether it worked out.
+            agent: names the agent and its model in the certificate.
+
+        Returns:
+            The certificate: `deployed` is "" where the lessons did not prove themselves. Write `model_dump_json()`
+            into a file, and `seasoned certify --check FILE` checks it.
+
+        Raises:
+            ConfigError: as `seasoned.memory.gate.run_gate`.
+        """
+        chosen = [self._task(task, "") for task in tasks]
+        return run_gate(self.pool, self.recall, chosen, attempt, agent, self._name)
 
     def resume(self, why: str) -> None:
         """Show guidance again that `retire="auto"` switched off; the evidence against it begins anew.

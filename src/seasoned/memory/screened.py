@@ -238,6 +238,10 @@ class Forgotten(NamedTuple):
     erased: bool = True
 
 
+GATE = "/gate"
+"""What the scope of a memory's gate attempts ends in."""
+
+
 def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
     """Delete what `Memory.forget` was asked to.
 
@@ -252,6 +256,7 @@ def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgo
         if everything:
             counts = [store.clear_scope(scope) for scope in reversed(pool.scopes)]
             drop_counts(store, pool.scope)
+            store.clear_scope(f"{pool.scope}{GATE}")
             done = Forgotten(sum(attempts for attempts, _ in counts), sum(lessons for _, lessons in counts))
         else:
             done = _some(pool, list(dict.fromkeys(ids)))

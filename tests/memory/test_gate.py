@@ -1,0 +1,73 @@
+"""The gate of a memory: a callable agent tries its lessons, and the certificate can be checked."""
+
+import pytest
+
+from seasoned.errors import ConfigError, InfrastructureError
+from seasoned.memory import Memory
+from seasoned.proof.certificate import check
+
+TASKS = [f"refund order {n}" for n in range(20)]
+LESSON = "Look up the order first."
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with Memory(tmp_path / "m.db", method="expnote", embedder=None) as opened:
+        opened.add(LESSON)
+        yield opened
+
+
+def test_lessons_that_help_are_certified_until_they_change(memory):
+    made = memory.certify(TASKS, lambda task, guidance: LESSON in guidance, agent="mine")
+    assert made.deployed == "expnote"
+    (claim,) = made.claims
+    assert [(look.tasks, look.won, look.lost, look.verdict) for look in claim.looks] == [(10, 10, 0, "promote")]
+    assert check(made, memory.store, model="mine") == []
+    assert memory.learn().trajectories == 0
+    memory.add("Promise a refund at once.")
+    assert "was added" in check(made, memory.store)[0]
+
+
+def test_lessons_that_do_nothing_or_harm_are_not(memory):
+    assert memory.certify(TASKS, lambda task, guidance: True).deployed == ""
+    made = memory.certify([f"another {task}" for task in TASKS], lambda task, guidance: not guidance)
+    assert [look.verdict for look in made.claims[0].looks] == ["stop"]
+
+
+def test_what_is_recalled_for_no_task_is_tried_once(tmp_path):
+    calls = []
+    with Memory(tmp_path / "m.db", method="expnote", embedder=None) as empty:
+        made = empty.certify(TASKS, lambda task, guidance: calls.append(task) is None)
+    assert len(calls) == 10
+    assert all(one.without == one.lessons and one.difference == 0 for one in made.claims[0].trials)
+
+
+def test_an_error_of_a_server_is_a_tie(memory):
+    def attempt(task, guidance):
+        if task.endswith("3"):
+            raise InfrastructureError("gone")
+        return bool(guidance)
+
+    trials = memory.certify(TASKS, attempt).claims[0].trials
+    assert [one.excluded for one in trials].count(True) == 1
+
+
+def test_tasks_that_prove_nothing_are_refused(memory):
+    def attempt(task, guidance):
+        raise AssertionError("no attempt is made")
+
+    with pytest.raises(ConfigError, match="can promote nothing"):
+        memory.certify(TASKS[:4], attempt)
+    with pytest.raises(ConfigError, match="there twice"):
+        memory.certify([*TASKS, TASKS[0]], attempt)
+    with memory.attempt(TASKS[5]) as tried:
+        tried.finish(success=True)
+    with pytest.raises(ConfigError, match=r"'refund order 5' was attempted in this memory"):
+        memory.certify(TASKS, attempt)
+
+
+def test_forgetting_everything_takes_the_gates_attempts_along(memory):
+    memory.certify(TASKS, lambda task, guidance: bool(guidance))
+    assert memory.store.count_trajectories(["memory/default/gate"]) == 20
+    memory.forget(everything=True)
+    assert memory.store.count_trajectories(["memory/default/gate"]) == 0
