@@ -28,7 +28,8 @@ class Embedder:
 
 def open_side(job: Job, given: Given, _option: str) -> Side:
     model = OpenAIChat("m", base_url=job.url, max_retries=0)
-    memory = Memory(Path(job.folder) / "memory.db", method="erl", llm=model, embedder=Embedder(given))
+    # The others hold nothing back, so neither does this one: the lesson repeats a limit that a tool told.
+    memory = Memory(Path(job.folder) / "memory.db", method="erl", llm=model, embedder=Embedder(given), trust="page")
 
     def search(text: str) -> list[str]:
         return [lesson.text for lesson, _ in memory.pool.nearest_lessons(text, NEAREST)]
