@@ -65,20 +65,11 @@ def write_outputs(
     calls = _calls(plan, store, run_id)
     write_jsonl(folder / "calls.jsonl", calls)
     run = {
-        "id": run_id,
-        "name": plan.recipe.name,
-        "benchmark": plan.recipe.benchmark.name,
-        "source": plan.source,
+        **_about(plan, run_id),
         "model": model,
         "learner": learner,
-        "seeds": list(plan.recipe.seeds),
-        "folds": plan.recipe.folds,
-        "repeats": plan.recipe.repeats,
-        "conditions": [condition.name for condition in plan.conditions],
-        "parameters": {c.name: dict(c.parameters) for c in plan.conditions if c.parameters},
         "started": min([started, *(t.created for t in kept)]),
         "finished": max([t.created for t in kept], default=now()),
-        "version": __version__,
     }
     learning = _learning(plan, store, run_id)
     decided = certificate(plan, store, run_id, __version__)
@@ -106,6 +97,22 @@ def write_outputs(
         write_text(folder / CERTIFICATE, decided.model_dump_json(indent=2) + "\n")
     write_json(folder / SUMMARY, summary.to_json())
     return summary
+
+
+def _about(plan: Plan, run_id: str) -> dict[str, Any]:
+    """What the plan says of a run, for its summary."""
+    return {
+        "id": run_id,
+        "name": plan.recipe.name,
+        "benchmark": plan.recipe.benchmark.name,
+        "source": plan.source,
+        "seeds": list(plan.recipe.seeds),
+        "folds": plan.recipe.folds,
+        "repeats": plan.recipe.repeats,
+        "conditions": [condition.name for condition in plan.conditions],
+        "parameters": {c.name: dict(c.parameters) for c in plan.conditions if c.parameters},
+        "version": __version__,
+    }
 
 
 def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]]) -> bool:
