@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test check docs bench lock clean
+.PHONY: help demo install test check docs docs-site release bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -24,7 +24,7 @@ endif
 
 help:  ## print this list
 	@echo "make TARGET, where TARGET is one of:"
-	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'
 	@echo "make test ARGS='-k notes' hands ARGS to pytest; PYTHON=python3.12 chooses the Python for .venv."
 
 demo: $(VENV)/.demo  ## install what the demo needs, then watch an agent learn (one download of 1.1 GB)
@@ -36,7 +36,7 @@ install: $(VENV)/.dev  ## install everything for working on Seasoned into .venv
 test: $(VENV)/.dev  ## run all tests, on up to four cores
 	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
 
-check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents, the tour's length
+check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents, the tour's length, the papers
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
@@ -44,10 +44,17 @@ check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents, t
 	$(PY) tools/check_docs.py
 	$(PY) tools/tree.py
 	$(PY) tools/tour.py
+	$(PY) tools/check_papers.py
 
 docs: $(VENV)/.dev  ## draw the tree of docs/architecture.md, write each command's help into docs/reference/cli.md
 	@$(PY) tools/tree.py --write
 	@$(PY) tools/check_docs.py --write
+
+docs-site: $(VENV)/.dev  ## build the docs site into build/site; a warning is an error
+	@$(PY) tools/site.py
+
+release: $(VENV)/.dev  ## build wheel and sdist into dist, check them, and try them in a bare environment
+	@$(PY) tools/release.py
 
 bench: $(VENV)/.dev  ## measure speed; prints a table and writes benchmarks/results.json
 	@$(PY) benchmarks/run.py

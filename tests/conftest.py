@@ -41,6 +41,7 @@ def clean_environment(monkeypatch):
         "SEASONED_STORE",
         "SEASONED_RUNS",
         "ALFWORLD_DATA",
+        "TAU2_DATA_DIR",
     ):
         monkeypatch.delenv(name, raising=False)
 
@@ -52,6 +53,24 @@ def engine_python():
         return os.environ.get("SEASONED_ALFWORLD_PYTHON", "") or str(interpreter("alfworld"))
     except ConfigError as error:
         pytest.skip(f"{error}, or name its Python in SEASONED_ALFWORLD_PYTHON")
+
+
+@pytest.fixture(scope="session")
+def tau2_python():
+    """The Python that has τ²-bench's engine; where there is none, the test is skipped."""
+    try:
+        return os.environ.get("SEASONED_TAU2_PYTHON", "") or str(interpreter("tau2"))
+    except ConfigError as error:
+        pytest.skip(f"{error}, or name its Python in SEASONED_TAU2_PYTHON")
+
+
+@pytest.fixture(scope="session")
+def are_python():
+    """The Python that has ARE, which Gaia2 runs on; where there is none, the test is skipped."""
+    try:
+        return os.environ.get("SEASONED_GAIA2_PYTHON", "") or str(interpreter("gaia2"))
+    except ConfigError as error:
+        pytest.skip(f"{error}, or name its Python in SEASONED_GAIA2_PYTHON")
 
 
 class Apprentice:

@@ -6,7 +6,7 @@ import pytest
 from seasoned.contracts import check_embedder, check_environment, check_llm
 from seasoned.errors import AuthError, ContractError
 from seasoned.lab.benchmarks.answer import AnswerEnvironment, Scored
-from seasoned.types import Reply, Task, Usage
+from seasoned.types import Reply, Task, ToolCall, Usage
 
 PAID = Usage(calls=1, prompt_tokens=5)
 
@@ -20,6 +20,15 @@ class Model:
         if schema is None:
             return Reply(text="y" if stop else "yes", usage=PAID)
         return Reply(text="..", parsed="yes" if "enum" in schema else {"word": "yes"}, usage=PAID)
+
+
+class Caller(Model):
+    """Keeps the contract of LLM with tools."""
+
+    def chat(self, messages, *, tools=None, tool_choice="auto", **options):
+        if not tools:
+            return super().chat(messages, **options)
+        return Reply(text="", calls=[ToolCall(name="answer", arguments={"word": "yes"})], usage=PAID)
 
 
 class Rows:
@@ -50,6 +59,7 @@ class Room:
 
 def test_who_keeps_the_contracts_passes():
     check_llm(Model())
+    check_llm(Caller())
     check_embedder(Rows())
     check_environment(Room)
     check_environment(broken(Room, step=stepping("a", 0.0, True, False, {"success": None})))
@@ -236,3 +246,21 @@ def test_one_environment_for_all_is_refused():
     room = Room()
     with pytest.raises(ContractError, match="fresh environment"):
         check_environment(lambda: room)
+
+
+def test_a_model_that_takes_tools_has_to_call_them():
+    class Mute(Caller):
+        def chat(self, messages, *, tools=None, tool_choice="auto", **options):
+            return Model.chat(self, messages, **options)
+
+    with pytest.raises(ContractError, match="must return in `calls` a call of the tool"):
+        check_llm(Mute())
+
+
+def test_tools_that_an_environment_offers_have_a_form():
+    class Offering(Room):
+        def reset(self, task, *, seed=None):
+            return super().reset(task)[0], {"tools": [{"name": "open"}]}
+
+    with pytest.raises(ContractError, match=r"info\['tools'\] a list of dicts"):
+        check_environment(Offering)

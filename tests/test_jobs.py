@@ -1,12 +1,14 @@
 """Jobs on threads: order, errors, and an end that loses nothing."""
 
+import asyncio
+import contextvars
 import threading
 import time
 
 import pytest
 
 from seasoned import jobs
-from seasoned.jobs import heed_ctrl_c, jobs_at_work, run_jobs
+from seasoned.jobs import heed_ctrl_c, jobs_at_work, off_loop, run_jobs
 from seasoned.llm.budget import Metered
 from seasoned.llm.scripted import ScriptedModel
 
@@ -75,3 +77,26 @@ def test_after_ctrl_c_those_at_work_get_their_reply_and_ask_no_more(monkeypatch,
     assert "Stopping: waiting for 2 replies (Ctrl-C again" in capsys.readouterr().err
     assert not jobs_at_work()
     heed_ctrl_c()  # this thread is at no job
+
+
+def test_coroutines_share_few_threads_and_work_that_was_begun_is_done():
+    seen, name = set(), contextvars.ContextVar("name")
+
+    def work(number):
+        seen.add(threading.current_thread())
+        time.sleep(0.01)
+        return name.get(), number
+
+    async def both():
+        name.set("mine")
+        found = await asyncio.gather(*(off_loop(work, number) for number in range(40)))
+        assert found == [("mine", number) for number in range(40)]
+        done = threading.Event()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(off_loop(lambda: time.sleep(0.1) or done.set()), 0.01)
+        with pytest.raises(ZeroDivisionError):
+            await off_loop(lambda: 1 / 0)
+        assert done.wait(2)
+
+    asyncio.run(both())
+    assert len(seen) <= 4

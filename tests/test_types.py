@@ -7,7 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from seasoned.types import Block, Entry, Guidance, Lesson, Outcome, Step, Task, Trajectory, Usage, new_id, now
+from seasoned.types import (
+    Block,
+    Entry,
+    Guidance,
+    Lesson,
+    Outcome,
+    Reply,
+    Step,
+    Task,
+    ToolCall,
+    Trajectory,
+    Usage,
+    new_id,
+    now,
+)
 
 text = st.text(st.characters(codec="utf-8"), max_size=30)
 usages = st.builds(
@@ -19,18 +33,25 @@ usages = st.builds(
     cost=st.none() | st.integers(0, 9).map(float),
 )
 lessons = st.builds(Lesson, kind=st.just("note"), text=text, key=text, sources=st.tuples(text), data=st.just({"n": 1}))
+calls = st.builds(ToolCall, name=text, arguments=st.dictionaries(text, text | st.integers()), id=text, unread=text)
+replies = st.builds(Reply, text=text, calls=st.tuples(calls))
+called = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"id": "c1", "function": {"name": "a", "arguments": "{}"}}],
+}
 trajectories = st.builds(
     Trajectory,
     task_id=text,
     task=text,
-    steps=st.tuples(st.builds(Step, thought=text, action=text, observation=text)),
+    steps=st.tuples(st.builds(Step, thought=text, action=text, observation=text, call=st.none() | calls)),
     outcome=st.builds(Outcome, success=st.none() | st.booleans(), answer=text),
-    messages=st.tuples(st.fixed_dictionaries({"role": st.just("user"), "content": text})),
+    messages=st.tuples(st.fixed_dictionaries({"role": st.just("user"), "content": text}), st.just(called)),
     usage=usages,
 )
 
 
-@given(lessons | trajectories | st.builds(Task, id=text, text=text, data=st.dictionaries(text, text)))
+@given(lessons | trajectories | replies | st.builds(Task, id=text, text=text, data=st.dictionaries(text, text)))
 def test_json_and_back_is_the_same(value):
     assert type(value).model_validate_json(value.model_dump_json()) == value
 

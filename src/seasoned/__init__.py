@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from seasoned.types import Reply as Reply
     from seasoned.types import Step as Step
     from seasoned.types import Task as Task
+    from seasoned.types import ToolCall as ToolCall
     from seasoned.types import Trajectory as Trajectory
     from seasoned.types import Usage as Usage
 
@@ -102,7 +103,7 @@ _NAMES = {
     "seasoned.lab.run.outputs": "read_summary",
     "seasoned.lab.run.recipe": "Recipe load_recipe make_recipe",
     "seasoned.store.sql": "Store",
-    "seasoned.types": "Block Entry Guidance Lesson Message Outcome Reply Step Task Trajectory Usage",
+    "seasoned.types": "Block Entry Guidance Lesson Message Outcome Reply Step Task ToolCall Trajectory Usage",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 

@@ -7,6 +7,7 @@ Always holds: a check needs nothing but the object, changes nothing outside it, 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ _ODD_ACTIONS = ("", "no such action", "](}\n\0\u202e👩‍👩‍👧", "x" * 2
 
 
 def check_llm(llm: LLM) -> None:
-    """Runs the contract of `LLM`: about five short calls, which may cost money.
+    """Runs the contract of `LLM`: about six short calls, which may cost money. Tools only where `chat` takes them.
 
     Raises:
         ContractError: a clause is broken; the sentence names it.
@@ -43,6 +44,10 @@ def check_llm(llm: LLM) -> None:
         closed = {"type": "object", "properties": {"word": word}, "required": ["word"], "additionalProperties": False}
         plain = _check_reply(what, llm.chat(messages, schema=word, max_tokens=64)).parsed
         inside = _check_reply(what, llm.chat(messages, schema=closed, max_tokens=64)).parsed
+        takes_tools = "tools" in inspect.signature(llm.chat).parameters
+        if takes_tools:
+            tool = {"name": "answer", "description": "Gives the answer.", "parameters": closed}
+            called = _check_reply(what, llm.chat(messages, tools=[tool], tool_choice="required", max_tokens=128)).calls
     _expect("e" not in stopped.text, f'{what}.chat must end the text before a stop sequence: stop=["e"]', stopped.text)
     _expect(plain in ("yes", "no"), f"{what}.chat must return in `parsed` a value that satisfies the schema", plain)
     _expect(
@@ -50,6 +55,12 @@ def check_llm(llm: LLM) -> None:
         f"{what}.chat must return in `parsed` an object that satisfies the schema",
         inside,
     )
+    if takes_tools:
+        given = [(call.name, call.arguments) for call in called]
+        fits = given[:1] in ([("answer", {"word": "yes"})], [("answer", {"word": "no"})])
+        _expect(
+            fits, f"{what}.chat must return in `calls` a call of the tool that it is given and required to call", given
+        )
     _expect(messages == before, f"{what}.chat must not change the messages that it is given")
 
 
@@ -150,6 +161,7 @@ def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) ->
         raise ContractError(f"{what}.reset must return (observation, info); it returned {_short(start)}")
     _expect(isinstance(start[0], str), f"{what}.reset must return its observation as text", start[0])
     _expect(isinstance(start[1], dict), f"{what}.reset must return its info as a dict", start[1])
+    _check_tools(what, start[1])
     seen: list[Any] = [start[0]]
     known: dict[str, Any] = {}
     for action in actions:
@@ -167,6 +179,7 @@ def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) ->
         _expect(isinstance(terminated, bool), f"{what}.step must return terminated as a bool", terminated)
         _expect(isinstance(truncated, bool), f"{what}.step must return truncated as a bool", truncated)
         _expect(isinstance(info, dict), f"{what}.step must return its info as a dict", info)
+        _check_tools(what, info)
         seen.append((observation, reward, terminated, truncated))
         known |= info
         _expect(
@@ -178,6 +191,16 @@ def _attempt(what: str, env: Environment, task: Task, actions: Sequence[str]) ->
         if terminated or truncated:
             break
     return seen
+
+
+def _check_tools(what: str, info: dict[str, Any]) -> None:
+    tools = info.get("tools") or []
+    kinds = {"name": str, "description": str, "parameters": dict}
+    fit = isinstance(tools, list | tuple) and all(
+        isinstance(tool, dict) and all(isinstance(tool.get(name), kind) for name, kind in kinds.items())
+        for tool in tools
+    )
+    _expect(fit, f"{what} must offer as info['tools'] a list of dicts with name, description and parameters", tools)
 
 
 def _expect(holds: bool, clause: str, came: object = None) -> None:

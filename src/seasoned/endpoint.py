@@ -43,12 +43,24 @@ class Endpoint:
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
         timeout: seconds without a sign of the server before a try counts as failed.
         max_retries: tries after the first one, with growing pauses, or the pause a server asks for.
+        client: the SDK's client to use, in place of all these; it is never closed here.
 
     Raises:
         ConfigError: `base_url` is no http address.
     """
 
-    def __init__(self, base_url: str | None, api_key: str | None, *, timeout: float, max_retries: int) -> None:
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: str | None,
+        *,
+        timeout: float,
+        max_retries: int,
+        client: openai.OpenAI | None = None,
+    ) -> None:
+        if client is not None:
+            base_url, api_key = str(client.base_url).rstrip("/"), str(client.api_key or "") or None
+        self._given = client
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self.host, self.where = _place(self.base_url or OPENAI_URL)
         self._api_key, self._timeout, self._max_retries = api_key, timeout, max_retries
@@ -66,6 +78,8 @@ class Endpoint:
         """
         import openai
 
+        if self._given is not None:
+            return self._given
         with self._lock:
             if self._client is None:
                 # A proxy that the environment names must not get what is meant for this machine.

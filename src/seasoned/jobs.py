@@ -1,4 +1,4 @@
-"""Runs jobs on threads, keeps their order, and stops cleanly.
+"""Runs jobs on threads, keeps their order, and stops cleanly; does for coroutines what waits for a disk or a model.
 
 Always holds: results come back in the order of the jobs; after an error or Ctrl-C no new job starts, those at work are
 waited for, and what they finished is kept by their own doing; after Ctrl-C those at work ask no model again. A second
@@ -7,14 +7,19 @@ Ctrl-C waits for nothing, so a program that gets it should end without its threa
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TypeVar
+from contextvars import copy_context
+from functools import cache
+from typing import ParamSpec, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+Given = ParamSpec("Given")
 
 _THREADS = "seasoned-job"
 _of_this_thread = threading.local()
@@ -55,6 +60,25 @@ def heed_ctrl_c() -> None:
     stopping: threading.Event | None = getattr(_of_this_thread, "stopping", None)
     if stopping is not None and stopping.is_set():
         raise KeyboardInterrupt
+
+
+async def off_loop(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
+    """Do work that takes a moment, such as a store's, while the event loop goes on; it sees the caller's context.
+
+    All coroutines of a process share four threads. What was begun is done, also where the caller is cancelled.
+    """
+    run = copy_context().run
+    loop = asyncio.get_running_loop()
+    return await asyncio.shield(loop.run_in_executor(_beside(), lambda: run(work, *given, **named)))
+
+
+@cache
+def _beside() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(4, "seasoned-beside")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_beside.cache_clear)  # a child has none of the threads
 
 
 def jobs_at_work() -> bool:

@@ -23,7 +23,11 @@ Advise = Callable[[Trajectory], Guidance]
 
 @runtime_checkable
 class LLM(Protocol):
-    """A chat model. With `schema` (a JSON Schema) the reply's `parsed` holds a value that satisfies it."""
+    """A chat model. With `schema` (a JSON Schema) the reply's `parsed` holds a value that satisfies it.
+
+    With `tools` (each has a name, a description and parameters, a JSON Schema) the reply has `calls`; `tool_choice` is
+    auto, required (some call), none, or the name of a tool. A model that lacks these two is told of tools in words.
+    """
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -36,6 +40,8 @@ class LLM(Protocol):
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply: ...
 
 
@@ -55,8 +61,10 @@ class Environment(Protocol):
 
     What is read of `info`: `success` (said by the time a step terminates: True, False, or None where nobody knows; an
     attempt that is truncated without it has failed), `answer` (what was taken for the answer), `reward` (from 0 to 1,
-    in place of the sum of the steps'), `choices` (a list of texts, of a reset too: what may be said next) and `invalid`
-    (True where an action could not be done).
+    in place of the sum of the steps'), `choices` (a list of texts, of a reset too: what may be said next), `invalid`
+    (True where an action could not be done) and `tools` (of a reset too: those that may be called from now on, as `LLM`
+    takes them). A call is the action `name({"argument": value})`. Beside them may stand `tool_choice` (required where a
+    text alone does nothing) and `parallel` (False where a reply may hold one call alone).
     """
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]: ...  # noqa: D102

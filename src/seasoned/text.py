@@ -32,6 +32,7 @@ LIMIT = 20_000
 """Characters of a reply that its readers look at, after its thinking."""
 
 _TASK_CAP = 4000  # characters of a task; and of each part of a step, where the whole has a limit
+_ROOMY = 8 * _TASK_CAP  # characters: with a greater limit no part is cut for being long alone
 _LEAST = 24  # characters that are left of a line that is cut
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -182,14 +183,14 @@ def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int | N
         trajectory: the attempt; how it ended is not told.
         limit: at most so many characters in all; the attempt is shortened to that, see `shorten_trajectory`.
         cap: at most so many characters of each thought, action and observation; by default 600, or 4,000 where there
-            is a limit, as that takes from the longest what is too much.
+            is a limit, as that takes from the longest what is too much, or all of a limit of more than 32,000.
         task: whether the task's text stands first.
     """
     if cap is None:
-        cap = CAP if limit is None else _TASK_CAP
+        cap = CAP if limit is None else _TASK_CAP if limit <= _ROOMY else limit
     if limit is not None:
         trajectory = shorten_trajectory(trajectory, limit, cap=cap, task=task)
-    lines = [f"Task: {prompt_line_ends(trajectory.task, _TASK_CAP)}"] if task else []
+    lines = [f"Task: {prompt_line_ends(trajectory.task, max(cap, _TASK_CAP))}"] if task else []
     lines += [line for step in trajectory.steps for line in step_lines(step, cap)]
     text = "\n".join(lines)
     return text if limit is None else text[: max(limit, 0)]
@@ -225,8 +226,9 @@ def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = _TASK_C
         if (excess := over()) > 0:
             trajectory = trajectory.model_copy(update={"steps": _cut(trajectory.steps, field, excess, cap)})
     if task and (excess := over()) > 0:
-        kept = max(len(prompt_line_ends(trajectory.task, _TASK_CAP)) - excess, limit // 2, _LEAST)
-        trajectory = trajectory.model_copy(update={"task": prompt_line_ends(trajectory.task, min(kept, _TASK_CAP))})
+        longest = max(cap, _TASK_CAP)
+        kept = max(len(prompt_line_ends(trajectory.task, longest)) - excess, limit // 2, _LEAST)
+        trajectory = trajectory.model_copy(update={"task": prompt_line_ends(trajectory.task, min(kept, longest))})
     if (excess := over()) > 0:
         trajectory = trajectory.model_copy(update={"steps": _thin(trajectory.steps, excess, cap)})
     return trajectory
@@ -259,7 +261,7 @@ def _thin(steps: Sequence[Step], excess: int, cap: int) -> tuple[Step, ...]:
 
 def fold(text: str) -> str:
     """Lower-case text in one Unicode form, so that what looks alike compares alike."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def split_words(text: str) -> list[str]:
@@ -281,7 +283,8 @@ def holds_words(text: str, other: str) -> bool:
 @lru_cache(maxsize=1024)
 def words_of(text: str) -> tuple[str, ...]:
     """The folded words of a text, as far as an insight may go; of Chinese, Japanese and Korean each character."""
-    return all_words(prompt_line(text, WORDS_CAP))
+    plain = len(text) <= WORDS_CAP and text.isascii() and text.isprintable()  # then it is a line for a prompt already
+    return tuple(_WORD.findall(text.lower() if plain else fold(prompt_line(text, WORDS_CAP))))
 
 
 def all_words(text: str) -> tuple[str, ...]:

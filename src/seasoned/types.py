@@ -1,4 +1,4 @@
-"""The types everything is said in: Task, Example, Step, Trajectory, Outcome, Lesson, Guidance, Block, Usage, Reply.
+"""The types everything is said in: Task, Step, ToolCall, Trajectory, Outcome, Lesson, Guidance, Block, Usage, Reply.
 
 Floor 0: pydantic models and nothing else. Always holds: they are frozen (a change is a new value), they refuse unknown
 fields, and `model_dump_json` followed by `model_validate_json` gives an equal value, whatever text is inside.
@@ -16,10 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION = 1
 
-Message = dict[str, str]
-"""One chat message: {"role": "system" | "user" | "assistant", "content": text}."""
+Message = dict[str, Any]
+"""One chat message, as OpenAI's protocol has it: {"role": .., "content": text}. A reply that calls tools has them in
+`tool_calls` too, and the result of a call has the role "tool" and the call's id in `tool_call_id`."""
 
-LessonKind = Literal["reflection", "insight", "heuristic", "note", "guideline"]
+LessonKind = Literal["reflection", "insight", "heuristic", "note", "guideline", "fact"]
 LessonStatus = Literal["active", "disabled", "quarantined", "deleted"]
 
 
@@ -69,14 +70,27 @@ class Usage(_Frozen):
         )
 
 
+class ToolCall(_Frozen):
+    """A tool that a model calls: its name, its arguments as JSON has them, and the call's id ("" for none).
+
+    `unread` is what came in place of the arguments where that is no JSON object.
+    """
+
+    name: str
+    arguments: dict[str, Any] = {}
+    id: str = ""
+    unread: str = ""
+
+
 class Reply(_Frozen):
-    """What a model answered: the text, the parsed value when a schema was given, and what it used.
+    """What a model answered: the text, the calls of tools, the parsed value of a schema, and what it used.
 
     `odds` says how likely each of several choices was, in parts of 1: of choices of one character, where the server
     tells it.
     """
 
     text: str
+    calls: tuple[ToolCall, ...] = ()
     parsed: Any = None
     odds: dict[str, float] = {}
     finish_reason: str = "stop"
@@ -112,12 +126,13 @@ class Example(_Frozen):
 
 
 class Step(_Frozen):
-    """One thought, action and observation."""
+    """One thought, action and observation. Where the action is a `call`, `action` is that call as a line of text."""
 
     thought: str = ""
     action: str = ""
     observation: str = ""
     reward: float = 0.0
+    call: ToolCall | None = None
 
 
 class Outcome(_Frozen):

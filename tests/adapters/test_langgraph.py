@@ -151,14 +151,102 @@ def test_a_run_that_breaks_off_is_kept(memory, kept):
         remembering(memory, graph).invoke({"messages": "refund order 17"}, {"recursion_limit": 2})
     [found] = kept()
     assert found.outcome.detail == "ended by GraphRecursionError"
-    assert [m["content"] for m in found.messages] == ["refund order 17"]
+    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order": 17})', "shipped")]
 
 
-def test_a_graph_whose_result_has_no_messages(memory, kept):
-    graph, _ = graph_of("refused")
-    updates = remembering(memory, graph).invoke({"messages": "refund order 17"}, stream_mode="updates")
-    assert isinstance(updates, list)
-    assert [(t.task, t.outcome.reason) for t in kept()] == [("refund order 17", "reported")]
+def test_a_graph_whose_result_is_asked_for_in_updates_or_without_messages(memory, kept):
+    graph, _ = graph_of("refused", "refused")
+    mine = remembering(memory, graph)
+    [update] = mine.invoke({"messages": "refund order 17"}, stream_mode="updates")
+    assert list(update) == ["clerk"]
+    assert mine.invoke({"messages": "refund order 18"}, output_keys=[]) is None
+    assert [(t.task, t.outcome.reason) for t in kept()] == [
+        ("refund order 17", "answered"),
+        ("refund order 18", "reported"),
+    ]
+
+
+def plain(value):
+    """Chunks without the ids that each run makes anew."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items() if key not in ("id", "run_id", "checkpoint_ns")}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return (value.type, value.content) if hasattr(value, "content") else type(value).__name__
+
+
+STREAMS = [
+    {},
+    {"stream_mode": "updates"},
+    {"stream_mode": "values"},
+    {"stream_mode": "messages"},
+    {"stream_mode": ["updates", "messages"]},
+    {"stream_mode": ["updates", "values"], "subgraphs": True},
+    {"stream_mode": "updates", "subgraphs": True},
+    {"stream_mode": "updates", "version": "v2"},
+    {"stream_mode": ["values", "updates"], "version": "v2", "subgraphs": True},
+]
+
+
+@pytest.mark.parametrize("options", STREAMS, ids=str)
+@pytest.mark.parametrize("later", [False, True])
+def test_a_stream_has_the_chunks_of_the_graph(memory, kept, options, later):
+    given = {"messages": [HumanMessage("refund order 17")]}
+
+    async def chunks_of(graph):
+        return [chunk async for chunk in graph.astream(given, **options)]
+
+    graphs = graph_of(LOOK, "refused")[0], remembering(memory, graph_of(LOOK, "refused")[0])
+    own, mine = (asyncio.run(chunks_of(g)) if later else list(g.stream(given, **options)) for g in graphs)
+    assert plain(mine) == plain(own)
+    assert len(own) >= 3
+    [found] = kept()
+    if "messages" in options.get("stream_mode", ""):  # the scripted model streams no calls
+        assert [s.action for s in found.steps] == ["I look."]
+        return
+    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order": 17})', "shipped"), ("refused", "")]
+    assert found.outcome.answer == "refused"
+
+
+def test_a_chunk_comes_before_the_next_step_is_made(memory, kept):
+    graph, told = graph_of(LOOK, "refused")
+    seen = [len(told) for _ in remembering(memory, graph).stream({"messages": "a"}, stream_mode="updates")]
+    assert seen == [1, 1, 2]
+
+
+def test_a_stream_that_is_left_is_kept_as_far_as_it_came(memory, kept):
+    async def first_two(graph):
+        stream = graph.astream({"messages": "a"}, stream_mode="updates")
+        async for chunk in stream:
+            if "tools" in chunk:
+                break
+        await stream.aclose()
+
+    stream = remembering(memory, graph_of(LOOK, "refused")[0]).stream({"messages": "a"}, stream_mode="updates")
+    assert [list(next(stream)) for _ in range(2)] == [["clerk"], ["tools"]]
+    stream.close()
+    asyncio.run(first_two(remembering(memory, graph_of(LOOK, "refused")[0])))
+    for found in kept():
+        assert (found.outcome.success, found.outcome.detail) == (None, "ended by StreamLeft")
+        assert [s.action for s in found.steps] == ['lookup({"order": 17})']
+    assert len(kept()) == 2
+
+
+def test_events_a_config_and_a_graph_within_a_graph(taught, kept, rule):
+    async def events(graph):
+        return [event["event"] async for event in graph.astream_events({"messages": "one"}, version="v2")]
+
+    graph, told = graph_of("refused", "refused", "refused")
+    mine = remembering(taught, graph).with_config({"tags": ["mine"]})
+    assert "on_chat_model_stream" in asyncio.run(events(mine))
+    outer = StateGraph(MessagesState)
+    outer.add_node("inner", mine)
+    outer.add_edge(START, "inner")
+    inner = outer.compile()
+    assert inner.invoke({"messages": "two"})["messages"][-1].content == "refused"
+    assert len(list(inner.stream({"messages": "three"}, stream_mode="updates", subgraphs=True))) == 2
+    assert [(t.task, t.outcome.answer) for t in kept()] == [(task, "refused") for task in ("one", "two", "three")]
+    assert all(rule in messages[0].content for messages in told)
 
 
 def test_what_is_no_graph_is_refused(memory, monkeypatch):

@@ -8,7 +8,7 @@ from seasoned.errors import ConfigError
 
 openai = pytest.importorskip("openai")
 
-from seasoned.adapters import openai as adapter  # noqa: E402
+from seasoned.adapters import talks  # noqa: E402
 from seasoned.adapters.openai import remembering  # noqa: E402
 
 ASK = {"role": "user", "content": "refund order 17"}
@@ -213,7 +213,7 @@ def test_a_server_that_remembers_tells_which_run_goes_on(memory, kept, client, p
 
 
 def test_what_waits_for_ever_is_kept_in_the_end(memory, kept, client, play, monkeypatch):
-    monkeypatch.setattr(adapter, "MAX_OPEN", 1)
+    monkeypatch.setattr(talks, "MAX_OPEN", 1)
     for name in ("a", "b"):
         play.says(None, (name, "lookup", "{}"))
     mine = remembering(memory, client)
@@ -241,22 +241,16 @@ def test_an_odd_server_breaks_nothing(memory, kept, client, play):
     assert [t.outcome.answer for t in kept()] == ["", ""]
 
 
-def test_streams_are_refused_and_the_plain_client_stays(taught, kept, client, play):
+def test_the_plain_client_stays_and_copies_of_the_copy_remember(taught, kept, client, play):
     mine = remembering(taught, client)
-    with pytest.raises(ConfigError, match="does not stream"):
-        mine.chat.completions.create(model="m", messages=[ASK], stream=True)
-    with pytest.raises(ConfigError, match="does not stream"), mine.chat.completions.stream(model="m", messages=[ASK]):
-        pass
-    with pytest.raises(ConfigError, match="does not stream"), mine.responses.stream(model="m", input="a"):
-        pass
-    raw = mine.chat.completions.with_streaming_response
-    with pytest.raises(ConfigError, match="does not stream"), raw.create(model="m", messages=[ASK]):
-        pass
-    assert play.requests == kept() == []
     play.says("plain")
     client.chat.completions.create(model="m", messages=[ASK])
     assert play.requests[0]["messages"] == [ASK]
     assert kept() == []
+    for other in (mine.with_options(timeout=5), mine.copy().with_options(max_retries=1)):
+        play.says("copied")
+        other.chat.completions.create(model="m", messages=[ASK])
+    assert [t.outcome.answer for t in kept()] == ["copied", "copied"]
 
 
 def test_the_client_for_coroutines(taught, kept, play, rule):

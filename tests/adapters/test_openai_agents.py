@@ -131,9 +131,62 @@ def test_a_person_is_asked_in_between(memory, kept):
         remembering(memory).run_sync(agent, state)
 
 
-def test_streams_are_refused(memory):
-    with pytest.raises(ConfigError, match="does not stream"):
-        remembering(memory).run_streamed(agent_of()[0], "a")
+def stream(runner, agent, given, **options):
+    """The kinds of all events of a run that streams, and its result."""
+
+    async def events():
+        result = runner.run_streamed(agent, given, **options)
+        return [getattr(event, "name", event.type) async for event in result.stream_events()], result
+
+    return asyncio.run(events())
+
+
+def test_a_run_that_streams_is_an_attempt(taught, kept, rule):
+    plain, _ = stream(sdk.Runner, agent_of(LOOK, REFUSED)[0], "refund order 17")
+    agent, model = agent_of(LOOK, REFUSED)
+    runner = remembering(taught, check=lambda task, answer: (task, answer) == ("refund order 17", "refused"))
+    events, result = stream(runner, agent, "refund order 17")
+    assert events == plain
+    assert "tool_output" in events
+    assert isinstance(result, sdk.RunResultStreaming)
+    assert result.final_output == "refused"
+    assert all(call.system_instructions.startswith("Be kind.\n\n") for call in model.calls)
+    assert all(rule in call.system_instructions for call in model.calls)
+    [found] = kept()
+    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order":17})', "shipped"), ("refused", "")]
+    assert (found.outcome.success, found.outcome.answer) == (True, "refused")
+    assert found.lesson_ids
+
+
+def test_a_stream_without_guidance_is_as_it_was(memory, kept):
+    agent, model = agent_of(REFUSED)
+    stream(remembering(memory), agent, "refund order 17")
+    assert model.calls[0].system_instructions == "Be kind."
+    assert [(t.outcome.success, t.outcome.answer) for t in kept()] == [(None, "refused")]
+
+
+def test_a_stream_that_breaks_off_is_kept_as_far_as_it_went(memory, kept):
+    agent, _ = agent_of(LOOK, LOOK)
+    with pytest.raises(sdk.MaxTurnsExceeded):
+        stream(remembering(memory), agent, "refund order 17", max_turns=1)
+    [found] = kept()
+    assert found.outcome.detail == "ended by MaxTurnsExceeded"
+    assert [(s.action, s.observation) for s in found.steps] == [('lookup({"order":17})', "shipped")]
+
+
+def test_a_stream_that_is_left_is_unknown(memory, kept):
+    async def leave():
+        agent, _ = agent_of(LOOK, REFUSED)
+        events = remembering(memory, check=lambda task, answer: True).run_streamed(agent, "a").stream_events()
+        async for event in events:
+            if getattr(event, "name", "") == "tool_output":
+                break
+        await events.aclose()
+
+    asyncio.run(leave())
+    [found] = kept()
+    assert (found.outcome.success, found.outcome.detail) == (None, "ended by StreamLeft")
+    assert found.steps[0].action == 'lookup({"order":17})'
 
 
 def test_without_the_sdk(memory, monkeypatch):

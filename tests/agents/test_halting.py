@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.agents.halting import ends_early
+from seasoned.agents.halting import ends_early, make_halt, reflexion_halt
+from seasoned.errors import ConfigError
 from seasoned.types import Step
 
 
@@ -58,3 +59,45 @@ def test_a_loop_stays_one_when_observations_stop_counting(done, omega):
     if ends_early(made, omega=omega) == "loop":
         assert ends_early(made, omega=omega, with_observation=False) == "loop"
         assert ends_early([*made, *steps("c:1")], omega=omega) is None
+
+
+@pytest.mark.parametrize(
+    ("done", "limits", "why"),
+    [
+        ([], {}, None),
+        (["look:a"], {}, None),
+        (["look:a", "look:a"], {}, "loop"),  # the paper: two or more identical actions with the same observation
+        (["look:a", "look:b"], {}, None),
+        (["look:a", "look:b"], {"with_observation": False}, "loop"),
+        (["look", "look"], {"omega": 2}, None),
+        (["look", "look", "look"], {"omega": 2}, "loop"),
+        (["a", "b", "a", "b"], {}, None),
+        (["a", "b", "a", "b"], {"cycle": 2}, "loop"),
+        (["b", "a", "b", "a", "c"], {"cycle": 2}, None),
+        (["a", "b", "c", "a", "b", "c"], {"cycle": 3}, "loop"),
+        ([str(n) for n in range(30)], {}, None),
+        ([str(n) for n in range(31)], {}, "step_limit"),  # more than 30 actions
+    ],
+)
+def test_h_as_reflexion_prints_it(done, limits, why):
+    assert reflexion_halt(steps(*done), **limits) == why
+
+
+@given(st.lists(st.sampled_from("ab"), max_size=8), st.integers(0, 3), st.integers(1, 4))
+def test_a_longer_cycle_only_ends_more(done, omega, cycle):
+    told = [reflexion_halt(steps(*done), omega=omega, cycle=size) for size in (cycle, cycle + 1)]
+    assert told[0] is None or told[1] == told[0]
+
+
+def never(done):
+    return None
+
+
+def test_a_rule_of_ones_own_by_its_path():
+    assert make_halt("") is None
+    assert make_halt("reflexion", omega=1)(steps("a", "a")) == "loop"
+    assert make_halt("json.dumps") is not None
+    with pytest.raises(ConfigError, match="known is reflexion"):
+        make_halt("reflexive")
+    with pytest.raises(ConfigError, match="should be a function"):
+        make_halt("math.pi")

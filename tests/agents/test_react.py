@@ -296,8 +296,9 @@ def test_demonstrations_that_stay_the_same_are_not_exchanged():
 
 @pytest.mark.parametrize("shots", [0, 1])
 def test_as_many_examples_as_asked_for(shots):
-    _, act = agent([], style="act", shots=shots)
-    assert len(act._manual(TASK)) == shots
+    llm, act = agent(["open 3"], style="act", shots=shots)
+    act.run(TASK, Corridor(), Guidance())
+    assert sum("New task." in message["content"] for message in llm.requests[0]["messages"]) == shots + 1
 
 
 class Talking(Corridor):

@@ -25,7 +25,7 @@ def sentence(done, *says):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["run", "none.toml"], ["none.toml", "no such file"]),
+        (["run", "none.toml"], ["there is no recipe none.toml"]),
         (["run"], ["expected either a recipe or --resume"]),
         (["run", "small.toml", "--resume", "last"], ["no run 'last'"]),
         (["run", "small.toml", "--redo", "expnote"], ["--redo needs --resume"]),

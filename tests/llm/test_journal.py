@@ -38,8 +38,9 @@ class Store:
         row = self.run("SELECT reply FROM journal WHERE scope = ? AND key = ?", scope, key)
         return Reply.model_validate_json(row[0]) if row else None
 
-    def journal_put(self, scope, key, reply):
-        self.run("INSERT OR IGNORE INTO journal VALUES (?, ?, ?)", scope, key, reply.model_dump_json())
+    def journal_put(self, scope, key, reply, also=None):
+        for each, kept in {key: reply, **(also or {})}.items():
+            self.run("INSERT OR IGNORE INTO journal VALUES (?, ?, ?)", scope, each, kept.model_dump_json())
 '''
 names = {}
 exec(STORE, names)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from seasoned.agents.dialogue import NOTES
+from seasoned.contracts import check_llm
 from seasoned.errors import (
     ConfigError,
     ContextLengthError,
@@ -25,6 +26,8 @@ from seasoned.errors import (
 )
 from seasoned.llm import local, modelfile
 from seasoned.llm.local import LocalModel, usable_cores
+from seasoned.llm.openai import OpenAIChat
+from seasoned.llm.tools import calling, result
 from seasoned.protocols import LLM
 from seasoned.replies.heuristics import heuristic_schema
 from seasoned.replies.operations import operations_schema
@@ -264,3 +267,47 @@ def test_hanging_up_leaves_other_connections_alone():
         kept.sendall(b"x")
         assert far.recv(1) == b"x"
         assert cut.recv(1) == b""
+
+
+_ASK = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Who is Ada?"}]
+_QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+_TOOLS = [
+    {"name": "search", "description": "Opens a page.", "parameters": _QUERY},
+    {"name": "done", "description": "Ends.", "parameters": {}},
+]
+
+
+@pytest.mark.model
+def test_every_reply_of_the_local_model_is_a_valid_call(small):
+    check_llm(small)
+    talk = _ASK
+    for number in range(2):
+        reply = small.chat(talk, tools=_TOOLS, tool_choice="required", max_tokens=160)
+        [called] = reply.calls
+        assert called.name in ("search", "done")
+        assert reply.usage.cost == 0.0
+        called = called.model_copy(update={"id": f"c{number}"})
+        talk = [*talk, calling(reply.text, [called]), result(called, "She was a poet's daughter.")]
+    assert small.chat(_ASK, tools=_TOOLS, tool_choice="done", max_tokens=160).calls[0].name == "done"
+    said = small.chat(_ASK, tools=_TOOLS, tool_choice="none", max_tokens=8)
+    assert said.calls == ()
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("odd", [{"type": "string", "format": "weird"}, {"type": "string", "pattern": "(?<=x)y"}])
+def test_a_schema_that_no_grammar_follows_is_held_in_its_plainest_part(small, odd):
+    tool = {"name": "book", "description": "Books.", "parameters": {"type": "object", "properties": {"day": odd}}}
+    tool["parameters"]["required"] = ["day"]
+    reply = small.chat(_ASK, tools=[tool], tool_choice="required", max_tokens=200)
+    if reply.finish_reason == "length":  # the model went on and on, but in the form that it was held to
+        assert reply.text.startswith('{"thought": ')
+    else:
+        assert isinstance(reply.calls[0].arguments["day"], str)
+
+
+@pytest.mark.model
+def test_llama_cpp_serves_tools_to_any_client(small):
+    client = OpenAIChat(small.name, base_url=small.base_url, api_key=small.api_key)
+    reply = client.chat(_ASK, tools=_TOOLS, tool_choice="required", max_tokens=64)
+    assert isinstance(reply.calls, tuple)
+    client.close()

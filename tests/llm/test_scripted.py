@@ -5,6 +5,7 @@ import pytest
 from seasoned.contracts import check_llm
 from seasoned.errors import ConfigError, InfrastructureError, ParseError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.types import ToolCall
 
 ASK = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello you there"}]
 
@@ -80,5 +81,6 @@ def test_threads_get_each_reply_once():
 
 
 def test_it_keeps_the_contract():
-    turns = iter(["yes", "no", "yes", '"yes"', '{"word": "no"}'])
+    called = ToolCall(name="answer", arguments={"word": "yes"})
+    turns = iter(["yes", "no", "yes", '"yes"', '{"word": "no"}', called])
     check_llm(ScriptedModel(lambda _messages: next(turns)))

@@ -1,10 +1,15 @@
+import asyncio
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from seasoned.errors import ConfigError, ContractError, StoreError
+from seasoned.memory import Memory
 from seasoned.memory.attempt import Attempt, close_open
+from seasoned.methods.expnote import ExpNote
 from seasoned.types import Guidance, Lesson, Step, Task
 
 TASK = Task(id="t", text="refund order 17")
@@ -235,3 +240,60 @@ def test_a_program_that_ends_keeps_what_it_left_open(path, opened):
     subprocess.run([sys.executable, "-c", LEFT_OPEN, str(path)], check=True)
     [made] = opened().pool.trajectories()
     assert (made.task, made.outcome.reason, made.outcome.detail) == ("left open", "unfinished", "never finished")
+
+
+def test_guidance_is_asked_for_once_and_before_anything_is_done(kept):
+    asked = []
+
+    def first():
+        asked.append(repr(attempt))
+        return Guidance(text="be quick")
+
+    attempt = Attempt(TASK, first, kept)
+    assert asked == []
+    attempt.step("look")
+    assert attempt.guidance.text == attempt.finish(True).guidance == "be quick"
+    assert asked == ["Attempt('refund order 17', 0 steps)"]
+
+
+def test_an_attempt_that_nobody_began_is_shown_nothing(kept):
+    Attempt(TASK, lambda: 1 / 0, kept)
+    close_open(kept)
+    assert [(t.guidance, t.outcome.detail) for t in kept.made] == [("", "never finished")]
+
+
+def test_in_coroutines_it_is_recalled_and_stored_beside_the_loop(tmp_path):
+    threads = set()
+
+    class Slow(ExpNote):
+        def recall(self, task, pool, progress=None):
+            threads.add(threading.current_thread().name)
+            time.sleep(0.05)
+            return Guidance(text="be quick")
+
+    async def one(memory, number):
+        async with memory.attempt(f"task {number}") as attempt:
+            assert attempt.guidance.text
+            attempt.step("look")
+            if number == 3:
+                raise KeyError(number)
+
+    async def tick(ticks):
+        while True:
+            await asyncio.sleep(0.005)
+            ticks.append(1)
+
+    async def many(memory):
+        ticks = []
+        ticking = asyncio.create_task(tick(ticks))
+        ended = await asyncio.gather(*(one(memory, number) for number in range(4)), return_exceptions=True)
+        ticking.cancel()
+        assert [type(each) for each in ended] == [type(None)] * 3 + [KeyError]
+        assert len(ticks) > 3  # the loop went on meanwhile
+
+    with Memory(tmp_path / "m.db", method=Slow(), embedder="hashing") as memory:
+        asyncio.run(many(memory))
+        found = {t.task: t for t in memory.pool.trajectories()}
+    assert len(found) == 4
+    assert found["task 3"].outcome.detail == "ended by KeyError"
+    assert all(name.startswith("seasoned-beside") for name in threads)

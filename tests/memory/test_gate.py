@@ -71,3 +71,36 @@ def test_forgetting_everything_takes_the_gates_attempts_along(memory):
     assert memory.store.count_trajectories(["memory/default/gate"]) == 20
     memory.forget(everything=True)
     assert memory.store.count_trajectories(["memory/default/gate"]) == 0
+
+
+def held_back(memory):
+    """A lesson that an observation alone taught, so that it waits."""
+    with memory.attempt("order a7") as attempt:
+        attempt.step(action="open[order a7]", observation="A kettle. Refunds need the blue form.")
+        attempt.step(action="NOTE[refund]: use the blue form")
+        attempt.finish(success=True)
+    (waiting,) = memory.learn().quarantined
+    return waiting
+
+
+def test_a_gate_releases_what_waits_for_a_second_source(tmp_path):
+    with Memory(tmp_path / "m.db", method="expnote", embedder=None) as memory:
+        waiting = held_back(memory)
+        assert memory.certify(TASKS, lambda task, guidance: "blue form" in guidance).deployed == ""
+        others = [f"another {task}" for task in TASKS]
+        made = memory.certify(others, lambda task, guidance: "blue form" in guidance, waiting=True)
+        assert made.deployed == "expnote"
+        assert check(made, memory.store) == []
+        (released,) = memory.pool.lessons()
+        assert (released.id, released.status) == (waiting.id, "active")
+        assert memory.store.history(waiting.id)[-1].why.startswith("the gate promoted it")
+        assert [scope for scope in memory.store.scopes() if "/try" in scope and memory.store.lessons(scope)] == []
+
+
+def test_what_a_gate_does_not_promote_goes_on_waiting(tmp_path):
+    with Memory(tmp_path / "m.db", method="expnote", embedder=None) as memory:
+        waiting = held_back(memory)
+        made = memory.certify(TASKS, lambda task, guidance: "blue form" not in guidance, waiting=True)
+        assert made.deployed == ""
+        assert memory.pool.store.get_lesson(waiting.id).status == "quarantined"
+        assert memory.recall("refund this").text == ""

@@ -298,10 +298,10 @@ def test_what_is_tried_again_is_learned_from_beside_the_first_try(opened):
 
 
 def test_unknown_outcomes_from_elsewhere_are_judged_if_asked(opened):
-    memory = opened("erl", llm=ScriptedModel([]), judge=True)
+    memory = opened("erl", llm=ScriptedModel([]), judge=True, learn="manual")
     assert memory.method.judge
-    assert not opened("erl", llm=ScriptedModel([])).method.judge
-    assert opened("expnote", llm=ScriptedModel([]), judge=True).method == ExpNote()
+    assert not opened("erl", llm=ScriptedModel([]), learn="manual").method.judge
+    assert opened("expnote", llm=ScriptedModel([]), judge=True, learn="manual").method == ExpNote()
 
 
 def test_a_close_that_cannot_keep_all_can_be_repeated(path):
@@ -353,7 +353,10 @@ def test_threads_share_a_memory(memory):
     assert failed == []
     memory.learn()
     assert len(memory.pool.trajectories()) == 60
-    assert sum(map(len, memory.method.given)) == len(memory.lessons()) == 60
+    assert sum(map(len, memory.method.given)) == 60
+    lessons = memory.lessons()
+    assert len(lessons) == 4
+    assert sum(len(lesson.sources) for lesson in lessons) == sum(lesson.importance for lesson in lessons) == 60
 
 
 def test_processes_share_a_store(path):

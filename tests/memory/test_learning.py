@@ -6,12 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-from seasoned.errors import ConfigError, InfrastructureError, ParseError, RequestError, StoreError
+from seasoned.errors import ContextLengthError, InfrastructureError, ParseError, RequestError, StoreError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory import learning
-from seasoned.memory.learning import BATCH, learn_new
+from seasoned.memory.learning import BATCH, NO_MODEL, Learned, learn_new
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Step, Trajectory
+from seasoned.types import Lesson, Outcome, Step, Trajectory
 
 KILLED = """
 import os, sys
@@ -100,7 +101,7 @@ def test_a_reply_that_cannot_be_used_stops_only_its_own_attempt(opened, asking):
     memory = opened(asking(llm=ScriptedModel(say)))
     fill(memory, 4)
     learned = memory.learn()
-    assert learned.trajectories == 4
+    assert learned.trajectories == 3
     bad = memory.pool.trajectories(task_id="t1")[0]
     assert learned.failed == {bad.id: "no form for task 1"}
     assert [x.text for x in memory.lessons()] == ["task 0", "task 2", "task 3"]
@@ -159,7 +160,7 @@ def test_a_request_that_the_server_refuses_stops_only_its_own_attempt(opened, as
     learned = memory.learn()
     ids = {t.task: t.id for t in memory.pool.trajectories()}
     assert learned.failed == {ids[f"task {n}"]: f"400 for task {n}" for n in bad}
-    assert learned.trajectories == 4
+    assert learned.trajectories == 4 - len(bad)
     assert [x.text for x in memory.lessons()] == [f"task {n}" for n in range(4) if n not in bad]
     assert memory.learn().trajectories == 0
 
@@ -173,7 +174,7 @@ def test_where_all_requests_are_refused_it_is_not_the_attempts(opened, asking):
         assert len(memory.store.unlearned("memory/default", "asking")) == 3
     fill(memory, 1, start=3)
     learned = memory.learn()
-    assert (learned.trajectories, len(learned.failed)) == (4, 3)
+    assert (learned.trajectories, len(learned.failed)) == (1, 3)
     assert [x.text for x in memory.lessons()] == ["task 3"]
 
 
@@ -245,8 +246,9 @@ def test_a_method_without_its_model_says_so_and_recalls_still(opened, monkeypatc
     fill(memory, 1)
     memory.add("be quick")
     assert "be quick" in memory.recall("x").text
-    with pytest.raises(ConfigError, match="learns with a model, and the memory has none"):
-        memory.learn()
+    learned = memory.learn()
+    assert (learned.trajectories, list(learned.skipped.values())) == (0, [NO_MODEL])
+    assert opened("asking", llm=ScriptedModel(["x"]), learn="manual").learn().trajectories == 1
 
 
 class Needy:
@@ -314,7 +316,7 @@ def test_an_error_in_the_background_comes_out_of_wait_alone(opened, asking, capl
 
 
 def test_closing_waits_for_the_background(opened, asking):
-    model = ScriptedModel(lambda messages: time.sleep(0.05) or "learned")
+    model = ScriptedModel(lambda messages: time.sleep(0.05) or messages[0]["content"])
     memory = opened(asking(llm=model))
     fill(memory, 3)
     memory.learn(background=True)
@@ -383,3 +385,75 @@ def test_a_lease_is_kept_for_as_long_as_it_takes(opened, diary, monkeypatch):
     assert others
     assert not any(others)
     assert memory.store.take_lease("learn/slow/memory/default", "other", 0.1)  # given back at the end
+
+
+def unknown(memory, n):
+    for number in range(n):
+        with memory.attempt(f"task {number}") as attempt:
+            attempt.step(action="go", observation=f"seen {number}")
+            attempt.finish()
+
+
+HEURISTIC = {"analysis": "It was closed.", "trigger": "a door is closed", "action": "open it first"}
+
+
+def test_attempts_of_unknown_outcome_wait_and_are_learned_from_once_they_are_judged(opened):
+    plain = opened("erl")
+    unknown(plain, 3)
+    learned = plain.learn()
+    assert (learned.trajectories, learned.lessons, learned.reasons) == (0, (), {NO_OUTCOME: 3})
+    assert list(plain.waiting().values()) == [NO_OUTCOME] * 3
+    model = ScriptedModel(lambda _: {**HEURISTIC, "succeeded": False})
+    other = opened("erl", llm=model, learn="manual")
+    assert other.learn().reasons == {NO_OUTCOME: 3}
+    judging = opened("erl", llm=model, judge=True, learn="manual")
+    assert judging.learn().trajectories == 3
+    assert judging.waiting() == {}
+
+
+def test_a_late_outcome_ends_the_waiting_of_one_alone(opened):
+    memory = opened("erl", llm=ScriptedModel([HEURISTIC]), learn="manual")
+    unknown(memory, 2)
+    first, second = memory.learn().skipped
+    memory.outcome(first, success=False, why="customer came back")
+    assert memory.learn().trajectories == 1
+    assert memory.waiting() == {second: NO_OUTCOME}
+    assert memory.lessons()[0].sources == (first,)
+
+
+def test_what_is_too_long_is_named_and_a_better_model_gets_it(opened):
+    small = ScriptedModel(lambda _: ContextLengthError("9000 tokens are too many"), name="small")
+    memory = opened("erl", llm=small, learn="manual")
+    fill(memory, 2, outcome=Outcome(success=False))
+    learned = memory.learn()
+    assert list(learned.failed.values()) == [f"{TOO_LONG}: 9000 tokens are too many"] * 2
+    asked = len(small.requests)
+    assert memory.learn() == Learned()
+    assert len(small.requests) == asked
+    large = ScriptedModel(lambda _: HEURISTIC, name="large")
+    assert opened("erl", llm=large, learn="manual").learn().trajectories == 2
+    assert memory.waiting() == {}
+
+
+def test_what_was_tried_is_tried_again_on_request(opened):
+    replies = iter([{"analysis": "", "trigger": "", "action": "x"}] * 2 + [HEURISTIC])
+    memory = opened("erl", llm=ScriptedModel(lambda _: next(replies)), learn="manual")
+    fill(memory, 1, outcome=Outcome(success=False))
+    assert list(memory.learn().skipped.values()) == [UNUSABLE]
+    assert memory.learn() == Learned()
+    assert memory.learn(again=True).trajectories == 1
+
+
+@pytest.mark.parametrize("name", ["reflexion", "expel", "autoguide"])
+def test_each_method_says_why_attempts_taught_nothing(opened, name):
+    model = ScriptedModel(lambda _: ContextLengthError("too long"))
+    memory = opened(name, llm=model, learn="manual")
+    attempts = [
+        Trajectory(id=f"tra-{n}", task_id="t", task="t", steps=(Step(action=str(n)),), outcome=Outcome(success=ended))
+        for n, ended in enumerate([None, False, True])
+    ]
+    memory.store.add_trajectories("memory/default", attempts)
+    skipped = memory.learn().skipped
+    assert skipped["tra-0"] == NO_OUTCOME
+    assert skipped["tra-1"] == f"{TOO_LONG}: too long"
+    assert memory.learn() == Learned()

@@ -157,7 +157,7 @@ def test_a_model_that_gives_text_alone_teaches_and_judges(opened):
         attempt.finish(False)
     [lesson] = memory.learn().lessons
     assert lesson.text == "When a refund is asked for: look the order up first"
-    judging = opened("erl", llm=Plain('Sure: {"reason": "It was booked.", "done": true}'), judge=True)
+    judging = opened("erl", llm=Plain('Sure: {"reason": "It was booked.", "done": true}'), judge=True, learn="manual")
     assert judging.attempt("refund order 18").finish().meta["judged"]["done"] is True
 
 
@@ -169,7 +169,7 @@ def test_text_that_does_not_fit_is_told():
 
 
 def test_a_judge_whose_text_does_not_fit_leaves_it_unknown(opened):
-    made = opened("erl", llm=Plain("no idea"), judge=True).attempt("refund order 18").finish()
+    made = opened("erl", llm=Plain("no idea"), judge=True, learn="manual").attempt("refund order 18").finish()
     assert made.outcome.success is None
     assert "It wrote 'no idea'" in made.meta["judged"]["error"]
 
@@ -235,7 +235,7 @@ def test_long_attempts_are_shortened_and_cannot_close_the_record():
 
 def test_a_memory_asks_where_nobody_knows(opened):
     model = ScriptedModel([{"reason": "r", "done": True}])
-    memory = opened(llm=model, judge=True)
+    memory = opened(llm=model, judge=True, learn="manual")
     with memory.attempt("mail ann@shop.example") as attempt:
         kept = attempt.finish(answer="sent")
     assert kept.outcome.success is True

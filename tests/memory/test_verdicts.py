@@ -3,8 +3,9 @@
 import pytest
 
 from seasoned.errors import ConfigError, StoreError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory.verdicts import META
-from seasoned.types import Lesson
+from seasoned.types import Lesson, Step, Trajectory
 
 
 def tried(memory, success=None, task="refund order 17"):
@@ -96,3 +97,15 @@ def test_secrets_in_the_reason_are_masked(memory):
     made = tried(memory)
     now = memory.outcome(made.id, success=True, why="key sk-abcdefghijklmnopqrstuvwxyz123456")
     assert "abcdefghijkl" not in now.model_dump_json()
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_verdict_against_that_of_the_learning_model_takes_back_what_it_taught(opened, ended):
+    said = {"analysis": "It was shipped.", "trigger": "an order was shipped", "action": "look it up first"}
+    memory = opened("erl", llm=ScriptedModel(lambda _: {**said, "succeeded": True}), judge=True, learn="manual")
+    made = Trajectory(task_id="t", task="t", steps=(Step(action="go"),))
+    memory.record(made)
+    [lesson] = memory.learn().lessons
+    memory.outcome(made.id, success=ended)
+    assert memory.store.get_lesson(lesson.id).status == ("active" if ended else "deleted")
+    assert memory.learn().trajectories == (0 if ended else 1)

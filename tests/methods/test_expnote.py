@@ -261,3 +261,41 @@ def test_any_text_is_matched_without_error_and_never_more_than_k(query, some_key
     assert len(found) <= k
     for one in found:
         assert set(split_words(one.key)) <= set(split_words(query))
+
+
+def partitioned(cases, tmp_path):
+    """The notes of each variant, learned from the same cases, each in a pool of its own."""
+    found = {}
+    for variant in ("notes", "positive", "negative"):
+        with Store(tmp_path / f"{variant}.db") as store:
+            pool = ExperiencePool(store, "test")
+            method = ExpNote(policy="last", variant=variant, partition=True)
+            for part in cases:
+                method.learn(part, pool)
+            found[variant] = texts(pool)
+    return found
+
+
+def test_positive_and_negative_are_a_partition_of_one_memory(tmp_path):
+    cases = [
+        attempt(1, [("k4", "sad"), ("m7", "glad")], success=False),
+        attempt(2, [("k4", "very sad")], success=True),
+        attempt(3, [("p9", "afraid"), ("k4", "sad again")], success=False),
+        attempt(4, [("r3", "angry")], success=True),
+    ]
+    found = partitioned([cases], tmp_path)
+    assert found["notes"] == {"k4": "sad again", "m7": "glad", "p9": "afraid", "r3": "angry"}
+    assert found["positive"] == {"r3": "angry"}
+    assert found["negative"] == {"k4": "sad again", "m7": "glad", "p9": "afraid"}
+    assert len(found["positive"]) + len(found["negative"]) == len(found["notes"])
+
+
+KEYS = st.sampled_from(["a1", "b2", "c3"])
+
+
+@given(st.lists(st.tuples(KEYS, st.booleans()), max_size=6), st.integers(0, 6))
+def test_the_partition_is_whole_however_often_it_learned(tmp_path_factory, said, cut):
+    cases = [attempt(n % 9 + 1, [(key, f"n{n}")], success=good) for n, (key, good) in enumerate(said)]
+    found = partitioned([cases[:cut], cases[cut:]], tmp_path_factory.mktemp("parts"))
+    assert found["positive"].keys().isdisjoint(found["negative"])
+    assert {**found["positive"], **found["negative"]} == found["notes"]

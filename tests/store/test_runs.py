@@ -1,8 +1,10 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from seasoned.errors import StoreError
 from seasoned.store.body import clean_text
@@ -145,3 +147,36 @@ def test_any_text_can_be_a_mark(store, scope, name, text):
     store.mark(scope, name, [text])
     assert store.marked(scope, name) == [clean_text(text)]
     assert store.unmark(scope, name) == 1
+
+
+def test_replies_of_many_threads_share_their_commits(store):
+    """Each is there when its call returns; a thread that writes takes along what waits."""
+    commits, at_work = [], threading.Event()
+    event.listen(store._engine, "commit", lambda connection: (commits.append(1), at_work.wait(0.02)))
+
+    def put(n):
+        store.journal_put("s", str(n), Reply(text=str(n)), {f"{n}/asked": Reply(text="asked")})
+        assert store.journal_get("s", str(n)).text == str(n)
+        assert store.journal_get("s", f"{n}/asked").text == "asked"
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(put, range(64)))
+    assert len(commits) < 40
+
+
+def test_a_failed_write_is_told_to_all_who_waited_and_the_next_one_is_kept(store):
+    with store._engine.connect() as connection:
+        connection.exec_driver_sql("ALTER TABLE journal RENAME TO hidden")
+        connection.commit()
+
+    def put(n):
+        with pytest.raises(StoreError):
+            store.journal_put("s", str(n), Reply(text=str(n)))
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(put, range(8)))
+    with store._engine.connect() as connection:
+        connection.exec_driver_sql("ALTER TABLE hidden RENAME TO journal")
+        connection.commit()
+    store.journal_put("s", "k", Reply(text="kept"))
+    assert store.journal_get("s", "k").text == "kept"

@@ -24,8 +24,8 @@ NEXT = """
 from alembic import op
 from sqlalchemy import Column, Text
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 
 
 def upgrade():
@@ -83,7 +83,7 @@ def test_a_store_of_a_newer_seasoned(address):
     with Store(address) as store, store._write() as connection:
         connection.exec_driver_sql(f"UPDATE {schema.VERSION_TABLE} SET version_num = '0999'")
     with pytest.raises(
-        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0003.*install a newer"
+        StoreVersionError, match=r"has layout version 0999.*knows versions up to 0004.*install a newer"
     ) as caught:
         Store(address)
     assert seasoned.__version__ in str(caught.value)
@@ -113,10 +113,10 @@ def tomorrow(tmp_path, monkeypatch):
     def make(script):
         folder = tmp_path / "migrations 100%"
         shutil.copytree(upgrade.MIGRATIONS, folder)
-        (folder / "versions" / "0004_next.py").write_text(script)
+        (folder / "versions" / "0005_next.py").write_text(script)
         monkeypatch.setattr(upgrade, "MIGRATIONS", folder)
-        monkeypatch.setattr(schema, "HEAD", "0004")
-        monkeypatch.setattr(schema, "VERSIONS", (*TODAY, "0004"))
+        monkeypatch.setattr(schema, "HEAD", "0005")
+        monkeypatch.setattr(schema, "VERSIONS", (*TODAY, "0005"))
 
     return make
 
@@ -136,7 +136,7 @@ def test_an_older_store_is_migrated_and_keeps_everything(address, tomorrow):
         assert store.lessons("s") == [lesson]
         assert len(store.history(lesson.id)) == 1  # foreign keys did not delete it when the table was rebuilt
         with store._read() as connection:
-            assert upgrade.stored_version(connection, "it") == "0004"
+            assert upgrade.stored_version(connection, "it") == "0005"
     Store(address).close()
 
 

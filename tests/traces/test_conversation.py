@@ -1,13 +1,14 @@
 """Messages in every dialect, and the steps in them."""
 
-import json
 import time
 
+from bare_steps import bare
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.traces.conversation import Turn, answer_of, chat, read_turns, steps_of, task_of
-from seasoned.types import Step
+from seasoned.llm.tools import calling, result
+from seasoned.traces.conversation import Turn, answer_of, chat, conversation, read_turns, steps_of, task_of
+from seasoned.types import Step, ToolCall, Trajectory
 
 ASK = {"role": "user", "content": "Where is order 17?"}
 OPENAI = [
@@ -56,20 +57,20 @@ RESPONSES = [
 
 def test_openai_tool_calls_find_their_answers_by_id():
     turns = read_turns(OPENAI)
-    assert steps_of(turns) == STEPS
+    assert bare(steps_of(turns)) == STEPS
     assert (task_of(turns), answer_of(turns)) == ("Where is order 17?", "It was shipped.")
 
 
 def test_anthropic_blocks():
     turns = read_turns(ANTHROPIC)
-    assert steps_of(turns) == [
+    assert bare(steps_of(turns)) == [
         Step(thought="Look first.", action='look_up({"order": 17})', observation="shipped"),
         Step(action="It was shipped."),
     ]
 
 
 def test_items_of_the_responses_api():
-    assert steps_of(read_turns(RESPONSES)) == [
+    assert bare(steps_of(read_turns(RESPONSES))) == [
         Step(thought="x", action='look_up({"order": 17})', observation="shipped"),
         Step(action="It was shipped."),
     ]
@@ -80,7 +81,7 @@ def test_calls_in_items_of_their_own_find_their_answers():
     calls = [{"type": "function_call", "name": name, "arguments": "{}", "call_id": name} for name in names]
     summary = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Both."}], "content": None}
     results = [{"type": "function_call_output", "call_id": name, "output": f"of {name}"} for name in names]
-    assert steps_of(read_turns([ASK, summary, *calls, *results])) == [
+    assert bare(steps_of(read_turns([ASK, summary, *calls, *results]))) == [
         Step(thought="Both.", action="a({})", observation="of a"),
         Step(action="b({})", observation="of b"),
     ]
@@ -90,7 +91,7 @@ def test_results_without_an_id_and_results_that_nobody_asked_for():
     call = {"role": "assistant", "function_call": {"name": "look", "arguments": {"id": 17}}}
     results = [{"role": "function", "name": "look", "content": said} for said in ("shipped", "unasked")]
     looked = Step(action='look({"id": 17})', observation="shipped")
-    assert steps_of(read_turns([ASK, call, *results])) == [looked, Step(observation="unasked")]
+    assert bare(steps_of(read_turns([ASK, call, *results]))) == [looked, Step(observation="unasked")]
     reply = {"role": "assistant", "content": "> open"}
     assert steps_of(read_turns([ASK, reply, *results])) == [Step(action="> open", observation="shipped\nunasked")]
 
@@ -117,7 +118,7 @@ def test_training_sets_and_old_function_calls():
             {"role": "function", "name": "f", "content": "done"},
         ]
     )
-    assert steps_of(turns) == [Step(thought="look", action="f(not json)", observation="done")]
+    assert bare(steps_of(turns)) == [Step(thought="look", action="f(not json)", observation="done")]
     assert answer_of(turns) == ""
 
 
@@ -152,9 +153,30 @@ def test_an_error_of_a_tool_is_its_answer():
 def test_a_conversation_survives_the_store_and_comes_back():
     turns = read_turns(OPENAI)
     kept = chat(turns)
-    assert all(isinstance(value, str) for message in kept for value in message.values())
-    again = [{**m, "tool_calls": json.loads(m["tool_calls"])} if "tool_calls" in m else m for m in kept]
-    assert read_turns(again) == turns
+    stored = Trajectory.model_validate_json(Trajectory(task_id="t", task="t", messages=kept).model_dump_json())
+    assert stored.messages == kept
+    assert read_turns(list(stored.messages)) == turns
+
+
+def test_a_call_is_a_step_with_name_arguments_and_id():
+    call = {"id": "c1", "function": {"name": "look_up", "arguments": '{"city": "Ulm"}'}}
+    odd = {"id": "c2", "function": {"name": "look_up", "arguments": "Ulm"}}
+    [first, second] = steps_of(read_turns([{"role": "assistant", "content": "hm", "tool_calls": [call, odd]}]))
+    assert (first.action, first.call) == (
+        'look_up({"city": "Ulm"})',
+        ToolCall(name="look_up", arguments={"city": "Ulm"}, id="c1"),
+    )
+    assert (second.action, second.call) == ("look_up(Ulm)", ToolCall(name="look_up", id="c2", unread="Ulm"))
+    assert steps_of(read_turns([{"role": "assistant", "content": "hm"}]))[0].call is None
+
+
+def test_calls_and_results_stand_by_themselves():
+    call = ToolCall(name="look_up", arguments={"city": "Ulm"}, id="c")
+    step = Step(thought="hm", action='look_up({"city": "Ulm"})', observation="sunny", call=call)
+    talk = (calling("hm", [call]), result(call, "sunny"))
+    shown = [("assistant", "hm"), ("call", 'look_up({"city": "Ulm"})'), ("tool", "sunny")]
+    assert conversation(Trajectory(task_id="t", task="t", steps=(step,))) == shown
+    assert conversation(Trajectory(task_id="t", task="t", steps=(step,), messages=talk)) == shown
 
 
 KINDS = st.sampled_from(["text", "tool_use", "tool_result", "thinking"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from seasoned.traces import messages
 from seasoned.traces.messages import chat_line, chat_messages, read
 from seasoned.traces.source import json_values
-from seasoned.types import Outcome, Step, Trajectory
+from seasoned.types import Outcome, Step, ToolCall, Trajectory
 
 TALK = [{"role": "user", "content": "Add 2 and 2."}, {"role": "assistant", "content": "4"}]
 
@@ -128,7 +128,30 @@ def test_calls_of_tools_stand_as_the_api_has_them():
     line = json.loads(chat_line(trajectory))
     assert next(iter(line)) == "messages"
     assert line["messages"][1]["tool_calls"][0]["function"] == {"name": "look_up", "arguments": "{}"}
-    assert back(trajectory).messages == CALLED
+    kept = back(trajectory).messages
+    assert kept[1]["tool_calls"] == json.loads(CALLED[1]["tool_calls"])
+    assert back(trajectory.model_copy(update={"messages": kept})).messages == kept
+
+
+def test_steps_that_are_calls_make_a_conversation_of_calls():
+    call = ToolCall(name="look_up", arguments={"order": 17})
+    steps = (
+        Step(thought="hm", action='look_up({"order": 17})', observation="shipped", call=call),
+        Step(action="It was shipped."),
+    )
+    trajectory = Trajectory(task_id="t", task="Where is it?", steps=steps)
+    asked, called, answered, said = chat_messages(trajectory)
+    assert asked == {"role": "user", "content": "Where is it?"}
+    assert called["tool_calls"][0]["function"] == {"name": "look_up", "arguments": '{"order": 17}'}
+    assert answered == {"role": "tool", "tool_call_id": called["tool_calls"][0]["id"], "content": "shipped"}
+    assert said == {"role": "assistant", "content": "It was shipped."}
+    assert back(trajectory).steps == steps
+
+
+def test_the_id_of_an_attempt_is_that_of_earlier_versions():
+    called = {**CALLED[1], "tool_calls": json.loads(CALLED[1]["tool_calls"])}
+    [found] = messages.read([("line 1", {"messages": [CALLED[0], called, *CALLED[2:]]})], {}).trajectories
+    assert found.id == "tra-6c50691956c7c8aa"
 
 
 def test_steps_without_a_conversation_make_one():

@@ -10,7 +10,8 @@ from seasoned import traces
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.traces import react
-from seasoned.traces.react import Attempt, Line, ahead, classify, is_unanswered, read, right_answer, trajectories_of
+from seasoned.traces.react import Attempt, read, trajectories_of
+from seasoned.traces.react_lines import Line, ahead, classify, is_unanswered, right_answer
 from seasoned.traces.source import Problem, lines
 from seasoned.types import Outcome, Step
 

@@ -1,4 +1,4 @@
-from seasoned.types import Trajectory
+from seasoned.types import Step, ToolCall, Trajectory
 
 
 def test_the_list_and_its_filters(client):
@@ -31,7 +31,18 @@ def test_a_call_of_a_tool_is_shown(client, store):
     calls = '[{"id": "c", "function": {"name": "look_up", "arguments": "{\\"order\\": 17}"}}]'
     messages = ({"role": "user", "content": "go"}, {"role": "assistant", "content": "", "tool_calls": calls})
     store.add_trajectories("s", [Trajectory(id="called", task_id="t", task="t", messages=messages)])
-    assert "look_up({&#34;order&#34;: 17})" in client.get("/attempt?id=called").text
+    page = client.get("/attempt?id=called").text
+    assert '<div class="bubble call"><b>calls a tool</b>' in page
+    assert "look_up({&#34;order&#34;: 17})" in page
+
+
+def test_steps_that_are_calls_are_shown_with_their_results(client, store):
+    call = ToolCall(name="look_up", arguments={"order": 17})
+    step = Step(thought="Where is it?", action='look_up({"order": 17})', observation="<b>shipped</b>", call=call)
+    store.add_trajectories("s", [Trajectory(id="stepped", task_id="t", task="t", steps=(step,))])
+    page = client.get("/attempt?id=stepped").text
+    assert page.index("Where is it?") < page.index("calls a tool") < page.index("<b>result</b>")
+    assert "&lt;b&gt;shipped" in page
 
 
 def test_a_long_conversation_is_cut_and_shown_whole_on_request(client, store):

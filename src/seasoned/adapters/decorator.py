@@ -6,7 +6,6 @@ where it cannot be recorded, which is logged; what the caller passed as `guidanc
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from seasoned.adapters.running import Check, Run, Where, checked, shown
 from seasoned.errors import ConfigError
+from seasoned.jobs import off_loop
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,7 +58,7 @@ def remembering(
 
         @functools.wraps(function)
         async def remembered_later(*args: Any, **kwargs: Any) -> Any:
-            run, call, full = await asyncio.to_thread(calls.begin, args, kwargs)
+            run, call, full = await off_loop(calls.begin, args, kwargs)
             return await _awaited(run, call, cast(Any, function)(*args, **full))
 
         return cast(Callable[P, R], remembered_later if inspect.iscoroutinefunction(function) else remembered)
@@ -105,9 +105,9 @@ def _failed(run: Run, call: str, error: BaseException) -> None:
 
 
 async def _awaited(run: Run, call: str, coming: Awaitable[Any]) -> Any:
-    with run:
+    async with run:
         result = await coming
-        await asyncio.to_thread(run.record, _end, run, call, result)
+        await off_loop(run.record, _end, run, call, result)
     return result
 
 

@@ -1,36 +1,34 @@
 """A graph of LangGraph that remembers: guidance is a system message of its state, and what was said is recorded.
 
-Always holds: the graph and its input stay as they were; at most one message of guidance is in a state, also in a thread
-with a checkpointer, and it is that of the last run.
+Always holds: the graph and its input stay as they were; a stream has the chunks that the graph's own would have; at
+most one message of guidance is in a state, also in a thread with a checkpointer, and it is that of the last run.
 """
 
 from __future__ import annotations
 
-import asyncio
+import copy
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked
 from seasoned.errors import ConfigError
+from seasoned.jobs import off_loop
 from seasoned.memory import Memory
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
-    from langchain_core.runnables import Runnable
 
 ID = "seasoned-guidance"
 """The id of the message of guidance: LangGraph puts a message in the place of an earlier one of the same id."""
 
 
-def remembering(
-    where: Where, graph: Any, *, check: Check | None = None, agent: str = "", key: str = "messages"
-) -> Runnable[Any, Any]:
-    """A runnable that runs a compiled graph, also one of LangChain's `create_agent`; each run is an attempt.
+def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: str = "", key: str = "messages") -> Any:
+    """A copy of a compiled graph, also one of LangChain's `create_agent`; each run of the copy is an attempt.
 
-    The task is what the user says last in the input. `invoke`, `ainvoke`, `batch` and `abatch` are those of the graph;
-    a stream comes in one piece.
+    The task is what the user says last in the input. The copy does all that the graph does: `invoke`, `stream`,
+    `batch`, `astream_events` and so on, with the same chunks.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
@@ -44,30 +42,78 @@ def remembering(
         MissingExtraError: when LangGraph is not installed.
     """
     checked(where, check, "langgraph.pregel", "langgraph")
-    from langchain_core.runnables import RunnableConfig, RunnableLambda
     from langgraph.pregel import Pregel
 
     if not isinstance(graph, Pregel):
         raise ConfigError(f"the graph should be a compiled one of LangGraph, and is a {type(graph).__name__}")
-    runs = _Runs(where, check, agent or graph.name or "", key)
-    threads = not isinstance(graph.checkpointer, bool | None)
+    remembered = copy.copy(graph)
+    remembered.__class__ = _remembering(type(graph), _Runs(where, check, agent or graph.name or "", key))
+    return remembered
 
-    def invoke(given: Any, config: RunnableConfig, **options: Any) -> Any:
-        run, full, first = runs.begin(given, graph.get_state(config) if threads else None)
-        with run:
-            result = graph.invoke(full, config, **options)
-            run.record(runs.end, run, result, first)
-        return result
 
-    async def invoke_later(given: Any, config: RunnableConfig, **options: Any) -> Any:
-        held = await graph.aget_state(config) if threads else None
-        run, full, first = await asyncio.to_thread(runs.begin, given, held)
-        with run:
-            result = await graph.ainvoke(full, config, **options)
-            await asyncio.to_thread(run.record, runs.end, run, result, first)
-        return result
+def _remembering(kind: Any, runs: _Runs) -> Any:
+    """A class of graphs whose streams remember; all other ways to run a graph go through these two."""
 
-    return RunnableLambda(invoke, invoke_later, name=runs.name or None)
+    class Remembering(kind):  # type: ignore[misc]
+        def stream(self, given: Any, config: Any = None, **options: Any) -> Iterator[Any]:
+            held = self.get_state(config) if _has_threads(self) else None
+            run, full, first = runs.begin(given, held)
+            chunks = _Chunks(options, self.stream_mode)
+            run.on_error = lambda error: run.attempt.messages(runs.said(chunks.state, first))
+            with run:
+                for chunk in super().stream(full, config, **chunks.options):
+                    yield from chunks.wanted(chunk)
+                run.record(runs.end, run, chunks.state, chunks.waits, first)
+
+        async def astream(self, given: Any, config: Any = None, **options: Any) -> AsyncIterator[Any]:
+            held = await self.aget_state(config) if _has_threads(self) else None
+            run, full, first = await off_loop(runs.begin, given, held)
+            chunks = _Chunks(options, self.stream_mode)
+            run.on_error = lambda error: run.attempt.messages(runs.said(chunks.state, first))
+            async with run:
+                async for chunk in super().astream(full, config, **chunks.options):
+                    for each in chunks.wanted(chunk):
+                        yield each
+                await off_loop(run.record, runs.end, run, chunks.state, chunks.waits, first)
+
+    Remembering.__name__, Remembering.__qualname__ = kind.__name__, kind.__qualname__
+    return Remembering
+
+
+def _has_threads(graph: Any) -> bool:
+    return not isinstance(graph.checkpointer, bool | None)
+
+
+class _Chunks:
+    """The chunks of a stream that also says what the graph's state is after each step, which the agent may not want.
+
+    `options` are the stream's, with that; `state` is the state as it was said last, and `waits` whether the graph waits
+    for a person then.
+    """
+
+    def __init__(self, options: dict[str, Any], usual: Any) -> None:
+        mode = options.get("stream_mode") or usual
+        self._listed, self._nested = isinstance(mode, list), bool(options.get("subgraphs"))
+        self._typed = options.get("version") == "v2"
+        self._modes = [mode] if isinstance(mode, str) else list(mode)
+        self._place: Any = None
+        self.state: Any = None
+        self.waits = False
+        self.options = {**options, "stream_mode": [*dict.fromkeys([*self._modes, "values"])]}
+
+    def wanted(self, chunk: Any) -> Iterator[Any]:
+        """The chunk as the agent asked for it, if it did."""
+        if self._typed:
+            place, mode, said, waits = chunk["ns"], chunk["type"], chunk["data"], chunk.get("interrupts")
+        else:
+            place, mode, said = chunk if self._nested else ((), *chunk)
+            waits = isinstance(said, dict) and "__interrupt__" in said
+        if mode == "values":
+            self._place = place if self._place is None else self._place  # its own state is said before all others'
+            if place == self._place:
+                self.state, self.waits = said, bool(waits)
+        if mode in self._modes:
+            yield chunk if self._typed or self._listed else (place, said) if self._nested else said
 
 
 @dataclass(frozen=True)
@@ -101,14 +147,18 @@ class _Runs:
             lead = [RemoveMessage(id=ID)]
         return run, {**given, self.key: _led(messages, lead)}, messages[0].id or ""
 
-    def end(self, run: Run, result: Any, first: str) -> None:
-        """Record what was said since the input began, and finish the attempt unless the graph waits for a person."""
-        said = _messages(result, self.key)
+    def said(self, state: Any, first: str) -> list[dict[str, Any]]:
+        """What was said since the input began."""
+        said = _messages(state, self.key)
         at = _place(said, first) or 0
         earlier = _place(said[:at], ID)  # in a thread, guidance stays where it first was
-        new = _plain(said[at:] if earlier is None else _led(said[at:], [said[earlier]]))
+        return _plain(said[at:] if earlier is None else _led(said[at:], [said[earlier]]))
+
+    def end(self, run: Run, state: Any, waits: bool, first: str) -> None:
+        """Record a run, and finish its attempt unless the graph waits for a person."""
+        new = self.said(state, first)
         run.attempt.messages(new)
-        if not (isinstance(result, dict) and "__interrupt__" in result):
+        if not waits:
             run.ended(str(new[-1].get("content") or "") if new else "")
 
 
@@ -128,7 +178,7 @@ def _led(messages: list[BaseMessage], lead: Sequence[BaseMessage]) -> list[BaseM
 
 
 def _messages(state: Any, key: str) -> list[Any]:
-    return list(state.get(key) or ()) if isinstance(state, dict) else []
+    return list((state.get(key) if isinstance(state, dict) else getattr(state, key, None)) or ())
 
 
 def _place(messages: Sequence[Any], wanted: str) -> int | None:

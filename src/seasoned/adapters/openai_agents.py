@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seasoned.adapters.running import Check, Run, Where, asked, checked, led
 from seasoned.errors import ConfigError
+from seasoned.jobs import off_loop
 from seasoned.memory import Memory
 
 if TYPE_CHECKING:
-    from agents import Agent, RunResult
+    from agents import Agent, RunResult, RunResultStreaming
 
 
 def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> RememberingRunner:
@@ -45,9 +47,9 @@ class RememberingRunner:
         """As `Runner.run`, with its options."""
         from agents import Runner
 
-        with await asyncio.to_thread(self._begin, starting_agent, input) as run:
+        async with await off_loop(self._begin, starting_agent, input) as run:
             result = await Runner.run(starting_agent, input, **_with_guidance(options, run.guidance))
-            await asyncio.to_thread(run.record, _end, run, result)
+            await off_loop(run.record, _end, run, result)
         return result
 
     def run_sync(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
@@ -59,30 +61,41 @@ class RememberingRunner:
             run.record(_end, run, result)
         return result
 
-    def run_streamed(self, *args: Any, **options: Any) -> Any:
-        """Not there.
+    def run_streamed(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResultStreaming:
+        """As `Runner.run_streamed`, with its options; the run is recorded when its `stream_events()` end."""
+        from agents import Runner
 
-        Raises:
-            ConfigError: always; says what to do.
-        """
-        raise ConfigError(
-            "a runner that remembers does not stream; use the SDK's, put the guidance into the agent's instructions, "
-            "and record the run when it has ended: attempt.messages(result.to_input_list())"
-        )
+        self._check_input(input)
+        begun: list[asyncio.Future[Run]] = []
 
-    def _begin(self, starting_agent: Agent[Any], given: Any) -> Run:
+        async def run() -> Run:  # first asked for by the first call of a model, beside the event loop
+            if not begun:
+                begun.append(asyncio.ensure_future(off_loop(self._begin, starting_agent, input)))
+            return await asyncio.shield(begun[0])
+
+        async def guidance() -> str:
+            return (await run()).guidance
+
+        result: Any = Runner.run_streamed(starting_agent, input, **_with_guidance(options, guidance))
+        result.stream_events = partial(_recorded, run, result, result.stream_events)
+        return result  # type: ignore[no-any-return]
+
+    def _check_input(self, given: Any) -> None:
         if isinstance(self._where, Memory) and not isinstance(given, str | list):
             raise ConfigError(
                 f"the task of a run is read from its input, a text or a list, and this is a {type(given).__name__}; "
                 "to go on with a run, begin an attempt and give that: remembering(attempt)"
             )
+
+    def _begin(self, starting_agent: Agent[Any], given: Any) -> Run:
+        self._check_input(given)
         task = given if isinstance(given, str) else asked(given) if isinstance(given, list) else ""
         run = Run(self._where, task, check=self._check, agent=self._agent or starting_agent.name)
         run.on_error = partial(_broken_off, run)
         return run
 
 
-def _with_guidance(options: dict[str, Any], guidance: str) -> dict[str, Any]:
+def _with_guidance(options: dict[str, Any], guidance: str | Callable[[], Awaitable[str]]) -> dict[str, Any]:
     """The options of a run, with the guidance put after the instructions at each call of a model."""
     if not guidance:
         return options
@@ -95,14 +108,29 @@ def _with_guidance(options: dict[str, Any], guidance: str) -> dict[str, Any]:
     async def lead(data: CallModelData[Any]) -> ModelInputData:
         model: Any = was(data) if was else data.model_data
         model = await model if inspect.isawaitable(model) else model
-        return ModelInputData(input=model.input, instructions=led(model.instructions or "", guidance))
+        said = guidance if isinstance(guidance, str) else await guidance()
+        return ModelInputData(input=model.input, instructions=led(model.instructions or "", said)) if said else model
 
     return {**options, "run_config": replace(config, call_model_input_filter=lead)}
 
 
-def _end(run: Run, result: RunResult) -> None:
+async def _recorded(
+    begin: Callable[[], Awaitable[Run]], result: Any, events: Callable[[], AsyncIterator[Any]]
+) -> AsyncIterator[Any]:
+    """The events of a stream as they come; when they end, the run is recorded."""
+    del result.stream_events  # of the next one who asks, if any, nothing is recorded
+    run = await begin()
+    run.on_error = lambda error: run.attempt.messages(result.to_input_list())
+    async with run:
+        async for event in events():
+            yield event
+        await off_loop(run.record, _end, run, result)
+
+
+def _end(run: Run, result: RunResult | RunResultStreaming) -> None:
     run.attempt.messages(result.to_input_list())
-    if not result.interruptions:  # else it waits for a person
+    stopped = result.final_output is None and hasattr(result, "cancel")
+    if not result.interruptions and not stopped:  # else it waits for a person
         run.ended(result.final_output)
 
 

@@ -6,11 +6,11 @@ iterated over is recorded like any other.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seasoned.adapters.running import Check, Run, Where, checked
+from seasoned.jobs import off_loop
 
 if TYPE_CHECKING:
     from pydantic_ai.capabilities import AbstractCapability
@@ -49,13 +49,13 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
         async def wrap_run(self, ctx: Any, *, handler: Any) -> Any:
             who = agent or getattr(ctx.agent, "name", None) or ""
-            run = await asyncio.to_thread(Run, where, _task(ctx), check=check, agent=who)
+            run = await off_loop(Run, where, _task(ctx), check=check, agent=who)
             self.guidance = run.guidance
             known = len(ctx.messages)
             run.on_error = lambda error: run.attempt.messages(chat(self.said[known:]))
-            with run:
+            async with run:
                 result = await handler()
-                await asyncio.to_thread(run.record, end, run, result)
+                await off_loop(run.record, end, run, result)
             return result
 
     def end(run: Run, result: Any) -> None:

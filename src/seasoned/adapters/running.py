@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self, SupportsFloat, TypeAlias
 
 from seasoned.errors import ConfigError, ContractError, MissingExtraError
+from seasoned.jobs import off_loop
 from seasoned.memory import Attempt, Memory
 from seasoned.memory.chat import read_chat
 
@@ -29,11 +30,15 @@ NO_TEXT = "(no text)"
 """The task of a run that was asked nothing in words."""
 
 
+class StreamLeft(Exception):  # noqa: N818 - it names how an attempt ended, and nobody catches it
+    """The agent closed a stream before it ended."""
+
+
 class Run:
     """One run: `guidance` goes into its system prompt, what was done goes into `attempt`, and `ended` ends it.
 
-    Used in a `with` block: a run that breaks off is kept as unknown, after `on_error`, if set, has recorded what was
-    done till then. With the result there, `record` does the rest.
+    Used in a block, `with` or `async with`: a run that breaks off is kept as unknown, after `on_error`, if set, has
+    recorded what was done till then. With the result there, `record` does the rest.
     """
 
     on_error: Callable[[BaseException], None] | None = None
@@ -61,7 +66,14 @@ class Run:
             with recording(self):
                 self.on_error(error)
         if self.own and error is not None:
-            self.attempt.__exit__(kind, error, at)
+            self.attempt.__exit__(StreamLeft if kind is GeneratorExit else kind, error, at)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *how: Any) -> None:
+        if how[1] is not None:
+            await off_loop(self.__exit__, *how)
 
     def record(self, how: Callable[..., None], *given: object) -> None:
         """Record a run whose result is there, by calling `how`; an attempt that it does not end is kept as unknown.

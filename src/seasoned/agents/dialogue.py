@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import cycle
 from typing import Any, Literal
 
 from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.errors import ParseError
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import RIGHT, WRONG, inert, parse, recall_words
 from seasoned.text import prompt_line, render_prompt, without_thinking
 from seasoned.types import Example, Guidance, Message, Task, Trajectory
 
 NO_NOTES = "No relevant notes."
+_TO_NOTE = "I note what this case shows, for later ones"
 NOTES = {
     "type": "array",
     "items": {"type": "string", "pattern": '^[^:"\\\\]+: [^"\\\\]+$'},
@@ -38,6 +41,8 @@ class Dialogue:
 
     `notes` says where notes stand: with the case, or after the first thought, when `advise` is asked for them. With
     `system`, those of the case stand at the end of the system prompt instead (ERL, section 2).
+    In the free style, `note_turns` are the commands it may give once its answer was judged (the paper's n), of which
+    the first is a thought in the worked cases; these show at most `example_notes` notes each.
     `max_turns` counts model replies in the free style; `think_tokens`, `answer_tokens` and `note_tokens` cap replies.
     """
 
@@ -54,6 +59,8 @@ class Dialogue:
     note_tokens: int = 120
     temperature: float = 0.0
     system: bool = False
+    note_turns: int | None = None
+    example_notes: int | None = None
 
     @property
     def name(self) -> str:
@@ -74,17 +81,7 @@ class Dialogue:
 
     def preamble(self) -> list[Message]:
         """What stands in front of every case: instruction and worked cases as a conversation."""
-        system = render_prompt(
-            "seasoned.agents",
-            f"dialogue_{self.style}.j2",
-            instruction=self.instruction,
-            think_hint=self.think_hint,
-            note_hint=self.note_hint,
-        )
-        messages: list[Message] = [{"role": "system", "content": system}]
-        for example in self.examples:
-            messages += self._example(example)
-        return _joined(messages)
+        return [dict(message) for message in _preamble(replace(self, llm=_NOBODY, examples=tuple(self.examples)))]
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
         start = 0 if self.system else len(recorder.messages)
@@ -141,7 +138,7 @@ class Dialogue:
     def _free(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
         del info
         recorder.say("user", question)
-        asked = self.notes == "case"
+        asked, left = self.notes == "case", self.note_turns
         for _ in range(self.max_turns):
             limit = max(self.think_tokens, self.answer_tokens, self.note_tokens)
             reply = recorder.ask(self.llm, max_tokens=limit, temperature=self.temperature).text
@@ -154,6 +151,10 @@ class Dialogue:
                 recorder.messages[-1] = {"role": "assistant", "content": "\n".join(actions)}
             observations = []
             for action in actions:
+                if left is not None and any(step.action.startswith("ANSWER[") for step in recorder.steps):
+                    if left == 0:
+                        return
+                    left -= 1
                 observed = recorder.act(action)
                 if recorder.over:
                     return
@@ -177,6 +178,7 @@ class Dialogue:
 
     def _example(self, example: Example) -> list[Message]:
         guided, recalled, answer = self.style == "guided", _recalled(example), example.wrong or example.answer
+        shown = example.notes[: self.example_notes]
         if guided:
             said = [
                 f"{self._case(example.question, recalled)}\nTHINK",
@@ -184,7 +186,7 @@ class Dialogue:
                 self._then(recalled, "ANSWER", example.choices),
                 answer,
             ]
-            notes = json.dumps([f"{key}: {value}" for key, value in example.notes], ensure_ascii=False)
+            notes = json.dumps([f"{key}: {value}" for key, value in shown], ensure_ascii=False)
         else:
             said = [
                 self._case(offered(example.question, example.choices), recalled),
@@ -192,10 +194,30 @@ class Dialogue:
                 self._then(recalled, "OK."),
                 f"ANSWER[{answer}]",
             ]
-            notes = "\n".join([*(f"NOTE[{key}]: {value}" for key, value in example.notes), "END"])
-        if example.notes:
+            notes = "\n".join([*(f"NOTE[{key}]: {value}" for key, value in shown), "END"])
+        if example.notes and not guided and self.note_turns is not None:
+            said += [_judged(example), f"THINK[{_TO_NOTE}]", "OK.", notes]
+        elif example.notes:
             said += [f"{_judged(example)}\nNOTE" if guided else _judged(example), notes]
         return [{"role": role, "content": text} for role, text in zip(cycle(("user", "assistant")), said, strict=False)]
+
+
+_NOBODY = ScriptedModel([])  # stands for whatever model asks, so that agents of all episodes have one preamble
+
+
+@lru_cache(maxsize=256)
+def _preamble(agent: Dialogue) -> list[Message]:
+    system = render_prompt(
+        "seasoned.agents",
+        f"dialogue_{agent.style}.j2",
+        instruction=agent.instruction,
+        think_hint=agent.think_hint,
+        note_hint=agent.note_hint,
+    )
+    messages: list[Message] = [{"role": "system", "content": system}]
+    for example in agent.examples:
+        messages += agent._example(example)
+    return _joined(messages)
 
 
 def offered(question: str, choices: Sequence[str]) -> str:

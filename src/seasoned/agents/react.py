@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seasoned.agents.halting import ends_early
+from seasoned.agents.halting import Halt, ends_early
 from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.turns import read_turn
@@ -39,6 +39,7 @@ class React:
         max_actions: so many actions end an attempt (epsilon there), where that is fewer than `max_steps`.
         prompt_tokens: a prompt of more tokens than these ends an attempt before it is sent; see `Recorder.ask`. None or
             0: only a prompt that the model refuses does.
+        halt: a rule that ends an attempt as well; see `seasoned.agents.halting`.
         shots: at most so many examples are shown.
         think_tokens: longest thought.
         action_tokens: longest action.
@@ -57,6 +58,7 @@ class React:
     same_observation: bool = True
     max_actions: int | None = None
     prompt_tokens: int | None = None
+    halt: Halt | None = None
     shots: int = 2
     think_tokens: int = 80
     action_tokens: int = 32
@@ -73,7 +75,7 @@ class React:
         """Make one attempt. See `seasoned.protocols.Agent`."""
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
-            shown = guidance.demonstrations or self._manual(task)
+            shown = guidance.demonstrations or nearest_first(self.examples, task)[: self.shots]
             recorder.prompt_limit = self.prompt_tokens
             opening, beside = placed(self.preamble(shown), guidance.text, self.system)
             recorder.messages.extend(opening)
@@ -95,11 +97,6 @@ class React:
                 messages.append({"role": "assistant", "content": self._reply(step)})
                 said = step.observation
         return messages
-
-    def _manual(self, task: Task) -> list[Trajectory]:
-        alike = [example for example in self.examples if example.category == task.category]
-        others = [example for example in self.examples if example.category != task.category]
-        return [*alike, *others][: self.shots]
 
     def _reply(self, step: Step) -> str:
         if self.style != "react":
@@ -133,7 +130,7 @@ class React:
                 epsilon=self.max_actions,
                 with_observation=self.same_observation,
             )
-            if early:
+            if early or (self.halt is not None and (early := self.halt(recorder.steps))):
                 return Outcome(success=False, reward=reward(recorder), reason=early)
             recorder.say("user", observation)
             if self.asks:
@@ -142,11 +139,9 @@ class React:
 
     def _advised(self, recorder: Recorder, begun: int) -> int:
         """Put what is recalled now into the conversation; returns how many messages stand before the task."""
-        before = recorder.guidance
-        recalled = recorder.advised()
-        known = before.text.split("\n")
-        if news := [line for line in recalled.text.split("\n") if line and line not in known]:
-            recorder.say("user", "\n".join(news))
+        recalled, news = recorder.news()
+        if news:
+            recorder.say("user", news)
         order = {name: place for place, name in enumerate(recorder.shown[-1][1])}
         if not recalled.demonstrations or {example.id for example in recalled.demonstrations} == order.keys():
             return begun
@@ -177,6 +172,11 @@ class React:
         if action:
             return self._reply(Step(thought=thought, action=action))
         return f"Thought: {thought}" if thought else text
+
+
+def nearest_first(examples: Sequence[Trajectory], task: Task) -> list[Trajectory]:
+    """Worked attempts, those of the task's category first."""
+    return sorted(examples, key=lambda example: example.category != task.category)
 
 
 def reward(recorder: Recorder) -> float:

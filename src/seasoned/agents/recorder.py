@@ -24,10 +24,12 @@ from seasoned.errors import (
     RefusedError,
     SeasonedError,
 )
+from seasoned.llm.calls import Tool
+from seasoned.llm.tools import ask_with_tools, calling
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import answer_in
 from seasoned.text import TOKEN, prompt_line
-from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, Trajectory, Usage
+from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, ToolCall, Trajectory, Usage
 
 
 @dataclass
@@ -71,6 +73,8 @@ class Recorder:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """Let the model speak next; its reply joins the conversation, also one of a wrong form, and its usage counts.
 
@@ -81,7 +85,8 @@ class Recorder:
         """
         size = self._check_room()
         try:
-            reply = llm.chat(self.messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+            options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+            reply = ask_with_tools(llm, self.messages, tools, tool_choice, **options)
         except LLMError as error:
             said = error.reply if isinstance(error.reply, Reply) else Reply(text="")
             self.usage = self.usage + said.usage
@@ -94,17 +99,20 @@ class Recorder:
         # Where the model was asked twice, the tokens are those of two prompts.
         if reply.usage.calls + reply.usage.replayed == 1 and reply.usage.prompt_tokens:
             self.counted = reply.usage.prompt_tokens, size
-        self.say("assistant", reply.text)
+        if reply.calls:
+            self.messages.append(calling(reply.text, reply.calls))
+        else:
+            self.say("assistant", reply.text)
         return reply
 
     def _note_empty(self, reply: object) -> None:
-        if isinstance(reply, Reply) and not reply.text.strip():
+        if isinstance(reply, Reply) and not reply.text.strip() and not reply.calls:
             why = reply.finish_reason if reply.finish_reason in ("length", "content_filter") else "other"
             self.empty[why] = self.empty.get(why, 0) + 1
 
     def _check_room(self) -> int:
         """The characters of the conversation, if its tokens (the last count, and what came since) are few enough."""
-        size = sum(len(message["content"]) for message in self.messages)
+        size = sum(len(message["content"]) + len(str(message.get("tool_calls", ""))) for message in self.messages)
         known, of = self.counted
         tokens = known + (size - of) // TOKEN
         if self.prompt_limit and tokens > self.prompt_limit:
@@ -128,12 +136,12 @@ class Recorder:
         self.messages[-1] = {"role": "assistant", "content": str(reply.parsed)}
         return str(reply.parsed)
 
-    def act(self, action: str, thought: str = "") -> str:
-        """Do one action in the environment and keep the step; returns the observation."""
+    def act(self, action: str, thought: str = "", call: ToolCall | None = None) -> str:
+        """Do one action, which may be a call, in the environment and keep the step; returns the observation."""
         with _blamed(self.task):
             observation, reward, terminated, truncated, info = self.env.step(action)
             _check(observation, info, reward)
-            step = Step(thought=thought, action=action, observation=observation, reward=float(reward))
+            step = Step(thought=thought, action=action, observation=observation, reward=float(reward), call=call)
             self.over = bool(terminated or truncated)
             self.info |= {**info, "truncated": bool(truncated)}
             self.invalid += bool(info.get("invalid"))
@@ -147,6 +155,12 @@ class Recorder:
         recalled = self.advise(self.trajectory(Outcome()))
         self.guidance += recalled
         return recalled
+
+    def news(self) -> tuple[Guidance, str]:
+        """What is recalled now, and the lines of its text that were not in force before."""
+        known = self.guidance.text.split("\n")
+        recalled = self.advised()
+        return recalled, "\n".join(line for line in recalled.text.split("\n") if line and line not in known)
 
     def trajectory(self, outcome: Outcome) -> Trajectory:
         """The record so far, with this outcome."""

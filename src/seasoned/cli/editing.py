@@ -77,7 +77,7 @@ def disable(
     why: WhyOption = "",
     store: StoreOption = STORE,
 ) -> None:
-    """Keep a lesson but recall it no more."""
+    """Disable a lesson: it is kept but not recalled."""
     from seasoned.memory.editing import switched
 
     with open_store(store, must_exist=True) as opened:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from seasoned.trust.lineage import Trust
     from seasoned.types import Lesson
 
-_FORMATS = "react-log|messages|inspect|otel"  # as `seasoned.traces` has them, which is not imported for this
+_FORMATS = "react-log|messages|inspect|otel|coding"  # as `seasoned.traces` has them, which is not imported for this
 _NAMED = 20  # problems that are named; --json has more of them
 _NAMED_JSON = 1000
 _PAGE = 500
@@ -49,6 +49,7 @@ _HEADINGS = {
     "insight": "Insights",
     "heuristic": "Heuristics",
     "guideline": "Guidelines",
+    "fact": "Facts",
     "reflection": "Reflections",
     "note": "Notes",
 }
@@ -78,23 +79,28 @@ def import_(
         ),
     ] = None,
     namespace: Annotated[str, typer.Option(help="The memory to put the attempts into.")] = "default",
+    fixes: Annotated[
+        bool, typer.Option(help="Of sessions of coding agents: write a lesson for each error that was fixed.")
+    ] = True,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
     """Read another program's log as attempts to learn from; what cannot be read is counted and named."""
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read, record
+    from seasoned.traces.fixes import keep_fixes
 
     pool_of(namespace, None)
     log = read(file, form)
-    added = flagged = 0
+    added = flagged = learned = 0
     if log.trajectories:
         with open_store(store) as opened:
             pool = ScreenedPool(opened, namespace)
             before = opened.count_trajectories([pool.scopes[1]])
             added = record(log, pool, pool.scopes)
             flagged = opened.count_trajectories([pool.scopes[1]]) - before
-    _report(log, file, namespace, {"added": added, "flagged": flagged}, as_json)
+            learned = len(keep_fixes(pool, log.trajectories)) if fixes and log.format == "coding" else 0
+    _report(log, file, namespace, {"added": added, "flagged": flagged, "fixes": learned}, as_json)
     if not log.trajectories:
         raise DataError(f"nothing in {file} is an attempt in the format {log.format}: give another with --format")
 
@@ -118,6 +124,8 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
         f"({log.format}): {many(log.steps, 'step')}, {many(log.successes, 'success', 'successes')}, "
         f"{many(len(log.problems), 'bad line')}; {stored['added']:,} new in the memory {namespace!r}"
     )
+    if stored["fixes"]:
+        tell(f"{many(stored['fixes'], 'lesson')} of errors and what fixed them: see `seasoned lessons list`")
     if log.repeated:
         repeated = many(log.repeated, "attempt is", "attempts are")
         tell(f"{repeated} told of a second time in the log and count{'s' * (log.repeated == 1)} once", err=True)
@@ -135,7 +143,10 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
 
 
 def export(
-    form: Annotated[Literal["markdown", "jsonl"] | None, typer.Option("--format", help="The form.")] = None,
+    form: Annotated[
+        Literal["markdown", "jsonl", "agents-md", "skills"] | None,
+        typer.Option("--format", help="The form; agents-md and skills are for coding agents."),
+    ] = None,
     what: Annotated[Literal["lessons", "trajectories"], typer.Option(help="What to write.")] = "lessons",
     namespace: NamespaceOption = None,
     scope: Annotated[str | None, typer.Option(help="Only this pool (see `lessons show`).")] = None,
@@ -144,9 +155,13 @@ def export(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Disabled and quarantined lessons, too.")] = False,
     successes: Annotated[bool, typer.Option("--successes", help="Only attempts that succeeded.")] = False,
+    cap: Annotated[int, typer.Option(min=100, help="Of agents-md: at most so many tokens.")] = 2000,
     store: StoreOption = STORE,
 ) -> None:
     """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines, such as models are tuned on.
+
+    agents-md keeps a block up to date in a file such as AGENTS.md or CLAUDE.md, whose other text stays; skills makes a
+    folder for each kind of task, with a SKILL.md.
 
     Attempts that are flagged, as their text seems aimed at the model, are left out and counted: name their pool with
     --scope to have them.
@@ -167,6 +182,8 @@ def export(
             scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith(FLAGGED)]
             count = write_out((chat for each in scopes for chat in _chats(opened, each, successes)), output)
             _tell_left_out(opened, pool, successes)
+        elif form in ("agents-md", "skills"):
+            count = _for_agents(opened, pool, form, output, cap)
         else:
             kept = [each for each in by_pool(opened, pool) if each[1].status == "active" or everything]
             count = len(kept)
@@ -174,6 +191,29 @@ def export(
     if output is not None:
         one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
         tell(f"{many(count, one, several)} written to {output}", err=True)
+
+
+def _for_agents(store: Store, pool: str | None, form: str, output: Path | None, cap: int) -> int:
+    """Write lessons for a coding agent; gives how many.
+
+    Raises:
+        ConfigError: nobody said where to.
+    """
+    from seasoned.cli.agents_md import ranked, write_block, write_skills
+    from seasoned.store.pages import uses
+
+    if output is None:
+        raise ConfigError(f"say where to: --format {form} --output {'AGENTS.md' if form == 'agents-md' else 'skills/'}")
+    kept = [each for each in by_pool(store, pool) if each[1].status == "active"]
+    counted = {
+        lesson.id: (known.right, known.wrong) for _, lesson, _, _ in kept if (known := uses(store, lesson.id, 1))
+    }
+    lessons = ranked((lesson for _, lesson, _, _ in kept), counted)
+    if form == "agents-md":
+        return write_block(output, lessons, cap)
+    proofs = {proof for _, _, _, proof in kept}
+    write_skills(output, lessons, counted, proofs.pop() if len(proofs) == 1 else "")
+    return len(lessons)
 
 
 def _tell_left_out(store: Store, pool: str | None, successes: bool) -> None:
@@ -199,34 +239,40 @@ def _chats(store: Store, scope: str | None, successes: bool) -> Iterator[str]:
         offset += len(page)
 
 
-def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson, Trust]]:
-    """The lessons of a pool, or of one after the other, with its name and their trust; deleted ones are left out."""
+def by_pool(store: Store, pool: str | None) -> Iterator[tuple[str, Lesson, Trust, str]]:
+    """The lessons of a pool, or of one after the other, with its name, their trust, and what its certificate is worth.
+
+    Deleted ones are left out.
+    """
     from seasoned.pool.lineage import trust_in
+    from seasoned.proof.standing import standing
 
     for scope in store.scopes() if pool is None else [pool]:
         lessons = [lesson for lesson in store.lessons(scope) if lesson.status != "deleted"]
-        trust = trust_in(store, lessons)
-        yield from ((scope, lesson, trust[lesson.id]) for lesson in lessons)
+        trust, proof = trust_in(store, lessons), standing(store, scope) if lessons else None
+        yield from ((scope, lesson, trust[lesson.id], str(proof or "")) for lesson in lessons)
 
 
-def lesson_line(pool: str, lesson: Lesson, trust: Trust) -> str:
-    """A lesson as `lessons import` reads it; `data` says which pool it was in ("scope"), and its trust."""
-    placed = lesson.model_copy(update={"data": {**lesson.data, "scope": pool, "trust": trust.name_}})
+def lesson_line(pool: str, lesson: Lesson, trust: Trust, proof: str = "") -> str:
+    """A lesson as `lessons import` reads it; `data` says which pool it was in ("scope"), its trust and certificate."""
+    known = {"scope": pool, "trust": trust.name_} | ({"certificate": proof} if proof else {})
+    placed = lesson.model_copy(update={"data": {**lesson.data, **known}})
     return json.dumps({"schema_version": 1, **placed.model_dump(mode="json")}, ensure_ascii=False) + "\n"
 
 
-def markdown(lessons: Sequence[tuple[str, Lesson, Trust]]) -> str:
+def markdown(lessons: Sequence[tuple[str, Lesson, Trust, str]]) -> str:
     """Lessons with their pools and trust as a page for people: by pool, by kind, and the most important first.
 
     Each lesson is one item; HTML and links in its text are shown as they are written and do nothing.
     """
     pools: dict[str, dict[str, list[Lesson]]] = defaultdict(lambda: defaultdict(list))
-    trusted = {lesson.id: trust for _, lesson, trust in lessons}
-    for pool, lesson, _ in lessons:
+    trusted = {lesson.id: trust for _, lesson, trust, _ in lessons}
+    proofs = {pool: proof for pool, _, _, proof in lessons}
+    for pool, lesson, _, _ in lessons:
         pools[pool][lesson.kind].append(lesson)
     lines = ["# Lessons", ""] + ([] if lessons else ["No lessons."])
     for pool, kinds in pools.items():
-        lines += [f"## {_plain(pool)}", ""]
+        lines += [f"## {_plain(pool)}", "", *([f"{_plain(proofs[pool]).capitalize()}.", ""] if proofs[pool] else [])]
         for kind in (kind for kind in _HEADINGS if kind in kinds):
             lines += [f"### {_HEADINGS[kind]} ({len(kinds[kind])})", ""]
             lines += [

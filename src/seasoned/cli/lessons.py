@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli import editing, upkeep, versions
+from seasoned.cli import editing, facts, record, upkeep, versions
 from seasoned.cli.editing import IdArgument
 from seasoned.cli.exchange import by_pool, lesson_line
 from seasoned.cli.listing import RUN, show_lessons
@@ -31,6 +31,7 @@ from seasoned.cli.shared import (
 )
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
+from seasoned.proof.standing import standing
 from seasoned.types import LessonKind, LessonStatus
 
 if TYPE_CHECKING:
@@ -86,15 +87,18 @@ def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = F
         uses = opened.lesson_uses(stored.id)
         scope = opened.scope_of(stored.id)
         trust = trust_in(opened, [stored])[stored.id]
+        proof = str(standing(opened, scope or "") or "")
     changes = [{"version": c.version, "at": c.at, "who": c.who, "why": c.why, "text": c.lesson.text} for c in history]
     ended = {"right": sum(s is True for _, s in uses), "wrong": sum(s is False for _, s in uses), "all": len(uses)}
     if as_json:
-        known = {"scope": scope, "trust": trust.name_, "history": changes, "uses": ended}
+        known = {"scope": scope, "trust": trust.name_, "certificate": proof, "history": changes, "uses": ended}
         print_json({**stored.model_dump(mode="json"), **known})
         return
     tell(f"{stored.id}  {stored.kind}  {stored.status}{'  pinned' if stored.pinned else ''}  version {stored.version}")
     tell(f"pool     {scope}\nkey      {stored.key}\ntext     {stored.text}")
     tell(f"sources  {', '.join(stored.sources) or 'none'}\ntrust    {trust.name_}: {trust.words}")
+    if proof:
+        tell(f"proof    the pool is {proof}" if proof.startswith("cert") else f"proof    {proof}")
     if flagged := reasons(stored):
         tell(f"flagged  the text {'; it '.join(flagged)}")
     if uses:
@@ -296,6 +300,9 @@ def _print(store: Store, lessons: list[Lesson], limit: int, as_json: bool) -> No
         )
     else:
         show_lessons(shown, scopes)
+        for scope in dict.fromkeys(scopes.values()):
+            if proof := standing(store, scope):
+                tell(f"{scope}: {proof}")
 
 
 app.command("add")(editing.add)
@@ -308,4 +315,7 @@ app.command("snapshots")(versions.snapshots)
 app.command("diff")(versions.diff)
 app.command("rollback")(versions.rollback)
 app.command("duplicates")(upkeep.duplicates)
+app.command("contradicted")(record.contradicted)
 app.command("cap")(upkeep.cap)
+app.command("verify")(facts.verify)
+app.command("facts")(facts.take)

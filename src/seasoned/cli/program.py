@@ -7,12 +7,12 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from seasoned.cli import attempts, effect, exchange, lessons, mcp, model, serve
+from seasoned.cli import attempts, effect, exchange, hook, lessons, mcp, model, serve, store
 from seasoned.plugins import loaded
 
 _PRODUCT = (
     *("lessons", "attempts", "replay", "outcome", "recall", "effect"),
-    *("import", "export", "serve", "mcp", "doctor", "model"),
+    *("import", "export", "serve", "mcp", "hook", "doctor", "model", "store"),
 )
 
 
@@ -52,6 +52,8 @@ app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
 app.command("doctor")(model.doctor)
 app.add_typer(model.app, name="model")
+app.add_typer(store.app, name="store")
+app.add_typer(hook.app, name="hook")
 for _, add in loaded("commands"):
     add(app)
 

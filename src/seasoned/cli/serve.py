@@ -6,7 +6,8 @@ import gc
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,21 +20,33 @@ if TYPE_CHECKING:
 
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for a free one.")] = 8764,
-    host: Annotated[str, typer.Option(help="The address to listen on; another than this machine's is warned of.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[str, typer.Option(help="The address to listen on; warns if it is not loopback.")] = ("127.0.0.1"),
     embedder: Annotated[
         str | None, typer.Option(help="For the search by meaning; without it, static where it is installed.")
     ] = None,
     runs: RunsOption = RUNS,
     store: StoreOption = STORE,
+    postgres: Annotated[
+        Path | None,
+        typer.Option(help="Run a Postgres server with its data in this folder, and show the store in it."),
+    ] = None,
 ) -> None:
     """Open a page on this machine to browse runs, attempts and lessons, and to correct them. Ctrl-C stops it."""
+    with ExitStack() as stack:
+        if postgres is not None:
+            from seasoned.store.server import postgres_in
+
+            store = stack.enter_context(postgres_in(postgres))
+            typer.echo(f"The store for programs on this machine, while this one runs: {store}")
+        _serve(port, host, embedder, runs, store, must_exist=postgres is None)
+
+
+def _serve(port: int, host: str, embedder: str | None, runs: Path, store: str, *, must_exist: bool) -> None:
     from seasoned.web.app import LOOPBACK, make_app
     from seasoned.web.app import serve as serve_page
 
     token = secrets.token_urlsafe(24)
-    with open_store(store, must_exist=True) as opened:
+    with open_store(store, must_exist=must_exist) as opened:
         meaning = _embedder(embedder)
         app = make_app(opened, token=token, runs_folder=runs, embedder=meaning, host=host, warming=_beside_answers)
         if host not in LOOPBACK:

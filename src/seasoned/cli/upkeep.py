@@ -14,7 +14,7 @@ from seasoned.cli.versions import PoolOption
 from seasoned.types import LessonKind
 
 if TYPE_CHECKING:
-    from seasoned.pool.upkeep import Group
+    from seasoned.memory.upkeep import Group
 
 
 def duplicates(
@@ -29,7 +29,8 @@ def duplicates(
 ) -> None:
     """Show lessons that say the same, side by side, or merge them."""
     from seasoned.embed import embedder as make_embedder
-    from seasoned.pool import ExperiencePool, upkeep
+    from seasoned.memory import upkeep
+    from seasoned.pool import ExperiencePool
 
     with open_store(store, must_exist=True) as opened:
         pool = ExperiencePool(opened, one_scope(opened, scope), embedder=make_embedder(embedder))
@@ -62,7 +63,8 @@ def cap(
     store: StoreOption = STORE,
 ) -> None:
     """Disable the lessons that are worth least until at most so many are active; pinned ones stay."""
-    from seasoned.pool import ExperiencePool, upkeep
+    from seasoned.memory import upkeep
+    from seasoned.pool import ExperiencePool
 
     with open_store(store, must_exist=True) as opened:
         pool = ExperiencePool(opened, one_scope(opened, scope))

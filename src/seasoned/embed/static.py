@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 
+_FEW = 8
+
 
 class StaticEmbedder:
     """256 dimensions, tens of thousands of short texts a second on one core.
@@ -63,7 +65,10 @@ class StaticEmbedder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        if len(texts) < _FEW:  # the threads of a batch take longer to wake than a few texts to read
+            ids = [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+        else:
+            ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
         lengths = np.array([len(each) for each in ids])
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         if not lengths.any():

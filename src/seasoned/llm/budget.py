@@ -15,7 +15,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from seasoned.errors import BudgetExceeded, ConfigError, LLMError
+from seasoned.llm.calls import Tool
 from seasoned.llm.structured import with_parsed
+from seasoned.llm.tools import ask_with_tools
+from seasoned.llm.window import window_of
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply, Usage
 
@@ -88,6 +91,11 @@ class Metered:
         """What the replies so far used."""
         return self._usage
 
+    @property
+    def window(self) -> int | None:
+        """That of the model behind it."""
+        return window_of(self._llm)
+
     def chat(
         self,
         messages: Sequence[Message],
@@ -96,6 +104,8 @@ class Metered:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """The model's reply, counted.
 
@@ -109,9 +119,10 @@ class Metered:
             for meter in self._meters:
                 meter._start()
                 started.append(meter)
-            reply = self._llm.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+            options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+            reply = ask_with_tools(self._llm, messages, tools, tool_choice, **options)
             usage = reply.usage
-            return with_parsed(reply, schema, self.name)
+            return reply if tools else with_parsed(reply, schema, self.name)
         except LLMError as error:
             if isinstance(error.reply, Reply):
                 usage = error.reply.usage

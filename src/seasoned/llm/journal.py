@@ -17,7 +17,10 @@ from itertools import count
 from typing import Any, Protocol
 
 from seasoned.errors import LLMError, ParseError
+from seasoned.llm.calls import Tool
 from seasoned.llm.structured import UNPARSED
+from seasoned.llm.tools import ask_with_tools
+from seasoned.llm.window import window_of
 from seasoned.protocols import LLM
 from seasoned.types import Message, Reply, new_id
 
@@ -29,10 +32,15 @@ SPENT = "/spent"
 
 
 class Journal(Protocol):
-    """What a store must offer; `journal_put` returns when the reply is durable, and keeps the first under a key."""
+    """What a store must offer.
+
+    `journal_put` returns when the reply, and `also` others by their keys, are durable; it keeps the first under a key.
+    """
 
     def journal_get(self, scope: str, key: str) -> Reply | None: ...  # noqa: D102
-    def journal_put(self, scope: str, key: str, reply: Reply) -> None: ...  # noqa: D102
+    def journal_put(  # noqa: D102
+        self, scope: str, key: str, reply: Reply, also: Mapping[str, Reply] | None = None
+    ) -> None: ...
 
 
 class JournalPages(Protocol):
@@ -73,6 +81,11 @@ class Journaled:
         self._lock = threading.Lock()
         self._taken: dict[str, set[int]] = {}
 
+    @property
+    def window(self) -> int | None:
+        """That of the model behind it."""
+        return window_of(self._llm)
+
     def chat(
         self,
         messages: Sequence[Message],
@@ -81,6 +94,8 @@ class Journaled:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """The journalled reply, or the model's, journalled.
 
@@ -88,37 +103,40 @@ class Journaled:
         are those of the first time. A reply that did not fit its schema was paid for too: it is journalled, and
         raises its ParseError again. So is one after which the server failed, but for its usage alone.
         """
-        request = [self.name, list(messages), schema, list(stop or ()), max_tokens, float(temperature)]
+        request: list[Any] = [self.name, list(messages), schema, list(stop or ()), max_tokens, float(temperature)]
+        if tools:  # without them, a request has the key that it had before there were any
+            request += [list(tools), tool_choice]
         text = json.dumps(request, sort_keys=True, default=dict)
         with self._turn(text) as turn:
             key = hashlib.sha256(f"{turn} {text}".encode()).hexdigest()
             stored = self._store.journal_get(self._scope, key)
             if stored is not None:
-                self._keep_prompt(key, messages, stored)
+                for name, asked in self._asked(key, messages, stored).items():  # it may be an older one, without
+                    if self._store.journal_get(self._scope, name) is None:
+                        self._store.journal_put(self._scope, name, asked)
                 return _replayed(stored)
             try:
-                reply = self._llm.chat(
-                    messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature
-                )
+                options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+                reply = ask_with_tools(self._llm, messages, tools, tool_choice, **options)
             except ParseError as error:
                 if isinstance(error.reply, Reply):
                     note = {"parsed": str(error), "finish_reason": UNPARSED}
-                    self._store.journal_put(self._scope, key, error.reply.model_copy(update=note))
-                    self._keep_prompt(key, messages, error.reply)
+                    kept = error.reply.model_copy(update=note)
+                    self._store.journal_put(self._scope, key, kept, self._asked(key, messages, error.reply))
                 raise
             except LLMError as error:
                 if isinstance(error.reply, Reply):  # paid for, and no answer to this request
                     self._store.journal_put(self._scope, f"{key}{SPENT}/{new_id('call')}", error.reply)
                 raise
-            self._store.journal_put(self._scope, key, reply)
-            self._keep_prompt(key, messages, reply)
+            self._store.journal_put(self._scope, key, reply, self._asked(key, messages, reply))
             return reply
 
-    def _keep_prompt(self, key: str, messages: Sequence[Message], reply: Reply) -> None:
-        # After the reply, and at a replay again: a process may have died between the two. Its usage is the reply's.
-        if self._prompts:
-            asked = Reply(text=reply.text, parsed=[dict(message) for message in messages], model=reply.model)
-            self._store.journal_put(self._scope, f"{key}{ASKED}", asked)
+    def _asked(self, key: str, messages: Sequence[Message], reply: Reply) -> dict[str, Reply]:
+        """What was asked, by its key; nothing where prompts are not kept. Its usage is the reply's."""
+        if not self._prompts:
+            return {}
+        asked = Reply(text=reply.text, parsed=[dict(message) for message in messages], model=reply.model)
+        return {f"{key}{ASKED}": asked}
 
     @contextmanager
     def _turn(self, request: str) -> Iterator[int]:

@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from seasoned.errors import ParseError
-from seasoned.llm.structured import UNPARSED, shorten
+from seasoned.llm.calls import Tool
+from seasoned.llm.structured import KINDS, UNPARSED, closed_object, shorten
 from seasoned.text import storable
 from seasoned.types import Message, Reply
 
@@ -31,6 +32,14 @@ MIN_PREFIX_CHARS = 500
 LEADING_SLOT = 0
 """The slot that reads a prefix first."""
 
+THOUGHT_CHARS = 300
+"""Characters of the thought in a call: a small model goes on and on, and its call would be cut off."""
+
+CALL_TOKENS = 64
+"""Tokens of a reply that are kept for the call after the thought."""
+
+_REFERENCES = 4  # references within references that are followed
+_SPACES = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 _FILE = "first"
 
 
@@ -74,6 +83,61 @@ def choose(
     whole = sum(odds.values())
     parts = {choice: part / whole for choice, part in odds.items()} if whole else {}
     return reply.model_copy(update={"parsed": chosen, "odds": parts})
+
+
+def call_schema(tools: Sequence[Tool], tool_choice: str, max_tokens: int | None, plain: bool = False) -> dict[str, Any]:
+    """What a reply must be that is one valid call: an object with a thought, a tool's name and its arguments.
+
+    Args:
+        tools: those that may be called.
+        tool_choice: "auto", where a text may come instead; the name of the only one; or else any other text.
+        max_tokens: of the reply, None for no limit: the longer it may be, the longer is the thought.
+        plain: whether the arguments are held to the plainest part of their schema alone.
+    """
+    room = THOUGHT_CHARS if max_tokens is None else min(max(2 * (max_tokens - CALL_TOKENS), 40), THOUGHT_CHARS)
+    forms = [] if tool_choice != "auto" else [closed_object({"text": {"type": "string"}})]
+    for tool in [tool for tool in tools if tool.get("name") == tool_choice] or tools:
+        parameters = tool.get("parameters") or {"type": "object", "properties": {}}
+        arguments = inlined(parameters, parameters)
+        parts = {
+            "thought": {"type": "string", "maxLength": room},
+            "name": {"type": "string", "enum": [str(tool.get("name"))]},
+            "arguments": {"type": "object", **plainer(arguments)} if plain else arguments,
+        }
+        forms.append(closed_object(parts))
+    return {**(forms[0] if len(forms) == 1 else {"anyOf": forms}), "x-guidance": _SPACES}
+
+
+def plainer(schema: Any) -> Any:
+    """A schema with nothing but what any grammar can follow: kinds, choices, and what objects and lists hold."""
+    if not isinstance(schema, Mapping):
+        return {}
+    lists = (key for key in ("enum", "required") if isinstance(schema.get(key), list) and schema[key])
+    kept: dict[str, Any] = {key: schema[key] for key in lists}
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if known := [kind for kind in kinds if isinstance(kind, str) and kind in KINDS]:
+        kept["type"] = known if len(known) > 1 else known[0]
+    if isinstance(schema.get("properties"), Mapping):
+        kept["properties"] = {str(name): plainer(part) for name, part in schema["properties"].items()}
+    if isinstance(schema.get("anyOf"), list) and schema["anyOf"]:
+        kept["anyOf"] = [plainer(part) for part in schema["anyOf"]]
+    return {**kept, **({"items": plainer(schema["items"])} if "items" in schema else {})}
+
+
+def inlined(schema: Any, root: Any, depth: int = 0) -> Any:
+    """A schema with what its references name in their place; where they lead too deep or nowhere, anything fits."""
+    if isinstance(schema, list):
+        return [inlined(part, root, depth) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        named: Any = root
+        for name in reference.removeprefix("#/").split("/"):
+            named = named.get(name) if isinstance(named, Mapping) else None
+        return inlined(named, root, depth + 1) if isinstance(named, Mapping) and depth < _REFERENCES else {}
+    return {key: inlined(part, root, depth) for key, part in schema.items() if key not in ("$defs", "definitions")}
 
 
 class _Prefix:

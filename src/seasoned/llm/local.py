@@ -6,6 +6,8 @@ another origin let in; nothing is printed; `close` ends it even while it answers
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import secrets
 import shutil
@@ -21,15 +23,19 @@ from tempfile import mkdtemp
 from types import TracebackType
 from typing import Any, Self
 
-from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError
+from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError, RequestError
 from seasoned.llm import modelfile
-from seasoned.llm.llamacpp import LEADING_SLOT, SharedPrefixes, is_choice
+from seasoned.llm.calls import Tool
+from seasoned.llm.llamacpp import LEADING_SLOT, SharedPrefixes, call_schema, is_choice
 from seasoned.llm.openai import OpenAIChat
-from seasoned.types import Message, Reply
+from seasoned.llm.tools import in_words, with_calls
+from seasoned.types import Message, Reply, Usage
 
 _REPLY_SECONDS = 600.0
 _BATCH = 512
 _PROMPT_CACHE_MIB = 1024
+log = logging.getLogger(__name__)
+
 _WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "2000"}
 
 
@@ -64,6 +70,7 @@ class LocalModel:
         self.path = modelfile.resolve(path)
         self.name = self.path.stem.lower()
         self.slots = slots
+        self.window = context
         self._api_key = secrets.token_urlsafe(24)
         self._folder = Path(mkdtemp(prefix="seasoned-slots-"))
         try:
@@ -77,6 +84,7 @@ class LocalModel:
         asked: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
         self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **asked)
         self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING_SLOT}, **asked)
+        self._unheld: set[str] = set()  # schemas that the library makes no grammar of
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
@@ -111,8 +119,13 @@ class LocalModel:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """One reply, which costs no dollars; see `OpenAIChat.chat`.
+
+        With tools, a grammar holds the reply to one valid call with a thought before it (or a text, where `tool_choice`
+        is auto): small models, left to their template, write of tools instead of calling them.
 
         Raises:
             InfrastructureError: the model is closed, or was closed while it answered.
@@ -123,17 +136,20 @@ class LocalModel:
                 raise InfrastructureError(f"the local model {self.name} is closed: open it again to ask it")
             self._calls += 1
         limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
+        prompt = in_words(messages, tools, tool_choice) if tools else messages
 
         def ask(leads: bool) -> Reply:
             chat = self._leading if leads else self._chat
-            if schema is not None and is_choice(schema):
-                reply = chat.choose(messages, schema["enum"], **limits)
+            if tools and tool_choice != "none":
+                reply = self._call(chat, prompt, tools, tool_choice, max_tokens, temperature)
+            elif schema is not None and is_choice(schema):
+                reply = chat.choose(prompt, schema["enum"], **limits)
             else:
-                reply = chat.chat(messages, schema=schema, stop=stop, **limits)
+                reply = chat.chat(prompt, schema=schema, stop=stop, **limits)
             return reply.model_copy(update={"usage": reply.usage.model_copy(update={"cost": 0.0})})
 
         try:
-            return self._prefixes.ask(messages, ask)
+            return self._prefixes.ask(prompt, ask)
         except LLMError as error:
             if self._closed:
                 raise InfrastructureError(f"the local model {self.name} was closed while it answered") from error
@@ -142,6 +158,36 @@ class LocalModel:
             with self._changed:
                 self._calls -= 1
                 self._changed.notify_all()
+
+    def _call(
+        self,
+        chat: OpenAIChat,
+        prompt: Sequence[Message],
+        tools: Sequence[Tool],
+        tool_choice: str,
+        max_tokens: int | None,
+        temperature: float,
+    ) -> Reply:
+        """One call, or a text where that may come instead; a schema that no grammar can follow is told in words."""
+        spent = Usage()
+        for plain in (False, True):
+            schema = call_schema(tools, tool_choice, max_tokens, plain)
+            key = json.dumps(schema, sort_keys=True, default=str)
+            if key in self._unheld:
+                continue
+            try:
+                grammar = _library().json_schema_to_grammar(schema)
+                reply = chat.held(prompt, grammar, max_tokens=max_tokens, temperature=temperature)
+            except (RequestError, RuntimeError, ValueError) as error:
+                log.info("no grammar for the tools: %s", error)
+                reply = None
+            spent += reply.usage if reply else Usage()
+            # What llama.cpp cannot follow it passes over in silence; a reply that is held begins as an object.
+            if reply and reply.text.startswith("{"):
+                return with_calls(reply.model_copy(update={"usage": spent}), tools)
+            self._unheld.add(key)
+        reply = chat.chat(prompt, max_tokens=max_tokens, temperature=temperature)
+        return with_calls(reply.model_copy(update={"usage": spent + reply.usage}), tools)
 
     def close(self) -> None:
         """Ends the server and frees the model; replies under way fail. Closing twice does nothing."""

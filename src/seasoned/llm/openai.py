@@ -16,30 +16,39 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seasoned.endpoint import OPENAI_URL, Endpoint, said_in
-from seasoned.errors import ContextLengthError, InfrastructureError, LLMError
+from seasoned.errors import ContextLengthError, InfrastructureError, LLMError, RequestError
+from seasoned.llm.calls import Tool
 from seasoned.llm.llamacpp import FORM, choose
 from seasoned.llm.seeds import shifted
 from seasoned.llm.structured import Rung, cut, descend, ladder
+from seasoned.llm.tools import CHOICES, ask_in_words, calls_of
+from seasoned.llm.window import listed_window, said_window
 from seasoned.text import storable
 from seasoned.types import Message, Reply, Usage
 
 if TYPE_CHECKING:
     import openai
 
+_LIST_SECONDS = 10.0  # for the list of models, which nothing depends on
 _ODDS = 20  # words of a reply whose odds are asked for; more than there are marks
+EMPTY = {"type": "object", "properties": {}}
+"""The parameters of a tool that has none."""
+
+_TOOLS = ("tools", "tool_choice")
 _NEVER = -700.0  # a logarithm below which a number is as good as 0
-_DROPPABLE = ("max_tokens", "temperature", "stop", "seed")
+_DROPPABLE = ("max_tokens", "temperature", "stop", "seed", "tool_choice", "tools")
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default|deprecated"
-    r"|only .{0,20}(?:is|are) allowed|must be strictly positive",
+    r"|only .{0,20}(?:is|are) allowed|must be strictly positive|requires --",
     re.I,
 )
-_TOO_LONG = re.compile(
+TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum (context|model|prompt) length|available context size"
     r"|context (window|length|size)|(prompt|input) is too long|reduce the length of the (messages|prompt|input)"
     r"|input token count .{0,40}exceeds|`inputs`? (tokens|must have less)",
     re.I,
 )
+_NO_TOOLS = re.compile(r"\btools?[ -](?:call|choice)|function[ -]call", re.I)
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +65,9 @@ class OpenAIChat:
         max_retries: tries after the first one, with growing pauses, or the pause a server asks for; unless it is 0, an
             answer that is no reply is asked for once more.
         extra_body: further fields of the request, such as {"cache_prompt": true} for llama.cpp.
+        client: the user's own, in place of an address, a key, a timeout and tries.
+        window: tokens that the model takes; None: as the server says, else as the price list says.
+        usual_window: taken where neither says it.
 
     Raises:
         ConfigError: `base_url` is no http address.
@@ -71,17 +83,41 @@ class OpenAIChat:
         timeout: float = 120.0,
         max_retries: int = 4,
         extra_body: Mapping[str, Any] | None = None,
+        client: openai.OpenAI | None = None,
+        window: int | None = None,
+        usual_window: int | None = None,
     ) -> None:
         self.name = model
-        self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries)
+        self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries, client=client)
         self._asks_again = max_retries > 0
         self._seed = seed
         self._extra_body = dict(extra_body or {})
+        self._windows: list[int | None] = [window] if window else []
+        self._usual_window = usual_window
         self._refused: set[str] = set()
         self._rungs: dict[tuple[Rung, ...], tuple[Rung, ...]] = {}
 
     def __repr__(self) -> str:
         return f"OpenAIChat({self.name!r}, at {self._endpoint.where})"
+
+    @property
+    def window(self) -> int | None:
+        """Tokens of prompt and reply together that the model takes; the server is asked once. None: nobody says."""
+        if not self._windows:
+            own = self._endpoint.base_url
+            asked = None if own is None else said_window(self._listed_models(), self.name)
+            self._windows.append(asked or listed_window(self.name, own or OPENAI_URL) or self._usual_window)
+        return self._windows[0]
+
+    def _listed_models(self) -> Any:
+        import openai
+
+        try:
+            client = self._endpoint.client().with_options(max_retries=0, timeout=_LIST_SECONDS)
+            return read_body(client.models.with_raw_response.list().content)
+        except (openai.OpenAIError, LLMError) as error:
+            log.info("%s does not list its models: %s", self._endpoint.where, type(error).__name__)
+            return None
 
     def chat(
         self,
@@ -91,8 +127,12 @@ class OpenAIChat:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """One reply. `usage.seconds` is the time until it was there, retries and their pauses included.
+
+        A server that refuses tools is told of them in words from then on.
 
         Raises:
             AuthError: no key, or the server refused it.
@@ -102,9 +142,18 @@ class OpenAIChat:
             ParseError: with `schema`: the reply does not fit it, nor did the answer to one re-ask.
         """
 
-        def send(prompt: list[Message], form: dict[str, Any] | None) -> Reply:
-            return self._send(prompt, form, stop, max_tokens, temperature)
+        def send(prompt: list[Message], form: dict[str, Any] | None, offered: Mapping[str, Any] | None = None) -> Reply:
+            return self._send(prompt, form, stop, max_tokens, temperature, offered)
 
+        if tools:
+            try:
+                if "tools" not in self._refused:
+                    return send(list(messages), None, _offered(tools, tool_choice))
+            except RequestError:
+                if "tools" not in self._refused:
+                    raise
+            options = {"stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+            return ask_in_words(self.chat, messages, tools, tool_choice, **options)
         if schema is None:
             return send(list(messages), None)
         whole = ladder(schema, vendor=f".{self._endpoint.host}".endswith(".openai.com"))
@@ -123,6 +172,17 @@ class OpenAIChat:
 
         return choose(send, messages, choices)
 
+    def held(
+        self, messages: Sequence[Message], grammar: str, *, max_tokens: int | None, temperature: float = 0.0
+    ) -> Reply:
+        """A reply that a grammar allows, from a server that takes one (llama.cpp).
+
+        Raises:
+            LLMError: as `chat` raises it; a RequestError where the server cannot follow the grammar.
+        """
+        form = {"type": FORM, FORM: grammar, "odds": False}
+        return self._send(list(messages), form, None, max_tokens, temperature)
+
     def close(self) -> None:
         """Closes the connections; the next call opens new ones."""
         self._endpoint.close()
@@ -138,24 +198,27 @@ class OpenAIChat:
         stop: Sequence[str] | None,
         max_tokens: int | None,
         temperature: float,
+        offered: Mapping[str, Any] | None = None,
     ) -> Reply:
         import openai
 
         client = self._endpoint.client()
         marks = list(stop) if stop else None
         seed = shifted(self._seed, "\n".join(message["content"] for message in messages))
-        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed}
+        wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed, **(offered or {})}
         began, again = time.perf_counter(), self._asks_again
         while True:  # each turn drops another parameter, or is the one that asks again, so this ends
             request = self._request(messages, form, wishes)
             try:
                 raw = client.chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
-                refused = refused_parameter(error, request)
+                refused = refused_parameter(error, {**request, **request["extra_body"]})
                 if refused is None:
                     raise translated(self._endpoint, error, self.name) from None  # the cause's own text may hold a key
                 log.warning("%s does not take %s for %s: going on without", self._endpoint.where, refused, self.name)
                 self._refused.add(refused)
+                if refused == "tools":
+                    raise translated(self._endpoint, error, self.name) from None
                 continue
             try:
                 reply = self._reply(raw.content, time.perf_counter() - began)
@@ -177,7 +240,11 @@ class OpenAIChat:
                 request["max_completion_tokens"] = value
         # The SDK holds each message against all of its types, which takes longer than sending it; a body's extra part
         # goes as it is.
-        extra = {"messages": sent, **self._extra_body}
+        extra = {
+            "messages": sent,
+            **{name: request.pop(name) for name in _TOOLS if name in request},
+            **self._extra_body,
+        }
         if form is not None and form["type"] == FORM:
             extra[FORM] = form[FORM]
             if form["odds"]:
@@ -204,6 +271,7 @@ class OpenAIChat:
         model = at(body, "model")
         return Reply(
             text=storable(text or ""),
+            calls=calls_of(message),
             finish_reason=finish if isinstance(finish, str) else "stop",
             model=model if isinstance(model, str) and model else self.name,
             odds=odds_of(body),
@@ -232,6 +300,15 @@ def first_model(base_url: str, *, api_key: str | None = None, timeout: float = 1
             f"{endpoint.where} names no model: name one yourself (of an experiment: -c llm.model=NAME)."
         )
     return name
+
+
+def _offered(tools: Sequence[Tool], choice: str) -> dict[str, Any]:
+    """Tools as OpenAI's protocol has them."""
+    known = [
+        {"type": "function", "function": {**tool, "parameters": tool.get("parameters") or EMPTY}} for tool in tools
+    ]
+    named = choice if choice in CHOICES else {"type": "function", "function": {"name": choice}}
+    return {"tools": known, "tool_choice": named}
 
 
 def read_body(content: bytes) -> Any:
@@ -338,7 +415,7 @@ def translated(endpoint: Endpoint, error: openai.OpenAIError, model: str) -> LLM
 
     if isinstance(error, openai.APIStatusError) and error.status_code not in (401, 403):
         said = said_in(error)
-        if error.status_code == 413 or _TOO_LONG.search(f"{error.code} {error.type} {said}"):
+        if error.status_code == 413 or TOO_LONG.search(f"{error.code} {error.type} {said}"):
             return ContextLengthError(
                 f"the prompt does not fit into the context of {model} ({error.status_code}: {endpoint.safe(said)}): "
                 "shorten the guidance or the history, ask for fewer tokens, or give the model a larger context."
@@ -358,4 +435,6 @@ def refused_parameter(error: openai.OpenAIError, request: Mapping[str, Any]) -> 
     sent = [name for name in _DROPPABLE if name in request]
     if error.param:
         return error.param if error.param in sent else None
+    if "tools" in sent and _NO_TOOLS.search(said):
+        return "tools"
     return next((name for name in sent if re.search(rf"\b{name}\b", said)), None)

@@ -39,7 +39,8 @@ class ModelSettings(Section):
     """Which model: "local" is the bundled one; any other name goes to an OpenAI-compatible server.
 
     `path` is a GGUF file of the user's; `slots` and `context` (tokens a slot) are for the local server; `seed` is for
-    every call.
+    every call. `window` is how many tokens the model takes (None: `context` for the bundled one; else as the server
+    says, as the price list says, or `context` again): what is cut from long texts follows it.
     """
 
     model: str = "local"
@@ -47,6 +48,7 @@ class ModelSettings(Section):
     path: str | None = None
     slots: int = Field(default=4, ge=1, le=64)
     context: int = Field(default=4096, ge=256)
+    window: int | None = Field(default=None, ge=256)
     seed: int = 0
     timeout: float = Field(default=120.0, gt=0)
     max_retries: int = Field(default=4, ge=0)
@@ -90,6 +92,8 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
         with LocalModel(
             settings.path or name, slots=settings.slots, context=settings.context, seed=settings.seed
         ) as model:
+            if settings.window is not None:
+                model.window = settings.window
             yield model
         return
     from seasoned.llm.openai import OpenAIChat, first_model
@@ -103,6 +107,8 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
         seed=settings.seed,
         timeout=settings.timeout,
         max_retries=settings.max_retries,
+        window=settings.window,
+        usual_window=settings.context,
     )
     chat.check_key()
     try:

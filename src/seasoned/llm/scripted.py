@@ -12,28 +12,37 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seasoned.errors import ConfigError
+from seasoned.llm.calls import Tool
 from seasoned.llm.structured import ask, check_schema, cut
-from seasoned.types import Message, Reply, Usage
+from seasoned.llm.tools import dumped
+from seasoned.types import Message, Reply, ToolCall, Usage
 
-Script = str | dict[str, Any] | list[Any] | Exception
+Script = str | dict[str, Any] | list[Any] | Exception | Reply | ToolCall
 
 
 class ScriptedModel:
     """Gives its replies one after the other, or the ones a function makes.
 
     Args:
-        replies: a sequence of texts, JSON values (sent as their text) and exceptions (raised when their turn comes); or
-            a function from the messages to one of these.
+        replies: a sequence of texts, calls of tools, whole replies, JSON values (sent as their text) and exceptions
+            (raised when their turn comes); or a function from the messages to one of these. A `Reply` may hold a text
+            and several calls.
         name: what it calls itself.
+        window: tokens that it says it takes; it takes any prompt.
 
-    `requests` holds every request in order: a dict of messages, schema, stop, max_tokens and temperature. Usage counts
-    words as tokens; the cost is 0. A reply is cut at a stop sequence, as a server would.
+    `requests` holds every request in order: a dict of messages, schema, stop, max_tokens and temperature, and of tools
+    and tool_choice where there are tools. Usage counts words as tokens; the cost is 0. A reply is cut at a stop
+    sequence, as a server would.
     """
 
     def __init__(
-        self, replies: Sequence[Script] | Callable[[list[Message]], Script], *, name: str = "scripted"
+        self,
+        replies: Sequence[Script] | Callable[[list[Message]], Script],
+        *,
+        name: str = "scripted",
+        window: int | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.window = name, window
         self.requests: list[dict[str, Any]] = []
         self._replies = replies if callable(replies) else list(replies)
         self._lock = threading.Lock()
@@ -46,6 +55,8 @@ class ScriptedModel:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """The next reply.
 
@@ -54,19 +65,23 @@ class ScriptedModel:
             ParseError: with `schema`: neither the reply nor the next one (the answer to the re-ask) fits it.
         """
 
-        def send(prompt: list[Message], _form: dict[str, Any] | None) -> Reply:
-            asked = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-            text = cut(self._next({"messages": [dict(message) for message in prompt], **asked}), stop)
-            words = sum(len(message["content"].split()) for message in prompt)
-            usage = Usage(prompt_tokens=words, completion_tokens=len(text.split()), calls=1)
-            return Reply(text=text, model=self.name, usage=usage)
+        offered = {"tools": list(tools), "tool_choice": tool_choice} if tools else {}
 
-        if schema is None:
+        def send(prompt: list[Message], _form: dict[str, Any] | None) -> Reply:
+            asked = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature, **offered}
+            said = self._next({"messages": [dict(message) for message in prompt], **asked})
+            text = cut(said.text, stop)
+            words = sum(len(message["content"].split()) for message in prompt)
+            spoken = len(text.split()) + sum(len(dumped(call.arguments).split()) + 1 for call in said.calls)
+            usage = Usage(prompt_tokens=words, completion_tokens=spoken, calls=1)
+            return said.model_copy(update={"text": text, "model": self.name, "usage": usage})
+
+        if schema is None or tools:
             return send(list(messages), None)
         check_schema(schema)
         return ask(send, messages, schema, "schema")
 
-    def _next(self, request: dict[str, Any]) -> str:
+    def _next(self, request: dict[str, Any]) -> Reply:
         with self._lock:
             turn = len(self.requests)
             self.requests.append(request)
@@ -81,4 +96,8 @@ class ScriptedModel:
             )
         if isinstance(reply, Exception):
             raise reply
-        return reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+        if isinstance(reply, Reply):
+            return reply
+        if isinstance(reply, ToolCall):
+            return Reply(text="", calls=(reply,), finish_reason="tool_calls")
+        return Reply(text=reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))

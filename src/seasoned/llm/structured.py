@@ -40,7 +40,7 @@ _RULES = frozenset(("type", "enum", "required", "properties", "items", "addition
     ("minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems")
 )
 _REMARKS = frozenset(("title", "description", "default", "examples", "$schema"))
-_KINDS: dict[str, type | tuple[type, ...]] = {
+KINDS: dict[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
     "number": (int, float),
@@ -153,7 +153,7 @@ def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
     # As it is first: a text within JSON may hold the tag.
     for given, repairs in dict.fromkeys(((text, False), (said, False), (said, True))):
         try:
-            value = _plain(_repaired(given) if repairs else json.loads(given))
+            value = plain(_repaired(given) if repairs else json.loads(given))
         except Exception:  # the text is hostile and the repair is somebody else's code: any failure is "not JSON"
             continue
         if unwraps and isinstance(value, dict) and set(value) == {"value"}:
@@ -185,7 +185,7 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """The value with storable text, whole numbers as integers (JSON knows no difference), and no NaN or infinity."""
     if depth > _DEPTH_LIMIT:
         raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
@@ -196,9 +196,9 @@ def _plain(value: Any, depth: int = 0) -> Any:
             raise ValueError("not a finite number")
         return int(value) if value.is_integer() and abs(value) < 2**53 else value
     if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
+        return [plain(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {storable(str(key)): _plain(item, depth + 1) for key, item in value.items()}
+        return {storable(str(key)): plain(item, depth + 1) for key, item in value.items()}
     return value
 
 
@@ -260,7 +260,7 @@ def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
 
     Knows the keywords that `check_schema` lets through, with JSON Schema's meaning.
     """
-    kinds = schema.get("type", list(_KINDS))
+    kinds = schema.get("type", list(KINDS))
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is_kind(value, kind) for kind in kinds):
         return [f"{path} must be of type {' or '.join(kinds)}, not {_shown(value)}"]
@@ -309,8 +309,8 @@ def check_schema(schema: Schema) -> None:
     """
     kinds = schema.get("type", [])
     for kind in [kinds] if isinstance(kinds, str) else kinds:
-        if kind not in _KINDS:
-            raise ConfigError(f"the schema names the type {kind!r}: JSON knows only {', '.join(_KINDS)}")
+        if kind not in KINDS:
+            raise ConfigError(f"the schema names the type {kind!r}: JSON knows only {', '.join(KINDS)}")
     for keyword in schema:
         if keyword not in _RULES | _REMARKS:
             raise ConfigError(
@@ -327,7 +327,7 @@ def check_schema(schema: Schema) -> None:
 
 
 def _is_kind(value: Any, kind: str) -> bool:
-    return isinstance(value, _KINDS[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    return isinstance(value, KINDS[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
 def _shown(value: Any) -> str:

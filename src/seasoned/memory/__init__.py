@@ -11,31 +11,41 @@ are lost.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, SeasonedError, StoreError
+from seasoned.llm.clients import AnyModel
 from seasoned.memory.attempt import Attempt, close_open, outcome_of
-from seasoned.memory.editing import checked_category, checked_key, checked_kind, checked_snapshot_name, checked_text
+from seasoned.memory.auto import TOKENS, Background, DayBudget, Ledger, ToLearn, judge_unknown, to_learn
+from seasoned.memory.editing import (
+    as_task,
+    checked_category,
+    checked_key,
+    checked_kind,
+    checked_snapshot_name,
+    checked_text,
+)
 from seasoned.memory.gate import Try, run_gate
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.holdout import META, EffectReport, Holdout, Retire, check_shares
-from seasoned.memory.learning import Learned, Learning, learn_new
+from seasoned.memory.learning import Learned, Learning, learn_new, way_of
 from seasoned.memory.opening import LateModel, check_arguments, judge, open_embedder
 from seasoned.memory.screened import Forgotten, ScreenedPool, forget, screen_trajectory
 from seasoned.memory.verdicts import revise
 from seasoned.methods import make_method, method_name
-from seasoned.pool import Who
+from seasoned.pool import ExperiencePool, Who
 from seasoned.proof.certificate import Certificate
-from seasoned.protocols import LLM, Embedder, Method
+from seasoned.protocols import Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
+from seasoned.store.waiting import waits
 from seasoned.trust import Secret, mask, masker
 from seasoned.trust.lineage import TRUST_NAMES, Trust, TrustName
 from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, Trajectory, new_id
@@ -59,10 +69,12 @@ class Memory:
         store: str | Path | Store,
         *,
         method: str | Method = "erl",
-        llm: str | LLM | None = None,
+        llm: AnyModel | None = None,
         namespace: str = "default",
         embedder: str | Embedder | None = "auto",
-        judge: bool = False,
+        judge: bool | None = None,
+        learn: Literal["auto", "manual"] | None = None,
+        learn_budget: str | int | None = TOKENS,
         success_at: float = 1.0,
         cap: int = 6000,
         secrets: Sequence[Secret] | None = None,
@@ -78,11 +90,17 @@ class Memory:
             store: a file (made where there is none), a postgresql:// address, or a store, which stays open.
             method: how attempts become lessons: a name that `seasoned.methods.make_method` knows, or a method.
             llm: the model that learns and judges: "local" for the bundled one, another name for an OpenAI-compatible
-                server, a model, or None: then methods that need one can only recall.
+                server, a model, a client of OpenAI's or Anthropic's SDK, a function that answers messages (see
+                `seasoned.llm.clients`), or None: then methods that need one can only recall.
             namespace: whose memory: an agent, a user, a project.
             embedder: for recall by meaning: a name that `seasoned.embed.embedder` knows, an embedder, or None;
                 "auto" is "static" where it is installed, else "hashing".
-            judge: let the model decide whether attempts succeeded that were finished without anybody knowing.
+            judge: let the model decide whether attempts succeeded that were finished without anybody knowing; None does
+                so where it learns by itself.
+            learn: "auto" learns in the background from what was recorded, "manual" when `learn` is called; None is
+                "auto" where there is a model.
+            learn_budget: what learning in the background may use a day, such as "$0.50" or "200k tokens"; None for no
+                limit.
             success_at: rewards count as success from here on.
             cap: the most characters of guidance.
             secrets: what is masked in all that is stored; None for what `seasoned.trust.mask` takes.
@@ -101,6 +119,11 @@ class Memory:
         """
         check_arguments(store, namespace, cap, success_at, secrets)
         check_shares(holdout, withhold, retire)
+        if learn not in (None, "auto", "manual"):
+            raise ConfigError(f"learn is 'auto' or 'manual', and was {learn!r:.80}")
+        by_itself = learn == "auto" or (learn is None and llm is not None)
+        judge = by_itself and llm is not None if judge is None else judge
+        self.budget = DayBudget.read(learn_budget)
         if judge and llm is None:
             raise ConfigError("judge=True asks a model, and the memory has none: Memory(.., llm='gpt-5-mini')")
         if trust not in TRUST_NAMES:
@@ -113,6 +136,7 @@ class Memory:
         self.method = make_method(method, self._model, defaults=defaults, **options)
         self._name = method_name(self.method)
         self._judge, self._success_at, self._cap = judge, success_at, cap
+        self._auto = Background(self._learn_by_itself) if by_itself else None
         self._masking = mask if secrets is None else masker(secrets)
         self._embedder = open_embedder(embedder)
         self._learning: list[Learning] = []
@@ -120,6 +144,7 @@ class Memory:
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store, timeout=30.0)
         self.pool, self.quarantine = self._sides()
+        self._ledger = Ledger(self.store, self.pool.scope)
         self._holdout = Holdout(self.pool, share=holdout, withhold=withhold, retire=retire)
 
     def __repr__(self) -> str:
@@ -135,7 +160,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Wait for learning in the background, store attempts that were never finished, close what was opened here.
+        """Store attempts that were never finished, learn what waits, if by itself, and close what was opened here.
 
         Raises:
             StoreError: when an attempt cannot be stored. It and the store stay open, so call `close` again.
@@ -147,12 +172,14 @@ class Memory:
         try:
             close_open(self._keep)
         finally:
+            if self._auto is not None:
+                self._auto.flush()
             self._model.close()
         if self._owned:
             self.store.close()
 
     def attempt(self, task: str | Task, category: str = "", agent: str = "") -> Attempt:
-        """Begin an attempt: recall for it now, record it until it is finished.
+        """Begin an attempt: recall for it when it is entered or first used, record it until it is finished.
 
         With a holdout, its id decides whether it is shown what was recalled, also by `advise` on the way.
 
@@ -167,20 +194,21 @@ class Memory:
         wanted = self._task(task, category)
         if not wanted.text.strip():
             raise ConfigError("an attempt is at a task, and this one has no text: say what is to be done")
-        trial = self.store.count_trajectories(self.pool.scopes, wanted.id)
+        attempt_id, begun = new_id("tra"), dict[str, Any]()
+        draw = cache(lambda: self._holdout.draw(attempt_id))
 
-        attempt_id = new_id("tra")
-        draw = self._holdout.draw(attempt_id)
+        def first() -> Guidance:
+            begun["trial"] = self.store.count_trajectories(self.pool.scopes, wanted.id)
+            return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, show=draw().show)
 
         def ask(progress: Trajectory) -> Guidance:
-            if draw.silent:
+            if draw().silent:
                 return Guidance()
-            return framed(draw.show(self.method.recall(wanted, self.pool, progress)), self._cap)
+            return framed(draw().show(self.method.recall(wanted, self.pool, progress)), self._cap)
 
-        first = complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, show=draw.show)
         limits: dict[str, Any] = {"success_at": self._success_at, "cap": self._cap}
-        named: dict[str, Any] = {"attempt_id": attempt_id, "drawn": lambda: draw.meta}
-        return Attempt(wanted, first, self._keep, ask, agent=agent, trial=trial, **limits, **named)
+        drawn = lambda: {**begun, **draw().meta} if begun else {}  # noqa: E731
+        return Attempt(wanted, first, self._keep, ask, agent=agent, attempt_id=attempt_id, drawn=drawn, **limits)
 
     def recall(self, task: str | Task, category: str = "", k: int | None = None) -> Guidance:
         """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
@@ -191,8 +219,7 @@ class Memory:
         """
         if self._holdout.off:
             return Guidance()
-        wanted = self._task(task, category)
-        return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, k)
+        return self._recalled(self._task(task, category), self.pool, k)
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Store an attempt made elsewhere, masked; gives it as stored, with `meta["flags"]` where it was flagged.
@@ -235,6 +262,7 @@ class Memory:
             revised = revise(self.pool, attempt_id, verdict, who=who, why=self._masking(why))
             said = self._holdout.count(revised)
         _tell(said)
+        self._poke()
         return revised
 
     def effect(self) -> EffectReport:
@@ -245,13 +273,16 @@ class Memory:
         """
         return self._holdout.report(self.namespace)
 
-    def certify(self, tasks: Sequence[str | Task], attempt: Try, *, agent: str = "") -> Certificate:
+    def certify(
+        self, tasks: Sequence[str | Task], attempt: Try, *, agent: str = "", waiting: bool = False
+    ) -> Certificate:
         """Try the lessons on tasks that nothing was learned from, each without them and with them; see docs/proof.md.
 
         Args:
             tasks: at least 6, and none that was attempted in this memory; 60 find most useful effects.
             attempt: called with a task and the guidance for it ("" for none), says whether it worked out.
             agent: names the agent and its model in the certificate.
+            waiting: try the lessons that wait for a second source as well, and release them if they are promoted.
 
         Returns:
             The certificate: `deployed` is "" where the lessons did not prove themselves. Write `model_dump_json()`
@@ -261,7 +292,10 @@ class Memory:
             ConfigError: as `seasoned.memory.gate.run_gate`.
         """
         chosen = [self._task(task, "") for task in tasks]
-        return run_gate(self.pool, self.recall, chosen, attempt, agent, self._name)
+        return run_gate(self.pool, self._recalled, chosen, attempt, agent, self._name, waiting)
+
+    def _recalled(self, wanted: Task, pool: ExperiencePool, k: int | None = None) -> Guidance:
+        return complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k)
 
     def resume(self, why: str) -> None:
         """Show guidance again that `retire="auto"` switched off; the evidence against it begins anew.
@@ -272,32 +306,37 @@ class Memory:
         self._holdout.resume(self._masking(why))
 
     @overload
-    def learn(self, *, background: Literal[False] = False) -> Learned: ...
+    def learn(self, *, background: Literal[False] = False, again: bool = False) -> Learned: ...
     @overload
-    def learn(self, *, background: Literal[True]) -> Learning: ...
-    def learn(self, *, background: bool = False) -> Learned | Learning:
+    def learn(self, *, background: Literal[True], again: bool = False) -> Learning: ...
+    def learn(self, *, background: bool = False, again: bool = False) -> Learned | Learning:
         """Learn from all attempts that were not learned from yet, whichever program recorded them.
 
         Args:
             background: return at once, with a handle; its `wait()` gives the result, or raises what went wrong.
+            again: also try what was tried with the same model and taught nothing; see `waiting`.
 
         Raises:
-            ConfigError: when the method needs a model and there is none.
             LLMError: when the model fails. What was learned before is kept, and the next call goes on.
         """
 
-        def work() -> Learned:
-            sides = self._sides()
-            for fresh, known in zip(sides, (self.pool, self.quarantine), strict=True):
-                fresh.begin_with(known)
-            return learn_new(self.method, self._name, sides)
-
+        if self._auto is not None:
+            self._auto.done()
         if not background:
-            return work()
+            return self._learn(again)
         with self._lock:
-            learning = Learning(work)
+            learning = Learning(lambda: self._learn(again))
             self._learning = [*(each for each in self._learning if not each.done), learning]
         return learning
+
+    def to_learn(self) -> ToLearn:
+        """What `learn` would take now: attempts, calls of the model, tokens, dollars; and what waits for what."""
+        sides = self.pool, self.quarantine
+        return to_learn(self.method, self._name, self._model.name, sides, self._ledger)
+
+    def waiting(self) -> dict[str, str]:
+        """By the id of an attempt, why it taught nothing yet; it is learned from once that changes."""
+        return dict(wait for scope in self.pool.scopes for wait in waits(self.store, scope, self._name))
 
     def lessons(
         self, kind: LessonKind | None = None, status: LessonStatus | None = "active", query: str | None = None
@@ -386,25 +425,39 @@ class Memory:
         usual = ScreenedPool(self.store, self.namespace, **same)
         return usual, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
 
+    def _learn(self, again: bool = False, *, by_itself: bool = False) -> Learned:
+        sides = self._sides()
+        for fresh, known in zip(sides, (self.pool, self.quarantine), strict=True):
+            fresh.begin_with(known)
+        try:
+            if by_itself and self._judge:
+                judge_unknown(self._model, sides, self._name, way_of(self.method))
+            return learn_new(self.method, self._name, sides, again=again)
+        finally:
+            self._ledger.add(self._model.taken())
+
+    def _learn_by_itself(self) -> None:
+        self._model.before = lambda used: self._ledger.check(self.budget, used)
+        try:
+            self._learn(by_itself=True)
+        finally:
+            self._model.before = None
+
+    def _poke(self) -> None:
+        if self._auto is not None:
+            self._auto.poke()
+
     def _task(self, task: str | Task, category: str) -> Task:
-        if isinstance(task, Task):
-            masked = {"id": self._masking(task.id), "text": self._masking(task.text)}
-            return task.model_copy(update={**masked, "category": category or task.category})
-        if not isinstance(task, str):
-            raise ConfigError(f"a task is a text or a seasoned.Task, and was {task!r:.80}")
-        text = self._masking(task)
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
-        return Task(id=f"task-{digest}", text=text, category=category)
+        return as_task(task, category, self._masking)
 
     def _keep(self, trajectory: Trajectory, ask: bool) -> Trajectory:
-        if ask and self._judge:
+        if ask and self._judge and self._auto is None:
             trajectory = judge(screen_trajectory(trajectory, self._masking), self._model)
-        if META not in trajectory.meta:
-            return self.pool.record(trajectory)
         with self.store.transaction(*self.pool.scopes):
             kept = self.pool.record(trajectory)
-            said = self._holdout.count(kept)
+            said = self._holdout.count(kept) if META in trajectory.meta else []
         _tell(said)
+        self._poke()
         return kept
 
 

@@ -1,7 +1,7 @@
 """An attempt at one task: the record of it until it is finished, and the guidance it is shown.
 
 Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; what
-comes after that is refused.
+comes after that is refused; it is given guidance once, before anything else is done with it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self, SupportsFloat
 
 from seasoned.errors import ConfigError, ContractError
+from seasoned.jobs import off_loop
 from seasoned.memory.chat import read_chat
 from seasoned.memory.opening import finite
 from seasoned.protocols import Advise
@@ -28,14 +29,13 @@ _open: set[Attempt] = set()
 class Attempt:
     """An attempt at one task, from `Memory.attempt`. Safe in threads; use it in a `with` block, or call `finish`.
 
-    `guidance` is what it is shown of what was recalled: put `guidance.text` into the prompt. `task` is what it is at,
-    and `id` what it is stored under.
+    `async with` recalls and stores beside the event loop. `task` is what it is at, and `id` what it is stored under.
     """
 
     def __init__(
         self,
         task: Task,
-        guidance: Guidance,
+        guidance: Guidance | Callable[[], Guidance],
         keep: Keep,
         ask: Advise | None = None,
         *,
@@ -48,8 +48,9 @@ class Attempt:
     ) -> None:
         self.id = attempt_id or new_id("tra")
         self._drawn = drawn
-        self.task, self.guidance = task, guidance
-        self._recalled, self._first, self._cap = guidance, guidance.blocks, cap  # all of it so far, and the first
+        self.task, self._given, self._cap = task, guidance, cap
+        self._shown: Guidance | None = None  # till it is begun
+        self._recalled = self._first = Guidance()  # all of it so far, and the first
         self._ask = ask
         self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
         self._steps: list[Step] = []
@@ -63,8 +64,20 @@ class Attempt:
     def __repr__(self) -> str:
         return f"Attempt({self.task.text[:60]!r}, {'finished' if self._kept else f'{len(self._steps)} steps'})"
 
+    @property
+    def guidance(self) -> Guidance:
+        """What it is shown of what was recalled: put `guidance.text` into the prompt."""
+        return self._begun()
+
     def __enter__(self) -> Self:
+        self._begun()
         return self
+
+    async def __aenter__(self) -> Self:
+        return await off_loop(self.__enter__)
+
+    async def __aexit__(self, *how: Any) -> None:
+        await off_loop(self.__exit__, *how)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._kept is not None:
@@ -104,9 +117,9 @@ class Attempt:
             self._still_open("a question")
             fresh = self._ask(self._trajectory(Outcome())) if self._ask else Guidance()
             self._recalled += fresh
-            both = self._recalled.saying((Guidance(blocks=self._first) + fresh).blocks)
+            both = self._recalled.saying((self._first + fresh).blocks)
             fits = self._cap is None or len(both.text) <= self._cap
-            self.guidance = both if fits else both.saying(fresh.blocks or self._first)
+            self._shown = both if fits else both.saying(fresh.blocks or self._first.blocks)
         return fresh
 
     def messages(self, messages: Iterable[object]) -> None:
@@ -183,12 +196,20 @@ class Attempt:
             },
         )
 
+    def _begun(self) -> Guidance:
+        with self._lock:
+            if self._shown is None:
+                self._shown = self._given() if callable(self._given) else self._given
+                self._recalled = self._first = self._shown
+            return self._shown
+
     def _still_open(self, what: str) -> None:
         if self._kept is not None:
             raise ContractError(
                 f"{what} came for the attempt at {self.task.text[:60]!r}, which was finished already and is kept as "
                 f"{self._kept.id} (success: {self._kept.outcome.success}); begin another with memory.attempt(..)"
             )
+        self._begun()  # what is recalled comes before what is done
 
 
 def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:

@@ -7,6 +7,7 @@ is switched only from the state that the switch is for; nothing is stored here.
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
@@ -15,7 +16,7 @@ from seasoned.memory.screened import FROM_FLAGGED, MAX_LESSON
 from seasoned.store.body import clean_text
 from seasoned.text import fold
 from seasoned.trust import Mask, flags, mask
-from seasoned.types import Lesson, LessonKind, LessonStatus
+from seasoned.types import Lesson, LessonKind, LessonStatus, Task
 
 Switch = Literal["disable", "enable", "release", "delete", "restore"]
 
@@ -30,6 +31,22 @@ _FROM: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
     "delete": (("active", "disabled", "quarantined"), "one that is there can be deleted"),
     "restore": (("deleted",), "a deleted one can be restored"),
 }
+
+
+def as_task(task: str | Task, category: str, masking: Mask) -> Task:
+    """A task without secrets; equal texts are the same task.
+
+    Raises:
+        ConfigError: when it is neither a text nor a task.
+    """
+    if isinstance(task, Task):
+        masked = {"id": masking(task.id), "text": masking(task.text)}
+        return task.model_copy(update={**masked, "category": category or task.category})
+    if not isinstance(task, str):
+        raise ConfigError(f"a task is a text or a seasoned.Task, and was {task!r:.80}")
+    text = masking(task)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    return Task(id=f"task-{digest}", text=text, category=category)
 
 
 def checked_text(text: object, limit: int = MAX_LESSON) -> str:

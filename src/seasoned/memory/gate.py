@@ -6,31 +6,41 @@ once; the claim is kept with the lessons as they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.memory.screened import GATE
 from seasoned.pool import ExperiencePool
 from seasoned.proof.certificate import Certificate, Claim, Trial, lesson_hashes, trial
-from seasoned.proof.gate import check_gate, looks
-from seasoned.types import Guidance, Outcome, Task, Trajectory
+from seasoned.proof.gate import Look, check_gate, looks
+from seasoned.proof.standing import keep_claim
+from seasoned.trust.lineage import OBSERVED
+from seasoned.types import Guidance, Lesson, Outcome, Task, Trajectory, new_id
 
 Try = Callable[[str, str], bool]
 """One attempt by the user's agent: the task and the guidance for its prompt in ("" for none), whether it worked out."""
 
 
 def run_gate(
-    pool: ExperiencePool, recall: Callable[[Task], Guidance], tasks: Sequence[Task], attempt: Try, agent: str, name: str
+    pool: ExperiencePool,
+    recall: Callable[[Task, ExperiencePool], Guidance],
+    tasks: Sequence[Task],
+    attempt: Try,
+    agent: str,
+    name: str,
+    waiting: bool = False,
 ) -> Certificate:
-    """Try a pool's lessons on these tasks, half of them and then the rest, until a look decides.
+    """Try a pool's lessons on these tasks until a look decides.
 
     Args:
         pool: holds the lessons.
-        recall: what is known for a task.
+        recall: what a pool knows for a task.
         tasks: that nothing was learned from.
         attempt: makes one attempt; an InfrastructureError of its own leaves the task out of both arms.
         agent: names the agent and its model in the certificate.
         name: of the method.
+        waiting: try the lessons that wait for a second source, too, and release them if all together are promoted.
 
     Raises:
         ConfigError: there are too few tasks, one of them twice, or one that was learned from.
@@ -42,17 +52,14 @@ def run_gate(
             raise ConfigError(f"the task {task.text[:60]!r} was attempted in this memory: try its lessons on new tasks")
     if len({task.id for task in tasks}) < len(tasks):
         raise ConfigError("each task of a gate counts once, and one of these is there twice")
-    trials: list[Trial] = []
-    decided = looks([], planned=len(tasks))
-    for begun, end in ((0, len(tasks) // 2), (len(tasks) // 2, len(tasks))):
-        if decided and decided[-1].verdict != "continue":
-            break
-        trials += [_try(pool, task, recall(task), attempt, agent) for task in tasks[begun:end]]
-        decided = looks([one.difference for one in trials], planned=len(tasks))
+    held = [one for one in pool.lessons(status="quarantined") if waiting and one.data.get("flags") == [OBSERVED]]
+    lessons = [*pool.lessons(), *map(_released, held)]
+    with _trial_pool(pool, lessons) if held else nullcontext(pool) as tried:
+        trials, decided = _trials(pool, tasks, lambda task: recall(task, tried), attempt, agent)
     claim = Claim(
         condition=name,
         scope=pool.scope,
-        lessons=lesson_hashes(pool.lessons()),
+        lessons=lesson_hashes(lessons),
         model=agent,
         prompts="",
         planned=len(tasks),
@@ -60,7 +67,43 @@ def run_gate(
         trials=tuple(trials),
         looks=tuple(decided),
     )
+    for lesson in held if claim.promoted else ():
+        why = f"the gate promoted it with the others, p = {claim.looks[-1].p:.2g}"
+        pool.store.update_lesson(_released(lesson), who="rule", why=why)
+    keep_claim(pool.store, claim)
     return Certificate(claims=(claim,))
+
+
+def _released(lesson: Lesson) -> Lesson:
+    data = {name: value for name, value in lesson.data.items() if name != "flags"}
+    return lesson.model_copy(update={"status": "active", "data": data})
+
+
+@contextmanager
+def _trial_pool(pool: ExperiencePool, lessons: Sequence[Lesson]) -> Iterator[ExperiencePool]:
+    """A pool of copies of these lessons, for the time of a gate: nobody else recalls from it."""
+    scope = f"{pool.scope}{GATE}/{new_id('try')}"
+    copies = [one.model_copy(update={"id": new_id("les"), "version": 1}) for one in lessons]
+    try:
+        pool.store.add_lessons(scope, copies, who="rule", why="copied for a gate")
+        yield ExperiencePool(pool.store, scope, embedder=pool.embedder, experience=pool.experience, read_only=True)
+    finally:
+        for one in copies:
+            pool.store.remove_lesson(one.id, who="rule", why="the gate has decided", purge=True)
+
+
+def _trials(
+    pool: ExperiencePool, tasks: Sequence[Task], recall: Callable[[Task], Guidance], attempt: Try, agent: str
+) -> tuple[list[Trial], list[Look]]:
+    """Half of the tasks, and then the rest if the first look does not decide; the looks at them."""
+    trials: list[Trial] = []
+    decided = looks([], planned=len(tasks))
+    for begun, end in ((0, len(tasks) // 2), (len(tasks) // 2, len(tasks))):
+        if decided and decided[-1].verdict != "continue":
+            break
+        trials += [_try(pool, task, recall(task), attempt, agent) for task in tasks[begun:end]]
+        decided = looks([one.difference for one in trials], planned=len(tasks))
+    return trials, decided
 
 
 def _try(pool: ExperiencePool, task: Task, guidance: Guidance, attempt: Try, agent: str) -> Trial:

@@ -1,8 +1,10 @@
 """Learning from what was not learned from yet, by one program at a time.
 
-Always holds: each trajectory is given to a method once, whoever asks, and how often programs die in between; nothing is
-learned from what is forgotten meanwhile, nor by a program that has lost its turn; what was learned before an error is
-kept; an error in the background comes out of `wait`.
+Always holds: each trajectory is given to a method once, whoever asks, and how often programs die in between; what
+taught nothing waits with a reason, and comes again once its outcome, the model or the judge is another; an attempt that
+equals one that was learned from costs no model call; nothing is learned from what is forgotten meanwhile, nor by a
+program that has lost its turn; what was learned before an error is kept; an error in the background comes out of
+`wait`.
 """
 
 from __future__ import annotations
@@ -11,21 +13,30 @@ import logging
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from seasoned.errors import ContextLengthError, LLMError, ParseError, RequestError, StoreError
+from seasoned.memory.equals import attempt_key
+from seasoned.memory.opening import NoModel
 from seasoned.memory.screened import ScreenedPool
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG
 from seasoned.protocols import Method
+from seasoned.store.pages import lessons_of
 from seasoned.store.sql import Store
+from seasoned.store.waiting import let_wait, pending, settled
 from seasoned.types import Lesson, Trajectory, new_id
 
 log = logging.getLogger(__name__)
 
 BATCH = 50
 """Trajectories that a method gets at once; after each batch they are marked as learned from."""
+
+NO_MODEL = "the memory has no model to learn with"
+_LOOKED_AT = 500  # attempts at one task, the newest, among which an equal one is looked for
 
 LEASE = 60.0
 """Seconds after which the place of a program that died while it learned is free again."""
@@ -35,13 +46,24 @@ LEASE = 60.0
 class Learned:
     """What came of it: how many attempts were learned from, and the lessons that were added or changed, as they ended.
 
-    `quarantined` are those among them that wait for a person. `failed` holds, by the id of an attempt, why the method
-    could not learn from it; it is not tried again.
+    `quarantined` are those among them that wait for a person. `skipped` holds, by the id of an attempt, why it taught
+    nothing yet: it waits until that changes. `equal` attempts were counted as sources of what an equal one had taught.
     """
 
     trajectories: int = 0
     lessons: tuple[Lesson, ...] = ()
-    failed: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    equal: int = 0
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Those of `skipped` that the model could not be shown, or whose reply could not be used."""
+        return {name: why for name, why in self.skipped.items() if why not in (NO_OUTCOME, NO_MODEL)}
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many attempts were skipped for each reason, the most frequent first."""
+        return dict(Counter(why.partition(":")[0] for why in self.skipped.values()).most_common())
 
     @property
     def quarantined(self) -> tuple[Lesson, ...]:
@@ -82,7 +104,13 @@ class Learning:
             self._result.set_exception(error)
 
 
-def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Learned:
+def way_of(method: Method) -> str:
+    """With what a method learns, as far as another way may teach where this one taught nothing: its model and judge."""
+    llm = getattr(method, "llm", None)
+    return f"{getattr(llm, 'name', '')}{' judging' if getattr(method, 'judge', False) else ''}"
+
+
+def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...], *, again: bool = False) -> Learned:
     """Let a method learn from the trajectories on each side that it has not learned from, in order.
 
     While another program learns for the same scope and method, this one waits, and then takes what is left. Where a
@@ -93,6 +121,7 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
         method: what learns.
         name: what it has learned from is marked with.
         sides: pools of one store and scope.
+        again: also try what was tried before in the same way and taught nothing.
 
     Raises:
         SeasonedError: what the method raises otherwise. The trajectories it was at are learned from next time, but for
@@ -104,11 +133,13 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...]) -> Lea
     with _alone(store, f"learn/{name}/{scope}") as keep:
         for side in sides:
             try:
-                _Turn(method, name, side, keep, result, written).learn()
+                _Turn(method, name, side, keep, result, written, None if again else way_of(method)).learn()
             finally:
                 side.guard = None
         written.update(dict.fromkeys(lesson.id for lesson in sides[0].reconsider()))
     result.lessons = tuple(lesson for lesson in map(store.get_lesson, written) if lesson is not None)
+    for reason, count in result.reasons.items():
+        log.info("%d attempts taught nothing yet: %s", count, reason)
     return result
 
 
@@ -130,30 +161,71 @@ class _Turn:
     keep: Callable[[], None]
     result: Learned
     written: dict[str, None]
+    way: str | None = ""
     refused: dict[str, LLMError] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
 
     def learn(self) -> None:
         """Learn in batches from all that is left; the attempts of a batch that fails are tried singly."""
         self.side.store.mark_begun(self.side.experience, self.name)
-        while batch := self._next(BATCH):
-            if not self._learn_from(batch):
-                of_batch = {trajectory.id for trajectory in batch}
-                while (one := self._next(1)) and one[0].id in of_batch:
-                    self._learn_from(one)
+        try:
+            while batch := self._next(BATCH):
+                if not self._learn_from(batch):
+                    of_batch = {trajectory.id for trajectory in batch}
+                    while (one := self._next(1)) and one[0].id in of_batch:
+                        self._learn_from(one)
+        except NoModel:
+            left = pending(self.side.store, self.side.experience, self.name, None, None)
+            self.result.skipped |= {attempt.id: NO_MODEL for attempt in left if attempt.id not in self.result.skipped}
         if self.refused:
             raise next(iter(self.refused.values()))
 
     def _next(self, most: int) -> list[Trajectory]:
-        """The first trajectories that are left and were not refused; none where a batch of them was."""
-        if len(self.refused) >= BATCH:
-            return []
-        self.keep()
+        """The first trajectories that are left and were not refused; none where a batch of them was.
+
+        Those that equal one that the method is done with are settled, and those that equal another of the batch wait
+        for it.
+        """
         store, experience = self.side.store, self.side.experience
-        purges = store.changes(experience)[1]
-        found = store.unlearned(experience, self.name, most + len(self.refused))
-        batch = [trajectory for trajectory in found if trajectory.id not in self.refused][:most]
-        self.side.guard = self._guard(batch, purges)
-        return batch
+        while len(self.refused) < BATCH:
+            self.keep()
+            purges = store.changes(experience)[1]
+            passed = {*self.refused, *(self.tried if self.way is None else ())}
+            found = pending(store, experience, self.name, self.way, most + len(passed))
+            batch = [trajectory for trajectory in found if trajectory.id not in passed][:most]
+            self.side.guard = self._guard(batch, purges)
+            if not batch or not getattr(self.method, "llm", None):
+                return batch
+            single = [attempt for attempt in self._singled(batch) if not self._settle(*attempt)]
+            if single:
+                return [attempt for attempt, _ in single]
+        return []
+
+    def _singled(self, batch: Sequence[Trajectory]) -> list[tuple[Trajectory, list[Trajectory]]]:
+        """Each attempt of a batch that equals none before it there, with those after it that do."""
+        groups: dict[str, list[Trajectory]] = {}
+        for attempt in batch:
+            groups.setdefault(attempt_key(attempt), []).append(attempt)
+        return [(first, others) for first, *others in groups.values()]
+
+    def _settle(self, attempt: Trajectory, others: Sequence[Trajectory]) -> bool:
+        """Whether an attempt equals one that the method is done with: then it and its equals need no model."""
+        store, equals = self.side.store, [attempt, *others]
+        names, key = {each.id for each in equals}, attempt_key(attempt)
+        there = store.trajectories(self.side.experience, task_id=attempt.task_id)[-_LOOKED_AT:]
+        same = [each.id for each in there if each.id not in names and attempt_key(each) == key]
+        done = settled(store, self.name, same, self.way or "")
+        if not done:
+            return False
+        earlier = min(done, key=lambda name: (done[name] != "", same.index(name)))
+        if why := done[earlier]:
+            self._wait({each.id: why for each in equals})
+            return True
+        taught = [lesson.id for lesson in lessons_of(store, earlier, 1000) if lesson.origin == "model"]
+        self.side.confirm(taught, equals, f"{earlier} had taught it: {len(equals)} equal to it")
+        self._mark([each.id for each in equals])
+        self.result.equal += len(equals)
+        return True
 
     def _guard(self, batch: Sequence[Trajectory], purges: int) -> Callable[[Sequence[Lesson]], None]:
         """What is asked before lessons are written, in the same transaction.
@@ -181,9 +253,12 @@ class _Turn:
     def _learn_from(self, batch: Sequence[Trajectory]) -> bool:
         """Whether nothing of a batch has to be tried again, because of what one of its attempts holds."""
         ids = [trajectory.id for trajectory in batch]
+        self.side.skipped.clear()
         try:
             self.method.learn(batch, self.side)
-            self._mark(ids)
+            skipped = {name: why for name, why in self.side.skipped.items() if name in ids}
+            self._wait(skipped)
+            self._mark([name for name in ids if name not in skipped])
         except _Gone:
             self._mark_begun()  # what is left of the batch comes again, with the next one
         except (ParseError, ContextLengthError, RequestError) as error:
@@ -194,15 +269,20 @@ class _Turn:
                 self.refused[ids[0]] = error
             else:
                 self._fail({ids[0]: error})
-        answered = self.written or self.result.failed
+        answered = self.written or set(self.result.failed).difference(self.refused)
         if self.refused and answered:
             self._fail(self.refused)
             self.refused = {}
         return True
 
     def _fail(self, errors: Mapping[str, LLMError]) -> None:
-        self.result.failed |= {trajectory_id: str(error) for trajectory_id, error in errors.items()}
-        self._mark(list(errors))
+        self._wait({trajectory_id: _why(error) for trajectory_id, error in errors.items()})
+
+    def _wait(self, reasons: Mapping[str, str]) -> None:
+        """Keep why these taught nothing, so that they come again only in another way."""
+        let_wait(self.side.store, self.name, reasons, way_of(self.method))
+        self.result.skipped |= reasons
+        self.tried |= set(reasons)
 
     def _mark(self, ids: Sequence[str]) -> None:
         self.side.store.mark_learned(self.name, ids)
@@ -210,6 +290,10 @@ class _Turn:
 
     def _mark_begun(self) -> None:
         self.result.trajectories += self.side.store.mark_begun(self.side.experience, self.name)
+
+
+def _why(error: LLMError) -> str:
+    return f"{TOO_LONG}: {error}" if isinstance(error, ContextLengthError) else str(error)
 
 
 @contextmanager

@@ -10,19 +10,22 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any, SupportsFloat
 
 from seasoned.errors import ConfigError, LLMError
+from seasoned.llm.calls import Tool
+from seasoned.llm.clients import AnyModel, model_of
 from seasoned.llm.structured import with_parsed
+from seasoned.llm.tools import ask_with_tools
 from seasoned.protocols import LLM, Embedder
 from seasoned.store.sql import Store
 from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.trust import Secret, enclosed
-from seasoned.types import Message, Reply, Trajectory
+from seasoned.types import Message, Reply, Trajectory, Usage
 
 log = logging.getLogger(__name__)
 
@@ -101,30 +104,47 @@ def _say_what_is_missing() -> None:
     )
 
 
+class NoModel(ConfigError):  # noqa: N818 - what a memory without a model says when one is asked
+    """The memory has no model."""
+
+
 class LateModel:
     """A model by name, given, or none: then it says so when it is asked. Safe in threads."""
 
-    def __init__(self, llm: str | LLM | None) -> None:
+    def __init__(self, llm: AnyModel | None) -> None:
         """Open nothing yet.
 
         Args:
             llm: "local" for the bundled model, another name for `OpenAIChat` (address and key from `OPENAI_BASE_URL`
-                and `OPENAI_API_KEY`), a model, or None.
+                and `OPENAI_API_KEY`), a model, an SDK's client, a function of messages, or None.
 
         Raises:
             ConfigError: when it is none of these.
         """
+        llm = model_of(llm)
         if llm == "" or not isinstance(llm, str | LLM | None):
-            raise ConfigError(f"llm should be the name of a model, such as 'local', a model, or None; it was {llm!r}")
+            raise ConfigError(
+                "llm should be the name of a model, such as 'local', a model, an SDK's client, a function that answers "
+                f"messages, or None; it was {llm!r}"
+            )
         self._llm = llm
         self._opened = None if isinstance(llm, str) else llm
         self._closing = ExitStack()
         self._lock = threading.Lock()
+        self.used = Usage()
+        self.before: Callable[[Usage], None] | None = None  # asked before each call, with what was used
 
     @property
     def name(self) -> str:
         """The model's name, as it was given; "" where there is none."""
         return self._llm if isinstance(self._llm, str) else "" if self._llm is None else self._llm.name
+
+    @property
+    def window(self) -> int | None:
+        """Tokens that the model takes, as far as that is known without opening it."""
+        from seasoned.llm.window import listed_window, window_of
+
+        return listed_window(self.name) if self._opened is None else window_of(self._opened)
 
     def chat(
         self,
@@ -134,6 +154,8 @@ class LateModel:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
         """One reply of the model.
 
@@ -141,9 +163,27 @@ class LateModel:
             ConfigError: when there is no model.
             LLMError: as the model raises it; a ParseError where it gave no `parsed`, and its text does not fit.
         """
+        if self.before is not None:
+            self.before(self.used)
         model = self._open()
-        reply = model.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
-        return with_parsed(reply, schema, model.name)
+        options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+        try:
+            reply = ask_with_tools(model, messages, tools, tool_choice, **options)
+        except LLMError as error:
+            self._count(getattr(error.reply, "usage", None))
+            raise
+        self._count(reply.usage)
+        return reply if tools else with_parsed(reply, schema, model.name)
+
+    def taken(self) -> Usage:
+        """What was used since it was last asked for that."""
+        with self._lock:
+            used, self.used = self.used, Usage()
+        return used
+
+    def _count(self, usage: Usage | None) -> None:
+        with self._lock:
+            self.used += usage or Usage()
 
     def close(self) -> None:
         """Close the model if it was opened here; the next question opens it again."""
@@ -156,7 +196,7 @@ class LateModel:
         with self._lock:
             if self._opened is None:
                 if self._llm is None:
-                    raise ConfigError(
+                    raise NoModel(
                         "this method learns with a model, and the memory has none: "
                         "Memory(.., llm='gpt-5-mini'), or llm='local' for the bundled one"
                     )

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from seasoned.errors import ConfigError, StoreError
+from seasoned.memory.equals import Words, near_ones, unite, with_another
 from seasoned.memory.holdout import drop_counts
 from seasoned.pool import ExperiencePool, Who
 from seasoned.pool.lineage import alone, trust_in
 from seasoned.pool.state import LessonsSeen
 from seasoned.protocols import Embedder
 from seasoned.store.sql import Store
+from seasoned.traces.conversation import said as spoken
 from seasoned.trust import Mask, flags, mask, mask_value
 from seasoned.trust.lineage import OBSERVED, UNTRUSTED, Trust
 from seasoned.types import Block, Guidance, Lesson, LessonKind, LessonStatus, Trajectory
@@ -61,7 +63,7 @@ class ScreenedPool(ExperiencePool):
         super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
         self.quarantine, self.trust = quarantine, trust
         self.guard: Callable[[Sequence[Lesson]], None] | None = None  # asked before each write, in its transaction
-        self._masking, self._method = masking, method
+        self._masking, self._method, self._words = masking, method, Words()
         self._waiting = LessonsSeen()
         self._waiting_of: LessonsSeen | None = None
 
@@ -72,11 +74,38 @@ class ScreenedPool(ExperiencePool):
         return screened
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
-        """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person."""
+        """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person.
+
+        What says the same as a lesson that is there is that lesson, said once more: it is given back in its place, with
+        all sources, and its importance counts them.
+        """
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         screened = [self._screened(lesson, who) for lesson in several]
-        with self._writing(screened):
-            return super().add(screened, why=self._masking(why), who=who)
+        near = near_ones(self, screened)
+        self._words.refresh(self.store, self.scope, super()._current_lessons())
+        with self.store.transaction(self.scope):
+            union = unite(self, screened, self._words, near, who)
+            again = [lesson for lesson, _ in union.again.values()]
+            if self.guard is not None:
+                self.guard([*union.fresh, *again])
+            super().add(union.fresh, why=self._masking(why), who=who)
+            for lesson, reason in union.again.values():
+                self.store.update_lesson(lesson, who=who, why=self._masking(f"{why}: {reason}" if why else reason))
+            return [stored for stored in map(self.store.get_lesson, union.ids) if stored is not None]
+
+    def confirm(self, lesson_ids: Sequence[str], attempts: Sequence[Trajectory], why: str) -> None:
+        """Count more attempts as sources of what a model wrote; lessons that a person pinned or took away stay."""
+        stored = [lesson for lesson in map(self.store.get_lesson, lesson_ids) if lesson is not None]
+        kept = [each for each in stored if not each.pinned and each.status in ("active", "quarantined")]
+        names = [attempt.id for attempt in attempts]
+        with self._writing(more := [with_another(lesson, names, len(names)) for lesson in kept]):
+            self.store.update_lessons(more, who="model", why=why)
+
+    def begin_with(self, other: ExperiencePool) -> None:
+        """See `ExperiencePool.begin_with`."""
+        super().begin_with(other)
+        if isinstance(other, ScreenedPool):
+            self._words = other._words
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
         """Change a lesson; what a person writes stays in the state the person gives it.
@@ -112,9 +141,9 @@ class ScreenedPool(ExperiencePool):
         seen = super()._current_lessons()
         if not self.quarantine:
             return seen
-        with self._lock:
+        with self._known.lock:
             if self._waiting_of is not seen:
-                held = (lesson for lesson in seen.by_id.values() if lesson.status == "quarantined")
+                held = seen.choose(None, "quarantined")
                 as_active = {lesson.id: lesson.model_copy(update={"status": "active"}) for lesson in held}
                 self._waiting_of, self._waiting = seen, LessonsSeen(seen.change, seen.purges, as_active)
             return self._waiting
@@ -184,7 +213,7 @@ def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajector
     masked = {name: value if name in kept else mask_value(value, masking) for name, value in values.items()}
     masked["guidance_blocks"] = _masked(trajectory, masking)
     clean = Trajectory.model_validate(masked)
-    said = {role: [m["content"] for m in clean.messages if m["role"] == role] for role in ("user", "assistant")}
+    said = {role: [spoken(m) for m in clean.messages if m.get("role") == role] for role in ("user", "assistant")}
     if clean.guidance:
         said["user"] = [text.replace(clean.guidance, "") for text in said["user"]]
     outside = [clean.task, *(step.observation for step in clean.steps), *said["user"]]

@@ -19,7 +19,7 @@ META = "verdicts"
 _WORDS = {True: "a success", False: "a failure", None: "unknown"}
 
 
-def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, why: str) -> Trajectory:
+def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, why: str, **more: Any) -> Trajectory:
     """Give a recorded attempt another verdict; call it within a transaction that holds the pool's scopes.
 
     Args:
@@ -28,6 +28,7 @@ def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, w
         verdict: its success and reward count; answer and detail stay those of the record.
         who: who says so.
         why: one line, masked already.
+        more: what else the record keeps in its `meta` from now on.
 
     Returns:
         The attempt as it is stored now.
@@ -44,25 +45,30 @@ def revise(pool: ScreenedPool, attempt_id: str, verdict: Outcome, *, who: Who, w
     said = [*old.meta.get(META, [first]), _verdict(verdict, at=now(), who=who, why=why)]
     reason = "reported" if old.outcome.reason in ("unfinished", "error") else old.outcome.reason
     changes = {"success": verdict.success, "reward": verdict.reward, "reason": reason}
-    new = old.model_copy(update={"outcome": old.outcome.model_copy(update=changes), "meta": {**old.meta, META: said}})
+    outcome = old.outcome.model_copy(update=changes)
+    new = old.model_copy(update={"outcome": outcome, "meta": {**old.meta, **more, META: said}})
     differs = (old.outcome.success, old.outcome.reward) != (verdict.success, verdict.reward)
-    if differs and old.outcome.success is not None:
+    if differs:
         _take_back(pool, old, verdict, why)
     # An attempt of unknown outcome that taught something all the same has been learned from.
-    taught = any(lesson.origin == "model" for lesson in lessons_of(store, old.id, 1000))
+    taught = any(lesson.origin == "model" and lesson.status != "deleted" for lesson in lessons_of(store, old.id, 1000))
     store.revise_trajectory(new, relearn=differs and not taught)
     return new
 
 
 def _take_back(pool: ScreenedPool, old: Trajectory, verdict: Outcome, why: str) -> None:
     """Take the attempt from the sources of what a model learned from it; what has no other source is deleted."""
-    said = f"{old.id} was taken for {_WORDS[old.outcome.success]}, and is {_WORDS[verdict.success]}"
-    reason = f"{said}: {why}" if why else said
     for lesson in lessons_of(pool.store, old.id, 1000):
         if lesson.origin != "model" or lesson.pinned or pool.store.scope_of(lesson.id) != pool.scope:
             continue
+        # Where nobody knew how it ended, the model may have judged for itself while it learned.
+        taken = lesson.data.get("judged") if old.outcome.success is None else old.outcome.success
+        if taken is None or (old.outcome.success is None and taken is verdict.success):
+            continue
+        said = f"{old.id} was taken for {_WORDS[taken]}, and is {_WORDS[verdict.success]}"
+        reason = f"{said}: {why}" if why else said
         rest = tuple(source for source in lesson.sources if source != old.id)
-        gone = {} if rest else {"status": "deleted"}
+        gone = {"importance": max(lesson.importance - 1, 1.0)} if rest else {"status": "deleted"}
         pool.store.update_lesson(lesson.model_copy(update={"sources": rest, **gone}), who="rule", why=reason)
 
 

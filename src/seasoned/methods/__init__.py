@@ -11,6 +11,7 @@ from typing import Any
 
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.importing import import_member
+from seasoned.methods.profiles import method_options
 from seasoned.plugins import load_plugin, plugins
 from seasoned.protocols import LLM, Method
 
@@ -18,6 +19,7 @@ _HOMES = {
     "erl": "seasoned.methods.erl:ERL",
     "autoguide": "seasoned.lab.methods.autoguide:AutoGuide",
     "expel": "seasoned.methods.expel:ExpeL",
+    "facts": "seasoned.methods.facts:Facts",
     "expnote": "seasoned.methods.expnote:ExpNote",
     "nearest": "seasoned.methods.nearest:NearestCases",
     "reflexion": "seasoned.methods.reflexion:Reflexion",
@@ -40,7 +42,8 @@ def make_method(
             never a plugin's.
         llm: given to methods that take an argument `llm`.
         defaults: options for the methods here that have them, where `options` do not say otherwise.
-        options: the other arguments of the method, such as `k=5`.
+        options: the other arguments of the method, such as `k=5`; and `profile`, "small" or "paper", whose options are
+            taken where nothing else is said.
 
     Raises:
         ConfigError: nothing has that name, it is no method, an option is not its own, or it needs a model and none is
@@ -53,6 +56,8 @@ def make_method(
         return _checked(name, own)
     make = _find(name)
     takes = _arguments(make)
+    if "profile" in options and (name in _HOMES or "profile" not in (takes or ())):
+        options = {**method_options(name, options.pop("profile")), **options}
     unknown = [option for option in options if takes is not None and option not in takes]
     if unknown:
         known = ", ".join(option for option in takes or () if option != "llm") or "none"

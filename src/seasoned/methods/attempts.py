@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from seasoned.text import fold, prompt_line
-from seasoned.types import Step, Trajectory
+from seasoned.types import Lesson, Step, Trajectory
+
+NO_OUTCOME = "no outcome is known"
+TOO_LONG = "the model refuses it as too long, whatever is cut from it"
+UNUSABLE = "nothing was found in it that can be used"
+"""Why an attempt teaches nothing yet; see `ExperiencePool.skip`."""
 
 _PARTS = re.compile(r"\s*[,;]\s*")
 _LONGEST_PART = 4
@@ -60,3 +66,15 @@ def last_word(trajectory: Trajectory) -> str:
     """What the environment said of the answer: the observation of the ANSWER step."""
     said = [step.observation for step in trajectory.steps if step.action.startswith("ANSWER")]
     return prompt_line(said[-1]) if said else ""
+
+
+class Sources:
+    """The attempts that lessons came from; `known` has their ids."""
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self.known: set[str] = set()
+        self.add(lessons)
+
+    def add(self, lessons: Sequence[Lesson]) -> None:
+        """Take in more lessons."""
+        self.known.update(source for lesson in lessons for source in lesson.sources)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from seasoned.methods.attempts import last_word, parts, thoughts
+from seasoned.methods.attempts import NO_OUTCOME, UNUSABLE, last_word, parts, thoughts
 from seasoned.replies.commands import parse, recall_words
 from seasoned.store.filters import short_name
 from seasoned.text import fold, prompt_line, split_words
@@ -38,6 +38,8 @@ class ExpNote:
             telling.
         on: what the notes are recalled for. `question`: the case, before the first turn, as in the paper; `thought`:
             the case and what the agent thought of it, so that notes whose values fit the thought come first.
+        partition: whether `positive` and `negative` are the two parts of the memory that `notes` ends with, by the case
+            that each note was last written at (paper table 2: 73 + 55 = 128), and not memories of their own.
     """
 
     name: ClassVar[str] = "expnote"
@@ -47,13 +49,18 @@ class ExpNote:
     variant: Literal["notes", "case", "positive", "negative", "disabled"] = "notes"
     show: int = 4
     on: Literal["question", "thought"] = "question"
+    partition: bool = False
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Put the notes of the trajectories into the pool, in order.
 
         A key is passed over where a person wrote or deleted a note under it, or where one is pinned or disabled.
         """
-        pairs = [(*pair, t) for t in trajectories if self._wanted(t) for pair in noted(t)]
+        pool.skip((t for t in trajectories if t.outcome.success is None), NO_OUTCOME)
+        pool.skip((t for t in trajectories if self._wanted(t) and next(noted(t), None) is None), UNUSABLE)
+        pairs = [(*pair, t) for t in trajectories if self.partition or self._wanted(t) for pair in noted(t)]
+        pairs = [pair for pair in pairs if pair[2].outcome.success is not None]
+        written = {key: self._wanted(trajectory) for key, _, trajectory in pairs}
         keys = {key for key, _, _ in pairs}
         stored = [note for note in pool.lessons("note", status=None) if note.key in keys]
         closed = {note.key for note in stored if _is_closed(note, pool)}
@@ -63,9 +70,13 @@ class ExpNote:
             if key not in closed:
                 notes[key] = self._write(notes.get(key) or before.get(key), key, value, trajectory)
         with pool.store.transaction():  # whoever is cut off has learned from all of them, or from none
-            pool.add([note for key, note in notes.items() if key not in before], why="noted while training")
+            fresh = [note for key, note in notes.items() if key not in before and written[key]]
+            pool.add(fresh, why="noted while training")
             for key in (key for key in notes if key in before):
-                pool.update(notes[key], why="noted again while training")
+                if written[key]:
+                    pool.update(notes[key], why="noted again while training")
+                else:
+                    pool.remove(before[key].id, why="noted again at a case of the other part")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).

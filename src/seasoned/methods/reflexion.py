@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from seasoned.asking import ask
 from seasoned.errors import ContextLengthError
-from seasoned.methods.attempts import without_verdict
+from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, without_verdict
 from seasoned.protocols import LLM
 from seasoned.replies.reflections import REFLECTION_CHARS, read_reflection
-from seasoned.text import prompt_line, render_prompt, transcript
+from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Block, Entry, Guidance, Lesson, Message, Task, Trajectory
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 
 ATTEMPT = 8000
-"""Characters of an attempt in a prompt, before a context that is too short halves them."""
+"""Characters of an attempt in a prompt, before a context that is too short halves them, where no window is long."""
 _PLANS = "You have tried this task before and failed. Your plans after each failure, the newest last:"
 
 
@@ -44,7 +45,8 @@ class Reflexion:
         about: what kind of tasks these are.
         memory: at most so many reflections are shown, the newest (paper section 2: 3).
         max_tokens: of a reflection.
-        attempt_chars: characters of an attempt in a prompt; the longest observations are cut first.
+        attempt_chars: characters of an attempt in a prompt; the longest observations are cut first. None: three
+            quarters of a long window, or 8,000.
     """
 
     name: ClassVar[str] = "reflexion"
@@ -54,7 +56,11 @@ class Reflexion:
     about: str = ""
     memory: int = 3
     max_tokens: int = 160
-    attempt_chars: int = ATTEMPT
+    attempt_chars: int | None = None
+
+    @property
+    def _room(self) -> int:
+        return self.attempt_chars or TOKEN * room_for(self.llm, ATTEMPT // TOKEN)
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Reflect on each failed attempt that was not reflected on before, in order.
@@ -70,42 +76,54 @@ class Reflexion:
         # Deleted ones too: what a person removed is not written again.
         known = {source for lesson in pool.lessons("reflection", status=None) for source in lesson.sources}
         for trajectory in trajectories:
+            if trajectory.outcome.success is None:
+                pool.skip([trajectory], NO_OUTCOME)
             if trajectory.outcome.success is not False or trajectory.id in known:
                 continue
             known.add(trajectory.id)
             earlier = [lesson.text for lesson in self._remembered(trajectory.task_id, pool)]
-            text = self.reflect(trajectory, earlier)
+            cuts = Cuts()
+            try:
+                text = self.reflect(trajectory, earlier, cuts)
+            except ContextLengthError as error:
+                log.warning("no reflection on %s, whatever is cut from it: %s", trajectory.id, error)
+                pool.skip([trajectory], f"{TOO_LONG}: {error}")
+                continue
             if text:
-                pool.add(_lesson(text, trajectory), why="reflected on a failed attempt")
+                left_out = sum(whole - kept for whole, kept in cuts)
+                pool.add(_lesson(text, trajectory, left_out), why="reflected on a failed attempt")
+            else:
+                pool.skip([trajectory], UNUSABLE)
 
-    def reflect(self, trajectory: Trajectory, earlier: Sequence[str] = ()) -> str:
+    def reflect(self, trajectory: Trajectory, earlier: Sequence[str] = (), cuts: Cuts | None = None) -> str:
         """Let the model say what went wrong in a failed attempt and what to do instead (paper section 2.3).
 
         Args:
             trajectory: the attempt.
             earlier: reflections on earlier attempts at the same task, the oldest first.
+            cuts: how much of the attempt was left out is added here.
 
         Returns:
-            The reflection in one line; "" where the reply holds none or the attempt does not fit, and that is logged.
+            The reflection in one line; "" where the reply holds none, and that is logged.
 
         Raises:
             InfrastructureError: the model's server failed.
+            ContextLengthError: the attempt does not fit, whatever is cut from it.
         """
         system = render_prompt("seasoned.methods", "reflexion_ask.j2", about=self.about)
         constant: list[Message] = [{"role": "system", "content": system}]
         for example, ideal in self.examples:
-            constant.append({"role": "user", "content": _case(example, (), ATTEMPT)})
+            constant.append({"role": "user", "content": _case(example, (), max(ATTEMPT, self._room))})
             constant.append({"role": "assistant", "content": prompt_line(ideal, REFLECTION_CHARS)})
 
         def prompt(room: int) -> list[Message]:
             return [*constant, {"role": "user", "content": _case(trajectory, earlier, room)}]
 
-        try:
-            answer = ask(self.llm, prompt, self.attempt_chars, max_tokens=self.max_tokens)
-        except ContextLengthError as error:
-            log.warning("no reflection on %s, whatever is cut from it: %s", trajectory.id, error)
-            return ""
-        text = read_reflection(answer.value, whole=answer.whole)
+        answer = ask(self.llm, prompt, self._room, max_tokens=self.max_tokens)
+        if cuts is not None:
+            cuts.append((_length(trajectory, 10**9), _length(trajectory, answer.room)))
+        longest = LONG_TEXT if is_roomy(self.llm) else REFLECTION_CHARS
+        text = read_reflection(answer.value, whole=answer.whole, longest=longest)
         if not text:
             log.warning(
                 "no reflection on %s: the reply holds no plan: %r", trajectory.id, prompt_line(answer.value, 80)
@@ -121,13 +139,11 @@ class Reflexion:
         if not plans and not failed:
             return Guidance()
         blocks = []
-        if failed and (said := transcript(without_verdict(failed[0]), limit=self.attempt_chars, task=False)):
+        if failed and (said := transcript(without_verdict(failed[0]), limit=self._room, task=False)):
             entry = Entry(text=said, demonstration_ids=(failed[0].id,))
             blocks.append(Block(heading="Your last attempt at this task, which failed:", entries=(entry,)))
         if plans:
-            blocks.append(
-                Block.listing(_PLANS, plans, (prompt_line(lesson.text, REFLECTION_CHARS) for lesson in plans))
-            )
+            blocks.append(Block.listing(_PLANS, plans, (_plan(lesson.text) for lesson in plans)))
         return Guidance(lessons=tuple(plans), blocks=tuple(blocks))
 
     def _remembered(self, task_id: str, pool: ExperiencePool) -> list[Lesson]:
@@ -142,12 +158,20 @@ def _case(trajectory: Trajectory, earlier: Sequence[str], limit: int) -> str:
     return render_prompt(
         "seasoned.methods",
         "reflexion_case.j2",
-        earlier=[prompt_line(plan, REFLECTION_CHARS) for plan in earlier],
+        earlier=[_plan(plan) for plan in earlier],
         attempt=transcript(without_verdict(trajectory), limit=limit),
     )
 
 
-def _lesson(text: str, trajectory: Trajectory) -> Lesson:
+def _plan(text: str) -> str:
+    return prompt_line(text, LONG_TEXT)
+
+
+def _length(trajectory: Trajectory, limit: int) -> int:
+    return len(transcript(without_verdict(trajectory), limit=limit))
+
+
+def _lesson(text: str, trajectory: Trajectory, left_out: int = 0) -> Lesson:
     return Lesson(
         kind="reflection",
         text=text,
@@ -155,5 +179,5 @@ def _lesson(text: str, trajectory: Trajectory) -> Lesson:
         category=trajectory.category,
         method="reflexion",
         sources=(trajectory.id,),
-        data={"trial": trajectory.meta.get("trial", 0)},
+        data={"trial": trajectory.meta.get("trial", 0)} | ({"left_out": left_out} if left_out else {}),
     )

@@ -3,20 +3,19 @@
 Always holds: what it gives is what the store holds at that moment, whoever wrote it (a counter in the store is asked
 each time, and only what changed is read), and what an open transaction wrote, which may be rolled back, is never
 remembered; a pinned lesson is changed by a person alone; nothing outside its scope is seen or touched; a read-only pool
-adds and changes no experience (vectors, which can be made anew, it may store); a search is exact.
+adds and changes no experience (vectors, which can be made anew, it may store).
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from seasoned.errors import ConfigError, StoreError
-from seasoned.pool.search import VectorIndex
-from seasoned.pool.state import LessonsSeen, TasksSeen, lessons_now, tasks_now
+from seasoned.pool.state import Growing, Known, LessonsSeen, TasksSeen, lessons_now, tasks_now
 from seasoned.protocols import Embedder
-from seasoned.store.sql import Store, TaskText
+from seasoned.store.index import VectorIndex
+from seasoned.store.sql import Store
 from seasoned.store.vectors import digest
 from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
 
@@ -45,6 +44,7 @@ class ExperiencePool:
     """All trajectories and lessons of one scope. Safe in threads.
 
     `problems` are sentences on what methods that learned through this pool could not use, in order; see `passed_over`.
+    `skipped` says by the id of an attempt why it taught nothing yet; see `skip`.
 
     Whatever searches by meaning raises ConfigError when the pool has no embedder, ContractError when the embedder gives
     something else than it promised, and StoreError inside `Store.transaction`, where no model may be called. Whatever
@@ -78,20 +78,16 @@ class ExperiencePool:
         self.read_only = read_only
         self.tasks = tasks
         self.problems: list[str] = []
-        self._embedder = embedder
-        self._lock = threading.RLock()
-        self._lessons, self._tasks = LessonsSeen(), TasksSeen()
-        self._indexes: dict[str, VectorIndex] = {}
-        self._collections: dict[type[Collection], tuple[Collection, int, int]] = {}  # with purges and attempts taken in
+        self.skipped: dict[str, str] = {}
+        self.embedder = embedder
+        self._known = Known()
 
     def __repr__(self) -> str:
         return f"ExperiencePool({self.store!r}, {self.scope!r}{', read_only=True' if self.read_only else ''})"
 
     def begin_with(self, other: ExperiencePool) -> None:
-        """Know the lessons that another pool of the same scope has read already; only what changed since is read."""
-        with other._lock:
-            seen = other._lessons
-        self._lessons = LessonsSeen(seen.change, seen.purges, seen.by_id)  # its rows and indexes are the other's own
+        """Share what another pool of the same scopes and embedder knows; only what changed since is read."""
+        self._known = other._known
 
     def record(self, trajectory: Trajectory) -> Trajectory:
         """Store a trajectory; one that is there already is left as it is.
@@ -172,40 +168,54 @@ class ExperiencePool:
     @property
     def searches(self) -> bool:
         """Whether it has an embedder, so that it can be searched by meaning."""
-        return self._embedder is not None
+        return self.embedder is not None
 
-    def derived(self, make: Callable[[Sequence[Lesson]], Made], kind: LessonKind | None = None) -> Made:
-        """What a function makes from the active lessons, such as an index; made again only when lessons changed.
+    def derived(
+        self,
+        make: Callable[[Sequence[Lesson]], Made],
+        kind: LessonKind | None = None,
+        status: LessonStatus | None = "active",
+    ) -> Made:
+        """What a function makes from lessons, such as an index; made again only when lessons changed.
+
+        Where lessons were only added, what is `Growing` gets those.
 
         Args:
             make: called with the lessons in order of insertion, which it does not change; a function of a module.
             kind: only this kind.
+            status: only these; None for all.
         """
-        state = self._current_lessons()
-        if (make, kind) not in state.derived:
-            state.derived[make, kind] = make(state.choose(kind, "active"))
-        made: Made = state.derived[make, kind]
-        return made
+        with self._known.lock:
+            state = self._current_lessons()
+            chosen, key = state.choose(kind, status), (make, kind, status)
+            made, count = state.derived.get(key, (None, -1))
+            if 0 <= count < len(chosen) and isinstance(made, Growing):
+                made.add(chosen[count:])
+            elif count != len(chosen):
+                made = make(chosen)
+            state.derived[key] = made, len(chosen)
+            result: Made = made
+            return result
 
     def collected(self, kind: type[Collected]) -> Collected:
         """An object of a class, such as an index, whose `add` was given every attempt of the pool once.
 
         It is kept and only gets what is new; after a removal there is another.
         """
-        with self._lock:
+        with self._known.lock:
             tasks = self._current_tasks()
-            kept, purges, taken = self._collections.get(kind, (kind(), tasks.purges, 0))
+            kept, purges, taken = self._known.collections.get(kind, (kind(), tasks.purges, 0))
             if purges != tasks.purges:
                 kept, taken = kind(), 0
             if news := tasks.items[taken:]:
                 kept.add(self.store.get_trajectories([item.id for item in news]))
             if not self.store.in_transaction:
-                self._collections[kind] = kept, tasks.purges, len(tasks.items)
+                self._known.collections[kind] = kept, tasks.purges, len(tasks.items)
             assert isinstance(kept, kind)
             return kept
 
     def nearest_lessons(self, text: str, k: int, kind: LessonKind | None = None) -> list[tuple[Lesson, float]]:
-        """The active lessons nearest in meaning to a text, exactly, best first; of equals, the older first.
+        """The active lessons nearest in meaning to a text, best first; of equals, the older first.
 
         What is compared is the lesson's key and text. Vectors that the store lacks are made here, in batches, once.
         Scores are inner products of unit vectors, in [-1, 1].
@@ -217,13 +227,14 @@ class ExperiencePool:
 
         def look() -> tuple[LessonsSeen, Iterable[tuple[str, str]]]:
             state = self._current_lessons()
-            active = [] if kind in state.rows else state.choose(kind, "active")
-            return state, ((lesson.id, _words(lesson)) for lesson in active)
+            new = state.choose(kind, "active")[len(state.rows.get(kind, ())) :]
+            return state, ((lesson.id, _words(lesson)) for lesson in new)
 
         def find(state: LessonsSeen) -> list[tuple[Lesson, float]]:
-            if kind not in state.rows:
-                state.rows[kind] = index.rows([lesson.id for lesson in state.choose(kind, "active")])
-            return [(state.by_id[i], score) for i, score in index.search(query, k, state.rows[kind])]
+            rows = state.rows.get(kind)
+            ids = [lesson.id for lesson in state.choose(kind, "active")[0 if rows is None else len(rows) :]]
+            state.rows[kind] = rows = index.rows(ids, rows)
+            return [(state.by_id[i], score) for i, score in index.search(query, k, rows)]
 
         return index.compare(look, find)
 
@@ -237,34 +248,33 @@ class ExperiencePool:
             return []
         query = index.query(text)
 
-        def wanted(state: TasksSeen) -> list[TaskText]:
-            return [item for item in state.items if success is None or item.success is success]
-
         def look() -> tuple[TasksSeen, Iterable[tuple[str, str]]]:
             state = self._current_tasks()
-            items = [] if success in state.rows else wanted(state)
-            return state, ((item.id, item.task) for item in items)
+            return state, ((item.id, item.task) for item in state.unseen(success))
 
         def find(state: TasksSeen) -> dict[str, float]:
-            if success not in state.rows:
-                state.rows[success] = index.rows([item.id for item in wanted(state)])
-            return dict(index.search(query, k, state.rows[success]))
+            rows = index.rows([item.id for item in state.unseen(success)], state.rows.get(success, (None, 0))[0])
+            state.rows[success] = rows, len(state.items)
+            return dict(index.search(query, k, rows))
 
         scores = index.compare(look, find)
         return [(trajectory, scores[trajectory.id]) for trajectory in self.store.get_trajectories(list(scores))]
 
-    def text_rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
-        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored."""
+    def text_rows(self, texts: Sequence[str], before: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored.
+
+        They stand behind the rows of earlier texts, if those are given.
+        """
         index = self._index("text")
         digests = [digest(text) for text in texts]
         items = dict(zip(digests, texts, strict=True)).items()
-        return index.compare(lambda: (digests, items), index.rows)
+        return index.compare(lambda: (digests, items), lambda ids: index.rows(ids, before))
 
     def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
         """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first."""
         index = self._index("text")
         query = index.query(text)
-        with self._lock:
+        with self._known.lock:
             return index.places(query, rows, k)
 
     def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
@@ -300,6 +310,10 @@ class ExperiencePool:
         """Keep a sentence on what a learning could not use, for whoever reports on it."""
         self.problems.append(problem)
 
+    def skip(self, attempts: Iterable[Trajectory], why: str) -> None:
+        """Keep why attempts teach nothing yet, so that whoever learns can report it and try again when that changes."""
+        self.skipped.update((attempt.id, why) for attempt in attempts)
+
     def writable(self) -> None:
         """Refuse to go on where nothing may be written.
 
@@ -328,26 +342,26 @@ class ExperiencePool:
     def _current_lessons(self) -> LessonsSeen:
         if self.store.in_transaction:
             return lessons_now(self.store, self.scope, LessonsSeen())
-        with self._lock:
-            self._lessons = lessons_now(self.store, self.scope, self._lessons)
-            return self._lessons
+        with self._known.lock:
+            self._known.lessons = lessons_now(self.store, self.scope, self._known.lessons)
+            return self._known.lessons
 
     def _current_tasks(self) -> TasksSeen:
         if self.store.in_transaction:
             return tasks_now(self.store, self.experience, TasksSeen())
-        with self._lock:
-            self._tasks = tasks_now(self.store, self.experience, self._tasks)
-            return self._tasks
+        with self._known.lock:
+            self._known.tasks = tasks_now(self.store, self.experience, self._known.tasks)
+            return self._known.tasks
 
     def _index(self, owner: str) -> VectorIndex:
-        if self._embedder is None:
+        if self.embedder is None:
             raise ConfigError("a search by meaning needs an embedder; give one to ExperiencePool(..., embedder=...)")
         if self.store.in_transaction:
             raise StoreError("a search by meaning calls an embedder, so it has no place inside transaction()")
-        with self._lock:
-            if owner not in self._indexes:
-                self._indexes[owner] = VectorIndex(self.store, owner, self._embedder, self._lock)
-            return self._indexes[owner]
+        with self._known.lock:
+            if owner not in self._known.indexes:
+                self._known.indexes[owner] = VectorIndex(self.store, owner, self.embedder, self._known.lock)
+            return self._known.indexes[owner]
 
 
 def _words(lesson: Lesson) -> str:

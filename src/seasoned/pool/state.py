@@ -1,12 +1,15 @@
-"""What a pool remembers of its scope between two questions, and how it is brought up to date.
+"""What pools remember of their scope between two questions, and how it is brought up to date.
 
-Always holds: a state is never changed by a later one (a change of lessons or trajectories makes a new state).
+Always holds: a state knows what its scope held at one count of changes; where things were only added, the next state
+takes over what was made from this one and adds to it, so that an addition costs what it adds, not all that is there.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from seasoned.store.sql import Store, TaskText
 from seasoned.types import Lesson, LessonKind, LessonStatus
@@ -15,30 +18,38 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from seasoned.store.index import VectorIndex
+
 _Filter = tuple[LessonKind | None, LessonStatus | None]
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """What is made from lessons and can take in those that are added later; see `ExperiencePool.derived`."""
+
+    def add(self, lessons: Sequence[Lesson]) -> None:
+        """Take in lessons that stand behind all others; readers may be at work meanwhile."""
 
 
 @dataclass
 class LessonsSeen:
-    """The lessons of a scope at one count of its changes; `rows` is for the search over their vectors,
-    `derived` for what else is made from them."""
+    """The lessons of a scope at one count of its changes.
+
+    `rows` is for the search over their vectors, `derived` for what else is made from them, with how many they cover.
+    """
 
     change: int = 0
     purges: int = 0
     by_id: dict[str, Lesson] = field(default_factory=dict)
     rows: dict[LessonKind | None, NDArray[np.intp]] = field(default_factory=dict)
-    derived: dict[Any, Any] = field(default_factory=dict)
+    derived: dict[Any, tuple[Any, int]] = field(default_factory=dict)
     _lists: dict[_Filter, list[Lesson]] = field(default_factory=dict)
     _keyed: dict[_Filter, dict[str, list[Lesson]]] = field(default_factory=dict)
 
     def choose(self, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
         """Lessons of a kind and a status (None: any), in order of insertion; a shared list, not to be changed."""
         if (kind, status) not in self._lists:
-            self._lists[kind, status] = [
-                lesson
-                for lesson in self.by_id.values()
-                if (kind is None or lesson.kind == kind) and (status is None or lesson.status == status)
-            ]
+            self._lists[kind, status] = _fitting(list(self.by_id.values()), kind, status)
         return self._lists[kind, status]
 
     def under(self, key: str, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
@@ -51,6 +62,17 @@ class LessonsSeen:
             self._keyed[kind, status] = keyed
         return keyed.get(key, [])
 
+    def after(self, change: int, news: Sequence[Lesson]) -> LessonsSeen:
+        """The state at a later change that wrote these lessons; this one is not used any more."""
+        if any(lesson.id in self.by_id for lesson in news):
+            return LessonsSeen(change, self.purges, {**self.by_id, **{lesson.id: lesson for lesson in news}})
+        self.by_id.update((lesson.id, lesson) for lesson in news)
+        lists = {chosen: [*known, *_fitting(news, *chosen)] for chosen, known in self._lists.items()}
+        for chosen, keyed in self._keyed.items():
+            for lesson in _fitting(news, *chosen):
+                keyed[lesson.key] = [*keyed.get(lesson.key, ()), lesson]
+        return LessonsSeen(change, self.purges, self.by_id, self.rows, self.derived, lists, self._keyed)
+
 
 @dataclass
 class TasksSeen:
@@ -59,7 +81,27 @@ class TasksSeen:
     change: int = 0
     purges: int = 0
     items: list[TaskText] = field(default_factory=list)
-    rows: dict[bool | None, NDArray[np.intp]] = field(default_factory=dict)
+    rows: dict[bool | None, tuple[NDArray[np.intp], int]] = field(default_factory=dict)  # with the items they cover
+
+    def unseen(self, success: bool | None) -> list[TaskText]:
+        """Those of this success (None: all) that its rows do not cover yet."""
+        items = self.items[self.rows[success][1] if success in self.rows else 0 :]
+        return [item for item in items if success is None or item.success is success]
+
+
+@dataclass
+class Known:
+    """What the pools of one scope know together; all of it is touched with the lock held."""
+
+    lessons: LessonsSeen = field(default_factory=LessonsSeen)
+    tasks: TasksSeen = field(default_factory=TasksSeen)
+    indexes: dict[str, VectorIndex] = field(default_factory=dict)
+    collections: dict[Any, tuple[Any, int, int]] = field(default_factory=dict)  # with purges and attempts taken in
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+def _fitting(lessons: Sequence[Lesson], kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
+    return [x for x in lessons if (kind is None or x.kind == kind) and (status is None or x.status == status)]
 
 
 def lessons_now(store: Store, scope: str, seen: LessonsSeen) -> LessonsSeen:
@@ -72,7 +114,7 @@ def lessons_now(store: Store, scope: str, seen: LessonsSeen) -> LessonsSeen:
     if not news and old:
         seen.change = change
         return seen
-    return LessonsSeen(change, purges, {**old, **{lesson.id: lesson for lesson in news}})
+    return seen.after(change, news) if old else LessonsSeen(change, purges, {lesson.id: lesson for lesson in news})
 
 
 def tasks_now(store: Store, scope: str, seen: TasksSeen) -> TasksSeen:
@@ -85,4 +127,4 @@ def tasks_now(store: Store, scope: str, seen: TasksSeen) -> TasksSeen:
     if not news and old:
         seen.change = change
         return seen
-    return TasksSeen(change, purges, [*old, *news])
+    return TasksSeen(change, purges, [*old, *news], seen.rows if old else {})

@@ -41,8 +41,25 @@ class Estimate:
         return self.effect > KEEP * self.deviation
 
 
-def estimates(probes: Sequence[Probe]) -> list[Estimate]:
-    """The effect of each lesson, most helpful first.
+@dataclass(frozen=True)
+class Estimates:
+    """The effects of all lessons that were probed, most helpful first, and what they say of a lesson that was not."""
+
+    lessons: tuple[Estimate, ...] = ()
+    mean: float = 0.0
+    deviation: float = 0.0
+
+    def keeps(self, lesson_id: str) -> bool:
+        """Whether a lesson is worth a place in a candidate; one without an estimate is judged by those that have one.
+
+        Where nothing was estimated, every lesson is kept: the gate decides.
+        """
+        known = next((one for one in self.lessons if one.lesson_id == lesson_id), None)
+        return known.kept if known else not self.lessons or self.mean > KEEP * self.deviation
+
+
+def estimates(probes: Sequence[Probe]) -> Estimates:
+    """The effect of each lesson.
 
     The outcome less the baseline is regressed on centred inclusion (shown less its probability), with a little ridge
     so that lessons that always come together share what they did. Raw effects t_j with errors se_j are then shrunk
@@ -54,7 +71,7 @@ def estimates(probes: Sequence[Probe]) -> list[Estimate]:
     names = sorted({name for probe in probes for name in probe.shown})
     both = [name for name in names if len({probe.shown[name] for probe in probes if name in probe.shown}) == 2]
     if not both or len(probes) < 3:
-        return []
+        return Estimates()
     design = np.array(
         [
             [float(probe.shown[name]) - probe.chances.get(name, 0.5) if name in probe.shown else 0.0 for name in both]
@@ -82,4 +99,5 @@ def estimates(probes: Sequence[Probe]) -> list[Estimate]:
     made = [
         Estimate(name, float(raw[i]), float(shrunk[i]), float(deviation[i]), uses[i]) for i, name in enumerate(both)
     ]
-    return sorted(made, key=lambda one: (-one.effect, one.lesson_id))
+    made.sort(key=lambda one: (-one.effect, one.lesson_id))
+    return Estimates(tuple(made), mean, float(np.sqrt(spread + 1 / weights.sum())))

@@ -7,6 +7,7 @@ where there is none, a sentence says why.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +18,21 @@ from seasoned.text import all_words, holds_words, prompt_line, same_words, words
 GOOD = ("a letter gets no answer", "write again in other words before you give up")
 BAD = ("writing to Mr Hale in room 12", "be more careful")
 PART_CHARS = {"analysis": 240, "trigger": 140, "action": 220}
-"""Characters of each part."""
+"""Characters of each part, for small models."""
+LONG_CHARS = {**dict.fromkeys(PART_CHARS, 8000), "rationale": 4000}
+"""Characters of each part in the paper's form, which has a rationale as well: about 1,000 tokens are usual."""
 
 _KNOWN = 6  # words in a row that nobody writes by chance
 _NAMES = {
     "analysis": ("analysis", "reflection", "cause"),
     "trigger": ("trigger", "when", "condition", "situation", "if"),
     "action": ("action", "then", "do", "rule", "guideline", "learned guideline", "advice", "heuristic", "lesson"),
+    "rationale": ("rationale", "why"),
     "succeeded": ("succeeded", "success", "outcome"),
 }
-_LINE = re.compile(r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I)
+_LINE = re.compile(
+    r"^[\s*_`#>\d.)-]{0,12}(analysis|trigger|action|rationale|succeeded)[\s*_`\"]{0,6}[:：]\s{0,3}(.*)$", re.I
+)
 _WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
 _ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
@@ -57,21 +63,25 @@ class Draft:
     trigger: str
     action: str
     succeeded: bool | None = None
+    rationale: str | None = None
 
     @property
     def text(self) -> str:
-        """The heuristic in one line."""
-        return f"When {self.trigger}: {self.action}"
+        """The heuristic in one line; in the paper's form (figure 6) with its analysis and its rationale."""
+        if self.rationale is None:
+            return f"When {self.trigger}: {self.action}"
+        parts = {"Analysis": self.analysis, "Trigger": self.trigger, "Action": self.action, "Rationale": self.rationale}
+        return " ".join(f"{name}: {said}" for name, said in parts.items() if said)
 
 
-def heuristic_schema(judges: bool = False, begins: str = "") -> dict[str, Any]:
+def heuristic_schema(judges: bool = False, begins: str = "", chars: Mapping[str, int] = PART_CHARS) -> dict[str, Any]:
     """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
     text: dict[str, dict[str, Any]] = {
-        part: {"type": "string", "minLength": 0 if part == "analysis" else 3, "maxLength": longest}
-        for part, longest in PART_CHARS.items()
+        part: {"type": "string", "minLength": 3 if part in ("trigger", "action") else 0, "maxLength": longest}
+        for part, longest in chars.items()
     }
     if begins:
-        text["action"] = text_that_begins(begins, PART_CHARS["action"])
+        text["action"] = text_that_begins(begins, chars["action"])
     verdict = {"succeeded": {"type": "boolean"}} if judges else {}
     return closed_object({"analysis": text.pop("analysis"), **verdict, **text})
 
@@ -90,6 +100,8 @@ def read_heuristic(
     begins: str = "",
     prompt: str = "",
     attempt: str = "",
+    chars: Mapping[str, int] = PART_CHARS,
+    filters: bool = True,
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
 
@@ -102,12 +114,15 @@ def read_heuristic(
         begins: the words that the action has to begin with, in any case.
         prompt: what the prompt said; a sentence of it is no heuristic.
         attempt: what was shown of the attempt; an agent that it never names is the one that made it.
+        chars: characters of each part; with a `rationale` among them it is the paper's form.
+        filters: whether what small models write in place of a heuristic is dropped: the prompt's own words and
+            examples, how the attempt ended, what the agent did.
 
     Returns:
         The heuristic or None, and a sentence on what was amiss or "".
     """
     fields = _fields(reply)
-    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in PART_CHARS.items()}
+    parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in chars.items()}
     trigger, action, problem = _WHEN.sub("", parts["trigger"]).strip(" .,:;"), parts["action"].strip(), ""
     if not _says(trigger) or not _says(action):
         whole = _WHOLE.match(action) or _WHOLE.match(parts["trigger"])
@@ -116,18 +131,12 @@ def read_heuristic(
             return None, f"it has no {lacks}, so it is dropped: {prompt_line(str(reply), 120)!r}"
         trigger, action = whole[1].strip(), whole[2].strip()
         problem = "trigger and action stood in one, and were parted"
-    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(prompt)):
-        return None, "it repeats the prompt, so it is dropped"
-    if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
-        return None, "it repeats the example of the prompt, so it is dropped"
-    if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
-        return None, f"{COPIED}: {trigger!r}, so it is dropped"
-    if not action.casefold().startswith(begins.casefold()):
-        return None, f"its action does not begin with {begins!r}, so it is dropped: {action!r}"
-    if _OUTCOME.search(trigger):
-        return None, f"{TOO_LATE}, which nobody knows before: {trigger!r}, so it is dropped"
-    if attempt and "agent" in all_words(f"{trigger} {action}") and "agent" not in all_words(attempt):
-        return None, f"{OWN}: {trigger!r}, {action!r}, so it is dropped"
+    if filters:
+        fault = _copied(trigger, action, example, prompt) or _strays(action, begins) or _own(trigger, action, attempt)
+    else:
+        fault = _strays(action, begins)
+    if fault:
+        return None, f"{fault}, so it is dropped"
     verdict = read_verdict(fields)
     if judges and verdict is None:
         return (
@@ -136,7 +145,33 @@ def read_heuristic(
         )
     # "The fridge" becomes "the fridge" after "When"; "I" and "TV" stay.
     lowered = trigger[0].lower() + trigger[1:] if trigger[1:2].islower() else trigger
-    return Draft(parts["analysis"], lowered, action, verdict if judges else None), problem
+    return Draft(parts["analysis"], lowered, action, verdict if judges else None, parts.get("rationale")), problem
+
+
+def _copied(trigger: str, action: str, example: tuple[str, str] | None, prompt: str) -> str:
+    """Which words of the prompt a heuristic repeats, in a sentence; "" where none."""
+    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(prompt)):
+        return "it repeats the prompt"
+    if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
+        return "it repeats the example of the prompt"
+    if same_words(trigger) in {same_words(shown[0]) for shown in (example or GOOD, BAD)}:
+        return f"{COPIED}: {trigger!r}"
+    return ""
+
+
+def _strays(action: str, begins: str) -> str:
+    if action.casefold().startswith(begins.casefold()):
+        return ""
+    return f"its action does not begin with {begins!r}: {action!r}"
+
+
+def _own(trigger: str, action: str, attempt: str) -> str:
+    """What of a heuristic is about its own attempt, in a sentence; "" where nothing."""
+    if _OUTCOME.search(trigger):
+        return f"{TOO_LATE}, which nobody knows before: {trigger!r}"
+    if attempt and "agent" in all_words(f"{trigger} {action}") and "agent" not in all_words(attempt):
+        return f"{OWN}: {trigger!r}, {action!r}"
+    return ""
 
 
 def read_verdict(reply: Any) -> bool | None:

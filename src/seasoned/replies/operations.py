@@ -25,7 +25,7 @@ ADDED = 2.0
 MOST = 4
 """Operations of one reply that count."""
 INSIGHT_CHARS = 300
-"""Characters of an insight; what is longer is cut."""
+"""Characters of an insight, where nothing else is said; what is longer is cut."""
 _LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
 _SAME = 0.85
 _NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", "REMOVE": "DOWNVOTE"}
@@ -75,7 +75,7 @@ class Operation:
         return f"{self.kind}{number}{f' {shorten(self.text, 120)!r}' if self.text else ''}"
 
 
-def operations_schema(insights: int) -> dict[str, Any]:
+def operations_schema(insights: int, longest: int = INSIGHT_CHARS) -> dict[str, Any]:
     """The JSON Schema of operations on so many insights: no number in such a reply is out of range.
 
     An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; of at least one where the list
@@ -85,7 +85,7 @@ def operations_schema(insights: int) -> dict[str, Any]:
     properties = {
         "operation": {"type": "string", "enum": kinds},
         "number": {"type": "integer", "minimum": 0, "maximum": insights},
-        "text": {"type": "string", "maxLength": INSIGHT_CHARS},
+        "text": {"type": "string", "maxLength": longest},
     }
     least = 0 if insights else 1
     return {"type": "array", "minItems": least, "maxItems": MOST, "items": closed_object(properties)}
@@ -112,7 +112,7 @@ class _Raw:
         return str(Operation(self.kind, self.number, self.text))
 
 
-def read_operations(reply: Any, insights: Sequence[Item]) -> Parsed:
+def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT_CHARS) -> Parsed:
     """Read the operations of a reply: a JSON value as in `operations_schema`, or text with JSON or lines in it.
 
     A line is an operation when it begins with a name (AGREE and REMOVE are UPVOTE and DOWNVOTE), whatever markdown,
@@ -121,6 +121,7 @@ def read_operations(reply: Any, insights: Sequence[Item]) -> Parsed:
     Args:
         reply: what the model wrote; untrusted.
         insights: the list as the model saw it, numbered from 1.
+        longest: characters of an insight; of a text, twice as many are looked at.
 
     Returns:
         Operations with targets that exist. Each is about the insight with its number, as far as its text does not
@@ -129,16 +130,16 @@ def read_operations(reply: Any, insights: Sequence[Item]) -> Parsed:
     text = said(reply) if isinstance(reply, str) else ""
     value = json_entries(text, _KEYS) if isinstance(reply, str) else reply
     if isinstance(reply, str) and not value:
-        raw, unread = _lines(text)
+        raw, unread = _lines(text, 2 * longest)
         if not raw and text:
             return Parsed((), (f"the reply holds no operation: {shorten(prompt_line(text), 200)!r}",))
     else:
-        raw, unread = _entries(value)
+        raw, unread = _entries(value, 2 * longest)
     parsed = _resolve_all(raw, insights)
     return replace(parsed, problems=(*unread, *parsed.problems))
 
 
-def _entries(value: Any) -> tuple[list[_Raw], list[str]]:
+def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
     """The operations of a JSON value, and a sentence for each entry that is none."""
     raw: list[_Raw] = []
     problems: list[str] = []
@@ -153,11 +154,11 @@ def _entries(value: Any) -> tuple[list[_Raw], list[str]]:
             problems.append(f"this is no operation: {shorten(prompt_line(str(entry)), 120)!r}")
         else:
             given = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
-            raw.append(_Raw(kind, number if given else None, _bare(str(fields.get("text") or ""))))
+            raw.append(_Raw(kind, number if given else None, _bare(str(fields.get("text") or ""), limit)))
     return raw, problems
 
 
-def _lines(text: str) -> tuple[list[_Raw], list[str]]:
+def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
     """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
     operations: list[_Raw] = []
     unread: list[str] = []
@@ -170,16 +171,16 @@ def _lines(text: str) -> tuple[list[_Raw], list[str]]:
             kind, number = _NAMES[head["name"].upper()], int(head["number"]) if head["number"] else None
             loose = not (number and head["mark"])
             several = _targets(number, rest) if kind in ("UPVOTE", "DOWNVOTE") and loose else []
-            operations += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest), loose)]
+            operations += [_Raw(kind, each, "") for each in several] or [_Raw(kind, number, _bare(rest, limit), loose)]
             lists, waits = not operations[-1].text and operations[-1].number is None, len(several) < 2
         elif not line.strip():
             waits = waits and not operations[-1].text
         elif waits and not operations[-1].text:
-            operations[-1] = replace(operations[-1], text=_bare(line))
+            operations[-1] = replace(operations[-1], text=_bare(line, limit))
         elif lists and _LISTED.match(line):
-            operations.append(_Raw(operations[-1].kind, None, _bare(line)))
+            operations.append(_Raw(operations[-1].kind, None, _bare(line, limit)))
         elif waits and line.strip()[0].islower() and operations[-1].text[-1] not in ".!?":  # a line that was wrapped
-            operations[-1] = replace(operations[-1], text=f"{operations[-1].text} {_bare(line)}")
+            operations[-1] = replace(operations[-1], text=f"{operations[-1].text} {_bare(line, limit)}")
         else:
             if waits:
                 unread.append(
@@ -198,9 +199,9 @@ def _targets(first: int | None, rest: str) -> list[int]:
     return [*([] if first is None else [first]), *numbers]
 
 
-def _bare(text: str) -> str:
+def _bare(text: str, limit: int = 2 * INSIGHT_CHARS) -> str:
     """A text without the list marks, markdown, quotes and brackets around it."""
-    text = _LISTED.sub("", prompt_line(text, 2 * INSIGHT_CHARS), count=1).strip()
+    text = _LISTED.sub("", prompt_line(text, limit), count=1).strip()
     for before, after in _WRAPS:
         inner = text[len(before) : -len(after)]
         if inner and text == before + inner + after and before not in inner and after not in inner:

@@ -52,12 +52,12 @@ class Ranking:
     problems: tuple[str, ...] = ()
 
 
-def ranking_schema(count: int, wanted: int) -> dict[str, Any]:
-    """The JSON Schema of a structured reply about so many items."""
+def ranking_schema(count: int, wanted: int, reason: int = 60) -> dict[str, Any]:
+    """The JSON Schema of a structured reply about so many items, with reasons of at most so many characters."""
     number = {"type": "integer", "minimum": 1, "maximum": count}
     entry = {
         "number": number,
-        "reason": {"type": "string", "maxLength": 60},
+        "reason": {"type": "string", "maxLength": reason},
         "score": {"type": "integer", "minimum": 0, "maximum": 100},
     }
     pair = {"type": "array", "minItems": 2, "maxItems": 2, "items": number}

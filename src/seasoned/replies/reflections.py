@@ -25,7 +25,7 @@ _LABEL = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
-def read_reflection(text: str, *, whole: bool = True) -> str:
+def read_reflection(text: str, *, whole: bool = True, longest: int = REFLECTION_CHARS) -> str:
     """The reflection in a reply.
 
     Thinking aloud, markdown, a label such as "Plan:", a second attempt that the model makes up, and sentences said
@@ -33,21 +33,20 @@ def read_reflection(text: str, *, whole: bool = True) -> str:
 
     Args:
         text: what the model wrote; untrusted.
+        longest: characters of it.
         whole: False where it was cut off: then a last sentence without an end is left out, unless it is the only one.
 
     Returns:
-        One line of at most `REFLECTION_CHARS` characters; "" where there are no words to speak of.
+        One line of at most `longest` characters; "" where there are no words to speak of.
     """
     plain = said(text)
     made_up = _NEXT.search(plain)
     plain = plain[: made_up.start()] if made_up else plain
     label = _LABEL.match(plain)
-    plain = (
-        prompt_line(plain[label.end() :] if label else plain, 2 * REFLECTION_CHARS).replace("**", "").strip('"“”*_` ')
-    )
+    plain = prompt_line(plain[label.end() :] if label else plain, 2 * longest).replace("**", "").strip('"“”*_` ')
     sentences = list(dict.fromkeys(part for part in _SENTENCE.split(plain) if part))
     if not whole and len(sentences) > 1 and sentences[-1][-1] not in ".!?。！？":
         sentences.pop()
-    reflection = prompt_line(" ".join(sentences), REFLECTION_CHARS)
+    reflection = prompt_line(" ".join(sentences), longest)
     letters = [char for char in reflection.casefold() if char.isalpha()]
     return reflection if len(letters) >= 8 and len(set(letters)) >= 4 else ""

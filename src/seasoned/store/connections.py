@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from seasoned.errors import MissingExtraError, StoreError
+
+_REST = 5.0  # seconds
 
 
 def address(path_or_url: str | Path) -> tuple[URL, Path | None]:
@@ -74,10 +76,10 @@ def connections(url: URL, timeout: float) -> Engine:
     try:
         engine = create_engine(
             url,
-            pool_size=8,
-            max_overflow=8,
+            pool_size=32,
+            max_overflow=32,
             pool_timeout=timeout,
-            pool_pre_ping=True,
+            pool_use_lifo=True,
             connect_args={"connect_timeout": max(2, round(timeout))},
         )
     except ImportError as error:
@@ -88,7 +90,20 @@ def connections(url: URL, timeout: float) -> Engine:
         dbapi.commit()
 
     event.listen(engine, "connect", set_up)
+    event.listen(engine, "checkin", lambda _, record: record.info.update(idle_since=time.monotonic()))
+    event.listen(engine, "checkout", _look_after_rest)
     return engine
+
+
+def _look_after_rest(dbapi: Any, record: Any, _proxy: Any) -> None:
+    """See that a connection that nobody used for a while still stands: to ask each time is a way to the server more."""
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _REST:
+        return
+    try:
+        dbapi.execute("SELECT 1")
+        dbapi.rollback()
+    except Exception as error:  # whatever the driver raises: another one is opened then
+        raise DisconnectionError from error
 
 
 def _set_up_sqlite(dbapi: Any, _record: Any) -> None:

@@ -17,12 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, bindparam, select
+from sqlalchemy import Connection, Engine, Table, bindparam, select, text
 
 from seasoned.errors import StoreError, StoreLockedError
 from seasoned.store.body import clean_text
 from seasoned.store.connections import address, connections
 from seasoned.store.faults import DATABASE_ERRORS, translate
+from seasoned.store.mapped import drop
 from seasoned.store.schema import scopes
 from seasoned.store.upgrade import bring_up
 
@@ -157,6 +158,14 @@ class Database:
                 with self._connect(self._engine) as connection:
                     yield connection
 
+    @contextmanager
+    def _snapshot(self) -> Iterator[Connection]:
+        """A connection that sees one moment, however long it reads; SQLite's do so of themselves."""
+        with self._faults(), self._connect(self._engine) as connection:
+            if not self._sqlite:
+                connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+            yield connection
+
     def _held(self) -> Connection | None:
         lost: BaseException | None = getattr(self._local, "lost", None)
         if lost is not None:
@@ -202,6 +211,8 @@ class Database:
     def _bump(self, connection: Connection, scope: str, *, purge: bool = False) -> int:
         """Count a change of the scope, first thing in a write: in Postgres the row's lock makes its writers queue."""
         step = 1 if purge else 0
+        if purge:
+            drop(self.path)
         connection.execute(self._count, {"scope": scope, "change": 1, "purges": step})
         return int(connection.execute(_CHANGE, {"of": scope}).scalar_one())
 

@@ -5,8 +5,8 @@ What lies where, in prose: a *scope* separates pools; every trajectory and every
 state it ever had a row of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses`
 in which it was shown. A *snapshot* names a count of its scope's changes, and so the states that were there by then.
 `vectors` holds embeddings of lessons and trajectories, `journal` the replies of models, `marks` small values that a
-scope has under a name, `learned` which trajectories a method has learned from, and `leases` who does what only one
-program may do at a time.
+scope has under a name, `learned` which trajectories a method has learned from, `waiting` which taught it nothing yet,
+and `leases` who does what only one program may do at a time.
 
 Each thing is stored once in full, as the JSON of its type in the column `body`; the columns beside it repeat what is
 filtered, sorted or read by a person. Always holds: `body` is what counts (`Store.check` reports a column that differs),
@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-HEAD = "0003"
-VERSIONS = ("0001", "0002", "0003")
+HEAD = "0004"
+VERSIONS = ("0001", "0002", "0003", "0004")
 """Every version this program can read or bring up to `HEAD`, oldest first."""
 
 VERSION_TABLE = "seasoned_version"
@@ -178,6 +178,16 @@ learned = Table(
     Column("trajectory_id", Text, ForeignKey("trajectories.id", ondelete="CASCADE"), primary_key=True),
     Column("method", Text, primary_key=True),
     Column("at", Text, nullable=False),
+)
+
+waiting = Table(
+    "waiting",
+    metadata,
+    Column("trajectory_id", Text, ForeignKey("trajectories.id", ondelete="CASCADE"), primary_key=True),
+    Column("method", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("tried", Text, nullable=False),  # with what it taught nothing: a line for each, and a break around all
 )
 
 leases = Table(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +20,19 @@ from sqlalchemy import bindparam, delete, func, or_, select, update
 
 from seasoned.store import check as check_table
 from seasoned.store import forget, learned, schema
+from seasoned.store import journal as journal_table
 from seasoned.store import lessons as lesson_table
 from seasoned.store import runs as run_table
 from seasoned.store import trajectories as trajectory_table
 from seasoned.store import vectors as vector_table
 from seasoned.store import versions as version_table
-from seasoned.store.body import clean_text, from_body, to_body
+from seasoned.store.body import clean_text, from_body
 from seasoned.store.database import Database
 from seasoned.store.filters import check_page, contain, equal, fold, short_name
 from seasoned.store.runs import RunRow
 from seasoned.store.trajectories import TaskText
 from seasoned.store.versions import Change, Difference, Snapshot
-from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory, Usage, now
+from seasoned.types import Lesson, LessonKind, LessonStatus, Reply, Trajectory, Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +43,6 @@ __all__ = ["Change", "Difference", "RunRow", "Snapshot", "Store", "TaskText"]
 _t, _l, _u = schema.trajectories.c, schema.lessons.c, schema.lesson_uses.c
 _s, _e, _j, _m = schema.snapshots.c, schema.leases.c, schema.journal.c, schema.marks.c
 _CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.scopes.c.scope == bindparam("of"))
-_REPLY = select(_j.body).where(_j.scope == bindparam("of"), _j.key == bindparam("under"))
 
 
 class Store(Database):
@@ -51,6 +52,10 @@ class Store(Database):
     that separates pools. `who` is "model", "person" or "rule", and `why` one line for a lesson's history. Ids that the
     store does not have are passed over where nothing else is said.
     """
+
+    def __init__(self, path_or_url: str | Path, *, timeout: float = 10.0) -> None:
+        super().__init__(path_or_url, timeout=timeout)
+        self._journal = journal_table.JournalQueue()
 
     def __enter__(self) -> Store:
         return self
@@ -447,15 +452,15 @@ class Store(Database):
 
     def journal_get(self, scope: str, key: str) -> Reply | None:
         """The reply that was journalled under this key, or None."""
-        with self._read() as connection:
-            body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
-        return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
+        return journal_table.get(self, scope, key)
 
-    def journal_put(self, scope: str, key: str, reply: Reply) -> None:
-        """Store a reply; it is safe from a power cut when this returns. The first under a key stays."""
-        row = {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
-        with self._write(durable=True) as connection:
-            connection.execute(self._insert(schema.journal).on_conflict_do_nothing(), row)
+    def journal_put(self, scope: str, key: str, reply: Reply, also: Mapping[str, Reply] | None = None) -> None:
+        """Store a reply, and others by their keys; all are safe from a power cut when this returns.
+
+        The first under a key stays.
+        """
+        replies = {key: reply, **(also or {})}
+        self._journal.put(self, [journal_table.row(scope, each, replies[each]) for each in replies])
 
     def journal_drop(self, scope: str) -> int:
         """Forget the replies of a scope, so that its calls are made anew; gives how many there were."""

@@ -61,6 +61,7 @@ def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
         db._bump(connection, row.scope, purge=True)  # whoever keeps outcomes reads them again
         values = trajectory_row(revised, body)
         connection.execute(update(schema.trajectories).where(_t.id == revised.id).values(values))
+        connection.execute(delete(schema.waiting).where(schema.waiting.c.trajectory_id == revised.id))
         if relearn:
             connection.execute(delete(schema.learned).where(schema.learned.c.trajectory_id == revised.id))
 

@@ -17,6 +17,7 @@ from seasoned.protocols import Embedder
 from seasoned.store import schema
 from seasoned.store.body import clean_text
 from seasoned.store.database import Database, chunks
+from seasoned.store.matrix import Matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +27,6 @@ OWNERS = {"lesson": schema.lessons, "trajectory": schema.trajectories}
 """Where what a vector belongs to is kept, by its owner; texts of nobody are in no table."""
 
 _v = schema.vectors.c
-_SLACK = 1e-5  # more than the rounding of a float32 product of unit rows
 
 
 def put(
@@ -120,8 +120,7 @@ def top_k(
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The k rows with the greatest inner product with the query, exactly.
 
-    A float32 product of a whole matrix rounds equal rows differently at different places, so it only picks the
-    candidates; these are scored again in float64. Equal rows then tie, and the one that stands first comes first.
+    Equal rows tie, and the one that stands first comes first; see `Matrix`, which keeps what several searches share.
 
     Args:
         matrix: unit rows, shape (n, dim).
@@ -132,20 +131,10 @@ def top_k(
     Returns:
         Indices into the matrix and scores, best first; both of length min(k, candidates).
     """
-    import numpy as np
-
-    among = matrix.shape[0] if rows is None else len(rows)
-    k = min(k, among)
-    if k <= 0:
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.float32)
-    rough = matrix @ query
-    if rows is not None:
-        rough = rough[rows]
-    picked = np.arange(among) if k == among else np.flatnonzero(rough >= -np.partition(-rough, k - 1)[k - 1] - _SLACK)
-    candidates = picked if rows is None else rows[picked]
-    scores = (matrix[candidates].astype(np.float64) * query.astype(np.float64)).sum(axis=1)
-    best = np.argsort(-scores, kind="stable")[:k]
-    return candidates[best].astype(np.intp), scores[best].astype(np.float32)
+    held = Matrix(matrix.shape[1])
+    held.hold(matrix)
+    places, scores = held.best(query, k, rows)
+    return places if rows is None else rows[places], scores
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1,9 +1,9 @@
 """Other programs' logs as trajectories, and trajectories as chat lines.
 
 Formats: `react-log` (text logs of ReAct and Reflexion), `messages` (OpenAI-style conversations in JSON lines),
-`inspect` (inspect-ai's logs), `otel` (OpenTelemetry spans of generative AI). Always holds: a file is never run or
-unpickled; secrets are masked before anything is returned; what cannot be read is named, and the rest is returned;
-recording the same file twice adds nothing.
+`inspect` (inspect-ai's logs), `otel` (OpenTelemetry spans of generative AI), `coding` (sessions of coding agents).
+Always holds: a file is never run or unpickled; secrets are masked before anything is returned; what cannot be read is
+named, and the rest is returned; recording the same file twice adds nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError, DataError, SeasonedError
 from seasoned.plugins import load_plugin, plugins
 from seasoned.pool import ExperiencePool
-from seasoned.traces import inspect_eval, messages, otel, react
+from seasoned.traces import coding, inspect_eval, messages, otel, react
 from seasoned.traces.conversation import is_message
 from seasoned.traces.source import Found, Problem, digest, json_values, lines, read_bytes, task_name
 from seasoned.trust import mask_value
@@ -25,7 +25,7 @@ from seasoned.types import Trajectory
 
 __all__ = ["FORMATS", "Format", "Imported", "Problem", "read", "record"]
 
-Format = Literal["react-log", "messages", "inspect", "otel"]
+Format = Literal["react-log", "messages", "inspect", "otel", "coding"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _NUMBER = re.compile(r"\d{1,18}")
 _BATCH = 200  # trajectories of one transaction: other writers wait no longer than that
@@ -91,7 +91,12 @@ def read(path: Path | str, format: str | None = None) -> Imported:
         raise DataError(f"{path} is JSON, but of none of the formats {', '.join(FORMATS)}: see docs/import.md")
     if kind is None:
         return _imported("react-log", react.read(lines(raw), _source("react-log", path)))
-    readers: dict[str, Any] = {"messages": messages.read, "inspect": inspect_eval.read_json, "otel": otel.read}
+    readers: dict[str, Any] = {
+        "messages": messages.read,
+        "inspect": inspect_eval.read_json,
+        "otel": otel.read,
+        "coding": coding.read,
+    }
     log: Found = readers[kind](values, _source(kind, path))
     log.problems[:0] = problems
     return _imported(kind, log)
@@ -172,6 +177,8 @@ def _format_of(values: Iterable[Any]) -> Format | None:
             return "messages"
         if not isinstance(value, dict):
             continue
+        if coding.is_session(value):
+            return "coding"
         if isinstance(value.get("eval"), dict):
             return "inspect"
         if is_message(value) or any(isinstance(value.get(n), list) for n in ("messages", "conversations", "turns")):

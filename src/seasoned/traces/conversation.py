@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from seasoned.llm.calls import make_call
 from seasoned.traces.source import load, texts
-from seasoned.types import Message, Step, Trajectory
+from seasoned.types import Message, Step, ToolCall, Trajectory
 
 _ROLES = {"developer": "system", "human": "user", "ai": "assistant", "gpt": "assistant", "model": "assistant",
           "function": "tool", "observation": "tool", "bot": "assistant", "agent": "assistant"}  # fmt: skip
@@ -39,6 +40,10 @@ class Call:
     def shown(self) -> str:
         """The call as an action, as `memory` records calls: `look_up({"city": "Ulm"})`."""
         return f"{self.name}({self.arguments})"
+
+    def call(self) -> ToolCall:
+        """The call with its arguments as values."""
+        return make_call(self.name, self.arguments, self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +158,17 @@ def _calls(raw: Any) -> Iterator[Call]:
 
 
 def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
-    """The turns as messages of texts: the calls of a turn stand in `tool_calls` as JSON (see `traces.messages`)."""
+    """The turns as messages in OpenAI's form."""
     messages: list[Message] = []
     for turn in turns:
-        message = {"role": turn.role, "content": turn.text}
+        message: Message = {"role": turn.role, "content": turn.text}
         if turn.thought:
             message["reasoning_content"] = turn.thought
         if turn.calls:
-            message["tool_calls"] = texts(
-                [
-                    {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
-                    for c in turn.calls
-                ]
-            )
+            message["tool_calls"] = [
+                {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+                for c in turn.calls
+            ]
         if turn.answers:
             message["tool_call_id"] = turn.answers
         messages.append(message)
@@ -192,12 +195,14 @@ def steps_of(turns: Iterable[Turn]) -> list[Step]:
     else a step of its own.
     """
     made: list[list[str]] = []
+    called: dict[int, Call] = {}
     waiting: dict[str, int] = {}  # calls without an answer: their id, and the place of the step
     replied = False
     for turn in turns:
         if turn.role == "assistant":
             carried = made.pop()[0] if made and not any(made[-1][1:]) else ""
             for place, call in enumerate(turn.calls, len(made)):
+                called[place] = call
                 waiting[call.id if call.id and call.id not in waiting else f"#{place}"] = place
             made += _done(turn, carried)
             replied = not turn.calls
@@ -211,7 +216,11 @@ def steps_of(turns: Iterable[Turn]) -> list[Step]:
                 made.append(["", "", ""])
             said = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
             made[place][2] = "\n".join(filter(None, (made[place][2], said)))
-    return [Step(thought=thought, action=action, observation=seen) for thought, action, seen in made]
+    calls = {place: call.call() for place, call in called.items()}
+    return [
+        Step(thought=thought, action=action, observation=seen, call=calls.get(place))
+        for place, (thought, action, seen) in enumerate(made)
+    ]
 
 
 def answer_of(turns: Sequence[Turn]) -> str:
@@ -237,27 +246,39 @@ def _lines(*parts: str) -> str:
 
 
 def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """The conversation as the model saw it; where none was kept, the steps in its place."""
+    """The conversation as the model saw it, as `spoken` has it; where none was kept, the steps in its place."""
     if trajectory.messages:
         return spoken(trajectory.messages)
     found = []
     for step in trajectory.steps:
-        said = "\n".join(part for part in (step.thought, step.action) if part)
-        found += [("assistant", said)] if said else []
-        found += [("user", step.observation)] if step.observation else []
-    return found
+        said = (step.thought,) if step.call else (step.thought, step.action)
+        found.append(("assistant", "\n".join(filter(None, said))))
+        found.append(("call", step.action if step.call else ""))
+        found.append(("tool" if step.call else "user", step.observation))
+    return [(role, text) for role, text in found if text]
 
 
-def spoken(messages: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Messages as (role, text), where an unknown role is "other"."""
-    pairs = [(str(one.get("role", "")), said(one)) for one in messages]
-    return [(role if re.fullmatch("system|user|assistant|tool", role) else "other", text) for role, text in pairs]
+def spoken(messages: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Messages as (role, text), where an unknown role is "other"; each call of a tool stands by itself, as a "call"."""
+    pairs: list[tuple[str, str]] = []
+    for one in messages:
+        role, (text, calls) = str(one.get("role", "")), _said(one)
+        known = role if re.fullmatch("system|user|assistant|tool", role) else "other"
+        pairs += [(known, text)] if text or not calls else []
+        pairs += [("call", call) for call in calls]
+    return pairs
 
 
 def said(message: Mapping[str, Any]) -> str:
-    """What a message says; its calls of tools, which stand in it as JSON, are told as name(arguments), one a line."""
+    """What a message says, and its calls of tools as name(arguments), one a line."""
+    text, calls = _said(message)
+    return "\n".join(filter(None, [text, *calls]))
+
+
+def _said(message: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The text of a message, and its calls, which are a list or, as they once were stored, its JSON."""
     given = message.get("tool_calls") or ""
     calls = load(given)[0] if isinstance(given, str) else given
     turns = read_message({"role": "assistant", "tool_calls": calls}) or []
-    told = [call.shown() for turn in turns for call in turn.calls] or [str(given)]
-    return "\n".join(filter(None, [str(message.get("content") or ""), *told]))
+    told = [call.shown() for turn in turns for call in turn.calls]
+    return str(message.get("content") or ""), told or ([texts(given)] if given else [])

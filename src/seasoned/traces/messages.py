@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from seasoned.llm.calls import make_call
+from seasoned.llm.tools import calling, result
 from seasoned.traces.conversation import answer_of, chat, is_message, read_turns, steps_of, task_of
 from seasoned.traces.source import Found, date, digest, load, make, number, texts, verdict
-from seasoned.types import Message, Outcome, Step, Trajectory
+from seasoned.types import Message, Outcome, Step, ToolCall, Trajectory
 
 _LISTS = ("messages", "conversations", "conversation", "turns")
 _THREADS = ("conversation_id", "thread_id", "session_id", "trace_id")
@@ -111,8 +113,16 @@ def _steps(raw: Any) -> list[Step]:
         if not isinstance(step, dict):
             return []
         said = {name: texts(step.get(name)) for name in ("thought", "action", "observation")}
-        made.append(Step(**said, reward=number(step.get("reward")) or 0.0))
+        made.append(Step(**said, reward=number(step.get("reward")) or 0.0, call=_call(step.get("call"))))
     return made
+
+
+def _call(raw: Any) -> ToolCall | None:
+    """The call of a step, None where there is none."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
+        return None
+    call = make_call(raw["name"], raw.get("arguments"), texts(raw.get("id")))
+    return call.model_copy(update={"unread": texts(raw.get("unread"))}) if raw.get("unread") else call
 
 
 def chat_line(trajectory: Trajectory) -> str:
@@ -136,15 +146,21 @@ def chat_messages(trajectory: Trajectory) -> list[dict[str, Any]]:
     if trajectory.messages:
         return [_message(message) for message in trajectory.messages]
     messages: list[dict[str, Any]] = [{"role": "system", "content": trajectory.guidance}] if trajectory.guidance else []
-    said = trajectory.task
-    for step in trajectory.steps:
-        thought = f"Thought: {step.thought}\nAction: " if step.thought else ""
-        messages.append({"role": "user", "content": said})
-        messages.append({"role": "assistant", "content": thought + step.action})
-        said = step.observation
+    said: str | None = trajectory.task
+    for place, step in enumerate(trajectory.steps, 1):
+        messages += [] if said is None else [{"role": "user", "content": said}]
+        if step.call:
+            call = step.call.model_copy(update={"id": step.call.id or f"call-{place}"})
+            messages += [calling(step.thought, [call]), result(call, step.observation)]
+        else:
+            thought = f"Thought: {step.thought}\nAction: " if step.thought else ""
+            messages.append({"role": "assistant", "content": thought + step.action})
+        said = None if step.call else step.observation
     return [*messages, {"role": "user", "content": said}] if said and trajectory.steps else messages
 
 
 def _message(message: Message) -> dict[str, Any]:
-    calls, fault = load(message.get("tool_calls", ""))
-    return {**message, "tool_calls": calls} if not fault else dict(message)
+    """A message with its calls as a list, which once were stored as their JSON."""
+    given = message.get("tool_calls")
+    calls, fault = load(given) if isinstance(given, str) else (given, "")
+    return {**message, "tool_calls": calls} if given and not fault else dict(message)

@@ -241,8 +241,10 @@ def make(
             the file, or the log's own name of it.
         more: further fields of `Trajectory`.
     """
-    said = [step.model_dump() for step in steps]
-    key = digest(task, said, outcome.model_dump(), list(messages), occurrence)
+    # As ids were made when a step had no call and messages were texts alone.
+    said = [step.model_dump(exclude={"call"}) for step in steps]
+    talk = [{name: texts(value) for name, value in message.items()} for message in messages]
+    key = digest(task, said, outcome.model_dump(), talk, occurrence)
     return Trajectory(
         id=f"tra-{key}",
         task_id=task_id,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from seasoned.errors import ConfigError
 from seasoned.pool.lineage import trust_in
+from seasoned.proof.standing import standing
 from seasoned.store import pages
 from seasoned.types import LessonKind, LessonStatus
 from seasoned.web.show import show
@@ -68,6 +69,7 @@ def lesson_list(request: Request) -> Response:
         states=STATES,
         counts=None if query else pages.lesson_counts(site.store, scope or None),
         meaning=site.embedder is not None,
+        proof=standing(site.store, scope) if scope else None,
     )
 
 
@@ -86,6 +88,7 @@ def lesson_page(request: Request) -> Response:
         scope=site.store.scope_of(lesson.id) or "",
         whole=whole,
         trust=trust_in(site.store, [lesson])[lesson.id],
+        proof=standing(site.store, site.store.scope_of(lesson.id) or ""),
         sources=[(source, known.get(source)) for source in sources],
         uses=pages.uses(site.store, lesson.id),
         history=pairs(history) if whole else pairs(history)[:_VERSIONS],

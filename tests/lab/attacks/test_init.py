@@ -30,4 +30,4 @@ def test_all_succeed_on_a_believer_without_a_defence_and_at_most_a_tenth_with_it
     assert done["on"] <= 0.1 * found["attacks"]
     assert found["flagged_by_patterns"] == 7
     # What the attempt without an attack taught is recalled.
-    assert all(each.recalled == 1 and each.waiting == 2 for each in tried if each.defence == "on")
+    assert all(each.recalled >= 1 and each.waiting >= 1 for each in tried if each.defence == "on")

@@ -37,7 +37,7 @@ def test_a_benchmark_is_found_by_name_and_by_path() -> None:
     ("name", "says"),
     [
         ("emojy", "did you mean 'emoji'?"),
-        ("zzz", "alfworld, clutrr, emoji, fever, hotpotqa, lets, mets, webshop"),
+        ("zzz", ", ".join(NAMES)),
         ("no.such.module", "cannot be imported"),
         ("..", "cannot be imported"),
         ("seasoned.types", r"needs a function load\(options, \*, seed\)"),
@@ -56,7 +56,7 @@ def test_what_a_path_gives_must_be_a_benchmark(tmp_path: Path, monkeypatch: pyte
         load_benchmark("own_bench:load")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"drift", "library", "tau2"}))
 def test_an_unknown_option_is_named_with_the_nearest(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} has no option 'dta'; did you mean 'data'"):
         load_benchmark(name, {"dta": "x"})

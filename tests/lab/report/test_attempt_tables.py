@@ -90,10 +90,10 @@ def test_steps_and_the_papers(retried):
         Trajectory(id=row.trajectory_id, task_id=row.task_id, task="t", steps=steps, usage=row.usage) for row in retried
     ]
     table = steps_table(build(retried, run={"benchmark": "alfworld"}, baseline="react", trajectories=told))
-    assert _own(table)[0] == ("ReAct", "12", "1.0", "1.0", "—", "100", "10", "5.0", "2.0", "1.0", "3.0")
+    assert _own(table)[0] == ("ReAct", "12", "1.0", "1.0", "1.0", "—", "100", "10", "5.0", "2.0", "1.0", "3.0")
     assert _own(table)[2][:2] == ("Reflexion", "31")
     paper = next(line for line in table.lines if line.source)
-    assert paper.cells == ("ReAct", "", "9.0", "14.8", "2.8", "", "", "", "282.3", "104.1", "393.2")
+    assert paper.cells == ("ReAct", "", "9.0", "14.8", "20.0", "2.8", "2.05k", "", "", "282.3", "104.1", "393.2")
     assert {len(line.cells) for line in table.lines} == {len(table.columns)}
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -8,12 +10,13 @@ from pydantic import ValidationError
 from seasoned.lab.report import reference
 from seasoned.lab.report.reference import (
     category_references,
+    further_references,
     reference_for,
     references,
     step_references,
     trial_references,
 )
-from seasoned.lab.run.conditions import CONDITIONS
+from seasoned.lab.run.conditions import CONDITIONS, conditions
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,7 @@ from seasoned.lab.run.conditions import CONDITIONS
         ("alfworld", "expel-reasoning", 48.5, None),
         ("hotpotqa", "expel-reflections", 29, None),
         ("gaia2", "erl", 56.1, None),
-        ("gaia2", "react", 48.3, None),
+        ("gaia2", "tools", 48.3, None),
         ("gaia2", "few-shot-trajectories", 46.4, None),
         ("tau2-retail", "erl", 47.5, None),
     ],
@@ -46,12 +49,16 @@ def test_published_figures(benchmark, condition, value, lessons):
 def test_what_we_have_a_condition_for_is_spelled_as_ours():
     papers = ("emoji", "lets", "clutrr", "mets", "hotpotqa", "alfworld", "webshop", "fever", "gaia2", "tau2")
     theirs = {figure.condition for name in papers for figure in (*references(name), *category_references(name))}
-    assert theirs - CONDITIONS.keys() == {
+    parameters = {name for name in theirs if "(" in name}
+    assert [one.name for one in conditions(sorted(parameters))] == sorted(parameters)
+    assert theirs - parameters - CONDITIONS.keys() == {
         "hand-crafted",
         "gpt-3.5-insights",
         "transfer-without-demos",
         "imitation",
         "erl-no-reward",
+        "erl-iterative",
+        "erl-iterative-failures",
     }
 
 
@@ -84,6 +91,8 @@ def test_figures_by_category_are_no_figures_of_the_whole():
     imitation = {one.category: one.value for one in category_references("alfworld") if one.condition == "imitation"}
     assert imitation == {"put": 46, "clean": 39, "heat": 74, "cool": 100, "examine": 22, "puttwo": 24}
     assert not [one for one in references("alfworld") if one.category]
+    parts = {one.category: one.value for one in category_references("Gaia2") if one.condition == "erl"}
+    assert parts == {"search": 60.7, "execution": 51.4}
     assert reference_for("alfworld", "act") is None
 
 
@@ -109,7 +118,7 @@ def test_a_figure_too_few_is_told():
     row = {"row": "CoT", "condition": "cot", "values": [40]}
     block = {"paper": "P", "model": "m", "place": "table 1", "along": "benchmark", "columns": ["a", "b"], "rows": [row]}
     with pytest.raises(ValidationError, match="P, table 1, CoT: as many figures as columns"):
-        reference._Block.model_validate(block)
+        reference.Block.model_validate(block)
 
 
 def test_what_attempts_consisted_of():
@@ -120,3 +129,44 @@ def test_what_attempts_consisted_of():
 def test_an_unknown_benchmark_has_none():
     assert references("../etc") == ()
     assert reference_for("emoji", "made-up") is None
+
+
+def test_what_else_is_printed_stays_out_of_the_main_table():
+    further = {(one.unit, one.condition): one.value for one in further_references("tau2-telecom")}
+    assert further["pass^3", "erl"] == 0.0
+    assert {one.unit for one in references("tau2-telecom")} == {"%"}
+    costs = {one.what: one.value for one in further_references("gaia2") if one.condition == "react"}
+    assert costs["dollars"] == 15.27
+
+
+NAMED = {"ExpeL": "expel", "ExpNote": "expnote", "ERL": "erl", "Reflexion": "reflexion"}
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@pytest.mark.skipif(
+    "SEASONED_PAPERS" not in os.environ, reason="SEASONED_PAPERS names no folder with the papers' texts"
+)
+@pytest.mark.parametrize("block", reference.blocks(), ids=lambda block: f"{block.paper} {block.place}".replace("/", ""))
+def test_every_figure_stands_in_the_text_of_its_paper(block):
+    text = (Path(os.environ["SEASONED_PAPERS"]) / f"{NAMED[block.paper]}.txt").read_text(encoding="utf-8")
+    lines = [(line, [float(number) for number in NUMBER.findall(line)]) for line in text.splitlines()]
+    table = block.place.startswith("table")
+    for row in block.rows:
+        wanted = [*row.values, *(row.errors or ()), *map(float, row.lessons or ())]
+        if table and block.paper != "ExpeL" and block.along != "cost":
+            assert any(all(numbers.count(one) >= wanted.count(one) for one in wanted) for _, numbers in lines), row
+        else:  # over several lines, or columns that stand as rows
+            assert all(any(one in numbers for _, numbers in lines) for one in wanted), row
+
+
+@pytest.mark.skipif(
+    "SEASONED_PAPERS" not in os.environ, reason="SEASONED_PAPERS names no folder with the papers' texts"
+)
+def test_expels_table_5_is_read_from_its_lines():
+    text = (Path(os.environ["SEASONED_PAPERS"]) / "expel.txt").read_text(encoding="utf-8")
+    order = ("imitation", "act", "react", "expel-insights", "expel-retrieve", "expel")
+    for category in ("put", "clean", "heat", "cool", "examine", "puttwo"):
+        name = "look" if category == "examine" else category
+        (printed,) = re.findall(rf"^(?:ALFWorld \(SR %\) )?{name} ([\d ]+)$", text, re.MULTILINE)
+        figures = {one.condition: one.value for one in category_references("alfworld") if one.category == category}
+        assert [figures[condition] for condition in order] == [float(number) for number in printed.split()]

@@ -23,7 +23,7 @@ from seasoned.lab.run.settings import Limits
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted, shifted
 from seasoned.text import tokens, transcript
-from seasoned.types import Trajectory
+from seasoned.types import ToolCall, Trajectory
 
 INSIGHT = "Read the page of the second name before you answer."
 PLAN = "Next time I finish with what I found."
@@ -672,3 +672,36 @@ def test_a_bundled_model_marks_heuristics_one_by_one(settings, reasons):
     recipe = Recipe.model_validate({"name": "x", "conditions": ["erl"], "benchmark": {"name": "hotpotqa"}, **settings})
     benchmark = load_benchmark("hotpotqa", {}, seed=0)
     assert heuristics(recipe, benchmark, ScriptedModel([])).reasons is reasons
+
+
+class Caller(Reader):
+    """Plays the same model where it has tools: it calls one that is not there, then finishes."""
+
+    def __call__(self, messages):
+        said = super().__call__(messages)
+        if "call of the tool" not in messages[0]["content"]:
+            return said
+        if messages[-1]["role"] != "tool":
+            return ToolCall(name="find", arguments={"title": "x"}, id="c1")
+        return ToolCall(name="finish", arguments={"answer": said.partition("[")[2].removesuffix("]")}, id="c2")
+
+
+def test_an_agent_that_calls_tools_gathers_is_advised_shown_and_resumed(played, go, store):
+    caller = Caller()
+    names = ["react", "tools", "expel", "erl"]
+    model = ScriptedModel(caller, name="caller")
+    directory = played(model, conditions=names, baseline="tools", agent={"policy": "tools", "examples": 0})
+    by = {attempt.meta["condition"]: attempt for attempt in store.trajectories()}
+    assert {by[name].agent for name in ("training", "tools", "expel", "erl")} == {"tools"}
+    unknown, finished = by["tools"].steps
+    assert unknown.call == ToolCall(name="find", arguments={"title": "x"}, id="c1")
+    assert "There is no tool 'find'" in unknown.observation
+    assert finished.action == 'finish({"answer": "nobody knows"})'
+    assert (by["tools"].meta["calls"], by["tools"].meta["invalid"]) == ({"unknown tool": 1}, 1)
+    assert by["expel"].outcome.success is True
+    page = (directory / "report.html").read_text(encoding="utf-8")
+    assert "calls a tool" in page
+    assert "find({&#34;title&#34;: &#34;x&#34;})" in page
+    asked = caller.asked.total()
+    go(load_recipe(directory / "config.toml"), resume=directory, llm=model)
+    assert caller.asked.total() == asked

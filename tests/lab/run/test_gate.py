@@ -86,7 +86,7 @@ def test_what_a_gate_cannot_do_is_said_before_anything_is_paid_for(recipe):
         make_plan(recipe(conditions=GATED, train=10, gate={"crossfit": 1}))
     with pytest.raises(ConfigError, match=r"disabled learns no lessons of its own, so there is nothing for \+gate"):
         conditions(["disabled+gate"])
-    with pytest.raises(ConfigError, match="one ending, not two"):
+    with pytest.raises(ConfigError, match="give expnote one ending"):
         conditions(["expnote+gate+blank"])
     assert conditions(["erl(k=3)+gate"])[0].name == "erl(k=3)+gate"
 

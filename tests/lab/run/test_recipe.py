@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seasoned.errors import ConfigError
-from seasoned.lab.run.recipe import Recipe, load_recipe, make_recipe
+from seasoned.lab.run.recipe import Recipe, load_recipe, make_recipe, own_recipes
 
 SMALL = 'name = "small"\nseeds = [0]\n[benchmark]\nname = "emoji"\n[llm]\nmodel = "local"\n'
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"
@@ -100,12 +100,12 @@ def test_files_of_every_kind(file, content, says):
 
 def test_a_missing_file_tells_what_there_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="none in experiments/"):
-        load_recipe("experiments/emojy.toml")
+    with pytest.raises(ConfigError, match=r"no recipe emojy; there are emoji"):
+        load_recipe("emojy")
     (tmp_path / "experiments").mkdir()
-    (tmp_path / "experiments" / "emoji.toml").write_text(SMALL, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"emojy\.toml.*recipes here: experiments/emoji\.toml"):
-        load_recipe("experiments/emojy.toml")
+    (tmp_path / "experiments" / "mine.toml").write_text(SMALL, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"there are experiments/mine\.toml"):
+        load_recipe("experiments/mime.toml")
     with pytest.raises(ConfigError, match="cannot be read"):
         load_recipe(tmp_path)
 
@@ -201,3 +201,15 @@ def test_an_address_with_a_password_is_refused_without_showing_it(file, section,
 @pytest.mark.parametrize("url", ["http://h/@cf/v1", "http://h?of=a@b", "http://[::1"])
 def test_an_at_sign_elsewhere_in_an_address_is_no_password(file, url):
     assert load_recipe(file, [f"llm.base_url={url}"]).llm.base_url == url
+
+
+def test_recipes_come_with_seasoned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "emoji" in own_recipes()
+    named = load_recipe("emoji", ["train=7"])
+    assert (named.name, named.train) == ("emoji", 7)
+    assert load_recipe("experiments/emoji.toml", ["train=7"]) == named
+    for name in own_recipes():
+        assert load_recipe(name).name
+    (tmp_path / "emoji").write_text(SMALL, encoding="utf-8")  # a file of one's own comes first
+    assert load_recipe("emoji") == load_recipe(tmp_path / "emoji")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError
-from seasoned.methods.erl.book import LINE_CHARS, as_item, came_from, fitting, open_book, origin, rendered, trigger
+from seasoned.methods.erl.book import LINE_CHARS, Book, as_item, came_from, fitting, origin, rendered, trigger
 from seasoned.methods.erl.contradictions import contradict
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
@@ -23,7 +23,7 @@ def heuristic(trigger, action, success=None, task=""):
 
 def test_equal_words_are_one_group_in_the_order_of_the_first():
     lessons = [heuristic("it is dark", "light a lamp"), heuristic("x", "y"), heuristic("It is dark!", "Light a lamp.")]
-    assert [[lessons.index(each) for each in group] for group in open_book(lessons).groups] == [[0, 2], [1]]
+    assert [[lessons.index(each) for each in group] for group in Book(lessons).groups] == [[0, 2], [1]]
 
 
 def test_a_text_is_embedded_once_and_equals_keep_their_order(tmp_path):
@@ -37,7 +37,7 @@ def test_a_text_is_embedded_once_and_equals_keep_their_order(tmp_path):
     with Store(tmp_path / "s.db") as store:
         pool = ExperiencePool(store, "test", embedder=Counting())
         lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(6)]
-        book = open_book(lessons)
+        book = Book(lessons)
         for _ in range(2):
             order = book.nearest(pool, "Heat the mug", {lesson.id: lesson for lesson in lessons})
             assert [lesson.key for lesson in order] == ["t0", "t2", "t4", "t1", "t3", "t5"]
@@ -48,7 +48,7 @@ def test_what_is_kept_of_all_does_not_pass_for_others_or_for_what_else_they_are_
     lessons = [heuristic("Buy shoes.", "x", task="Heat a mug."), heuristic("Heat a mug.", "y", task="Buy shoes.")]
     with Store(tmp_path / "s.db") as store:
         pool = ExperiencePool(store, "test", embedder=HashingEmbedder())
-        book = open_book(lessons)
+        book = Book(lessons)
         last = {lessons[1].id: lessons[1]}
         for _ in range(2):
             assert book.nearest(pool, "Heat the mug", book.firsts, of=trigger) == lessons[::-1]
@@ -60,7 +60,7 @@ def test_what_is_kept_of_all_does_not_pass_for_others_or_for_what_else_they_are_
 
 def test_a_rival_has_to_be_a_candidate():
     lessons = [heuristic("it is dark", "light a lamp", True), heuristic("it is dark", "wait", False)]
-    book = open_book(lessons)
+    book = Book(lessons)
     assert book.rival(lessons[0], {lesson.id: lesson for lesson in lessons}) == lessons[1]
     assert book.rival(lessons[0], {lessons[0].id: lessons[0]}) is None
 
@@ -68,14 +68,14 @@ def test_a_rival_has_to_be_a_candidate():
 def test_a_rival_is_found_by_the_one_of_its_group_that_may_be_recalled():
     equal = [heuristic("it is dark", "light a lamp", success) for success in (True, False)]
     lone = heuristic("it is dark", "wait", True)
-    assert open_book([*equal, lone]).rival(lone, {equal[0].id: equal[1], lone.id: lone}) == equal[1]
+    assert Book([*equal, lone]).rival(lone, {equal[0].id: equal[1], lone.id: lone}) == equal[1]
 
 
 def test_one_against_many_of_its_trigger_is_found():
     many = [heuristic("it is dark", f"light lamp {n}", True) for n in range(60)]
     lone = heuristic("It is dark.", "wait", False)
     lessons = [*many[:30], lone, *many[30:]]  # neither among the first nor among the latest
-    book, known = open_book(lessons), {lesson.id: lesson for lesson in lessons}
+    book, known = Book(lessons), {lesson.id: lesson for lesson in lessons}
     assert all(book.rival(lesson, known) == lone for lesson in many)
     assert book.rival(lone, known) in many
 
@@ -90,7 +90,7 @@ drawn = st.builds(heuristic, situations, actions, st.sampled_from([True, False, 
 @settings(max_examples=100)
 @given(st.lists(drawn, max_size=12))
 def test_a_rival_is_found_where_there_is_one(lessons):
-    book = open_book(lessons)
+    book = Book(lessons)
     known = dict(book.firsts)
     for lesson in known.values():
         rivals = [other for other in known.values() if contradict(lesson, other)]
@@ -104,7 +104,7 @@ def test_ten_thousand_of_one_trigger_are_looked_through_in_no_time():
             heuristic("it is dark", f"{'never ' * (n % 2)}take thing {n} to {n}", success) for n in range(10_000)
         ]
         start = time.process_time()
-        book = open_book(lessons)
+        book = Book(lessons)
         assert [book.rival(lesson, book.firsts) for lesson in lessons[:20]] == [None] * 20
         assert time.process_time() - start < 5
 
@@ -179,10 +179,31 @@ def test_the_rest_is_ordered_by_nearness_or_else_by_age(tmp_path):
     lessons = [heuristic(f"t{n}", "do", task=("Heat a mug.", "Buy shoes.")[n % 2]) for n in range(4)]
     with Store(tmp_path / "s.db") as store:
         for embedder, order in ((HashingEmbedder(), [1, 3, 0, 2]), (None, [3, 2, 1, 0])):
-            found = open_book(lessons).nearest_or_newest(
+            found = Book(lessons).nearest_or_newest(
                 ExperiencePool(store, "test", embedder=embedder), {"text": "Buy the shoes"}, lessons
             )
             assert [lessons.index(each) for each in found] == order
         unset = ExperiencePool(store, "test", embedder=Unset())
         with pytest.raises(ConfigError, match="export REGION"):
-            open_book(lessons).nearest_or_newest(unset, {"text": "Buy the shoes"}, lessons)
+            Book(lessons).nearest_or_newest(unset, {"text": "Buy the shoes"}, lessons)
+
+
+@given(st.data())
+def test_a_book_that_grew_is_the_book_of_all(data):
+    """Groups, and who contradicts whom, do not depend on how many came at a time."""
+    keys = st.sampled_from(("when the door is locked", "the door is locked", "door locked now", "", "in the dark"))
+    actions = st.sampled_from(("open it", "do not open it", "Open it!", "look for a key", "never look for a key"))
+    made = st.builds(
+        lambda key, action, success: Lesson(
+            kind="heuristic", key=key, text=action, data={"action": action, "success": success}
+        ),
+        *(keys, actions, st.sampled_from((True, False, None))),
+    )
+    lessons = data.draw(st.lists(made, max_size=12))
+    cut = data.draw(st.integers(0, len(lessons)))
+    whole, grown = Book(lessons), Book(lessons[:cut])
+    for lesson in lessons[cut:]:
+        grown.add([lesson])
+    assert grown.groups == whole.groups
+    assert grown.firsts == whole.firsts
+    assert [grown.rival(x, grown.firsts) for x in lessons] == [whole.rival(x, whole.firsts) for x in lessons]

@@ -11,6 +11,7 @@ from seasoned.embed.hashing import HashingEmbedder
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError, StoreError
 from seasoned.lab.benchmarks.alfworld.game import goal_of
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE
 from seasoned.methods.erl import ERL
 from seasoned.methods.nearest import case_block
 from seasoned.pool import ExperiencePool
@@ -179,7 +180,15 @@ def test_an_attempt_without_a_heuristic_is_passed_over_and_logged(pool, caplog):
         )
     assert [lesson.sources for lesson in pool.lessons("heuristic")] == [("b-0",)]
     assert "the heuristic of a-0: it has no trigger" in caplog.text
-    assert pool.problems == ["no heuristic of a-0: what came back holds none that can be used"]
+    assert pool.problems == [f"no heuristic of a-0: {UNUSABLE}"]
+    assert pool.skipped == {"a-0": UNUSABLE}
+
+
+def test_what_is_too_long_or_has_no_outcome_is_named_with_the_reason(pool):
+    model = ScriptedModel(lambda _: ContextLengthError("9000 tokens"))
+    ERL(model).learn([attempt("a"), attempt("b", success=None)], pool)
+    assert pool.skipped == {"b-0": NO_OUTCOME, "a-0": f"{TOO_LONG}: 9000 tokens"}
+    assert pool.problems == [f"no heuristic of a-0: {TOO_LONG}: 9000 tokens"]
 
 
 def test_a_read_only_pool_costs_no_call(store):

@@ -221,10 +221,10 @@ def test_texts_are_embedded_once_and_kept_in_the_store(pool, store):
     fill(pool, MUG, SPOON)
     chosen(pool, TASK)
     chosen(pool, TASK)
-    assert pool._embedder.asked.count(MUG.task) == 1
+    assert pool.embedder.asked.count(MUG.task) == 1
     again = ExperiencePool(store, "test", embedder=Counting(), read_only=True)
     assert chosen(again, TASK) == ["mug", "spoon"]
-    assert again._embedder.asked == [TASK.text]
+    assert again.embedder.asked == [TASK.text]
     assert store.check() == []
 
 

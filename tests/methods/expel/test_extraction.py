@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from seasoned.errors import ConfigError, ContextLengthError, InfrastructureError
 from seasoned.lab.methods.autoguide import AutoGuide
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.methods.attempts import TOO_LONG
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.extraction import Call, Extractor, corrected, near_equal, plan_calls, worked_pair
@@ -223,9 +224,7 @@ def test_four_tries_and_the_call_is_passed_over():
     extractor = Extractor(model, structured=False)
     parsed, after = extractor.ask(PAIR, LIST, crowded=False)
     assert parsed.operations == ()
-    assert parsed.problems == (
-        "the comparison of a-0, a-1: too long for the model, however much is cut: the prompt has 9000 tokens",
-    )
+    assert parsed.problems == (f"{TOO_LONG}: the prompt has 9000 tokens",)
     assert after is extractor
 
 

@@ -41,8 +41,11 @@ class Gullible:
         stop: Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float = 0.0,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str = "auto",
     ) -> Reply:
-        """Its reply; see `seasoned.protocols.LLM`."""
+        """Its reply, which calls no tool; see `seasoned.protocols.LLM`."""
+        del tools, tool_choice
         said = self._learned(messages) if "trigger" in str(schema) else self._acted(messages, schema)
         model = ScriptedModel([said], name=self.name)
         return model.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Retrieval, read_toml
+from seasoned.lab.benchmarks.calls import Calls
 from seasoned.protocols import Environment
 from seasoned.types import Outcome, Step, Task, Trajectory
 
@@ -70,9 +71,15 @@ def act_benchmark(
     make_env: Callable[[bool], Environment],
     source: str,
     goal: Callable[[str], str] | None = None,
+    calls: Calls | None = None,
 ) -> Benchmark:
-    """A benchmark whose agent acts in several steps, with these words and pools (training, test)."""
+    """A benchmark whose agent acts in several steps, with these words and pools (training, test).
+
+    With `calls`, the actions of the worked attempts are calls, too.
+    """
     train, test = pools
+    if calls is not None:
+        words = words._replace(trajectories=tuple(map(calls.called, words.trajectories)))
     return Benchmark(
         name=name,
         train=train,

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from seasoned.errors import ConfigError, DataError
-from seasoned.protocols import Environment
+from seasoned.protocols import LLM, Environment
+from seasoned.sandbox import Library
 from seasoned.types import Example, Task, Trajectory
 
 T = TypeVar("T")
@@ -57,10 +58,14 @@ class Benchmark:
     `rule_begins`, what every such action begins with. `goal` gives of a task's text the part that says what is wanted,
     where most of it is something else: by that, tasks are compared.
 
+    `models` are the other models that take part, of "user" and "judge"; `judged` the ids of tasks whose success a judge
+    decides. `with_models(reveal, models)` makes an environment in which those take part that a recipe names.
+
     `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
     category; `reflections` are failed attempts with what one should have made of them, and `retried` is a success at
     the task of one of these; `about` describes the family of tasks in a few sentences, for transfer; and `max_turns`
-    counts steps.
+    counts steps. With `programs`, tasks take a program, and `libraries` are what it uses: one,
+    or one for each version of it.
     """
 
     name: str
@@ -82,6 +87,11 @@ class Benchmark:
     retried: Trajectory | None = None
     rule_begins: str = ""
     goal: Callable[[str], str] | None = None
+    models: tuple[str, ...] = ()
+    judged: frozenset[str] = frozenset()
+    with_models: Callable[[bool, Mapping[str, LLM]], Environment] | None = None
+    programs: bool = False
+    libraries: tuple[Library, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -213,7 +223,7 @@ def split(
     Tasks of the same text are one task; of two tasks with the same id and different texts, the second gets a new id.
 
     Raises:
-        ConfigError: `share`, the part for training, is not between 0 and 1.
+        ConfigError: `share`, the part for training, is not at least 0 and below 1.
         DataError: There are fewer than two tasks.
     """
     check_share(share)
@@ -230,14 +240,15 @@ def split(
 
 
 def check_share(share: float) -> None:
-    """Raises ConfigError where the option `train_share` leaves one of the pools empty."""
-    if not 0.0 < share < 1.0:
-        raise ConfigError(f"benchmark.train_share should be above 0 and below 1, but is {share}")
+    """Raises ConfigError where the option `train_share` leaves nothing to be judged by; 0 leaves nothing to train "
+    "on."""
+    if not 0.0 <= share < 1.0:
+        raise ConfigError(f"benchmark.train_share should be at least 0 and below 1, but is {share}")
 
 
 def middle_of(items: Sequence[object], share: float) -> int:
-    """Where to cut two or more items, so that neither part is empty."""
-    return min(max(round(len(items) * share), 1), len(items) - 1)
+    """Where to cut two or more items, so that neither part is empty; at 0 where nothing is to be trained on."""
+    return 0 if share == 0 else min(max(round(len(items) * share), 1), len(items) - 1)
 
 
 def in_turns(groups: Iterable[Iterable[T]]) -> Iterator[T]:

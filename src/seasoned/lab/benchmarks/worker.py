@@ -1,9 +1,10 @@
 """Processes that hold an environment of their own: started, asked, stopped, and replaced when they fail.
 
-A worker is a program that reads one JSON object a line and answers each with one: the same "id" and its values, or
-"error" (a sentence) and "kind". Reply 0 comes unasked, once it is ready. Always holds: a line that is no such reply is
-passed over; a worker that dies or hangs is killed, and that is an InfrastructureError, never an answer; none outlives
-this process or is forgotten; and none gets the keys of the user's environment.
+A worker is a program that reads one JSON object a line and answers each with one, as `serving.py` does: the same "id"
+and its values, or "error" (a sentence) and "kind". Reply 0 comes unasked, once it is ready. An `Episode` holds a worker
+from the beginning of a task to its end. Always holds: a line that is no such reply is passed over; a worker that dies
+or hangs is killed, and that is an InfrastructureError, never an answer; none outlives this process or is forgotten; and
+none gets the keys of the user's environment.
 """
 
 from __future__ import annotations
@@ -20,14 +21,25 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import IO, Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
 
 MAX_LINE = 1 << 20
 """Characters of one line of a worker; a longer one comes in pieces, which are no JSON."""
+SERVING = Path(__file__).parent / "serving.py"
+"""The program that serves an engine file."""
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH")
 """Variables a worker gets. The rest of the user's environment, keys among it, is none of its business."""
+
+
+def engine_workers(
+    python: str | Path, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
+) -> Workers:
+    """The processes of an engine file, run by the Python of its environment; none of them started yet."""
+    command = (str(Path(python).expanduser()), str(SERVING), str(engine))
+    return Workers(command, name=name, timeout=timeout, environ=environ)
 
 
 def passed_on() -> dict[str, str]:
@@ -195,6 +207,63 @@ class Workers:
             idle, self._idle = self._idle, []
         for worker in idle:
             worker.close()
+
+
+class Episode:
+    """A worker for one task, from `begin` to `close`, and what was asked of it.
+
+    An engine whose answers follow from what it was asked can be brought to the same place again. So a worker that fails
+    is replaced once, and the other is asked the same from the beginning; only then is it an InfrastructureError.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        """Takes no worker yet."""
+        self._workers = workers
+        self._worker: Worker | None = None
+        self._asked: list[tuple[str, dict[str, Any]]] = []
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the worker's process, while there is one."""
+        return self._worker.pid if self._worker else None
+
+    def begin(self, do: str, **values: Any) -> dict[str, Any]:
+        """Ends the task before, takes a worker and asks it the first thing; errors as of `ask`."""
+        self.close()
+        return self.ask(do, **values)
+
+    def ask(self, do: str, **values: Any) -> dict[str, Any]:
+        """Asks the worker.
+
+        Raises:
+            DataError: the worker answered that it cannot do that; the task can go on.
+            InfrastructureError: it failed, and the one in its place did too.
+        """
+        self._asked.append((do, values))
+        try:
+            return self._worker.ask(do, **values) if self._worker else self._repeated()
+        except DataError:
+            self._asked.pop()
+            raise
+        except InfrastructureError:
+            self._worker = None
+        try:
+            return self._repeated()
+        except (DataError, InfrastructureError):
+            self._worker = None
+            raise
+
+    def close(self) -> None:
+        """Ends the task and gives its worker back. May be called again."""
+        worker, self._worker, self._asked = self._worker, None, []
+        if worker is not None:
+            self._workers.give(worker)
+
+    def _repeated(self) -> dict[str, Any]:
+        self._worker, reply = self._workers.take(), {}
+        for do, values in self._asked:
+            reply = self._worker.ask(do, **values)
+        return reply
 
 
 def _read(stream: IO[str], said: deque[str], replies: queue.SimpleQueue[dict[str, Any] | None] | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from seasoned.cli.facts import UnsafeOption
 from seasoned.cli.shared import JsonOption, print_json, tell
 from seasoned.errors import ConfigError
 
@@ -57,6 +58,7 @@ def check(
         bool, typer.Option("--upstream-colors", help="WebShop: compare colours as the released code does, unrepaired.")
     ] = False,
     seed: Annotated[int, typer.Option(help="The seed the tasks are drawn by.")] = 0,
+    unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong.
@@ -64,6 +66,8 @@ def check(
     Exit code 1 if anything is, or if there is no task.
     """
     from seasoned.lab.benchmarks import find_check
+
+    del unsafe
 
     options = benchmark_options(setting or [])
     if data:

@@ -5,10 +5,11 @@ Always holds: what a person types and what an environment says is shown as plain
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +18,7 @@ from seasoned.errors import ConfigError
 from seasoned.lab.cli.bench import OptionOption, benchmark_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from seasoned.types import Task
 
@@ -26,30 +27,42 @@ _NAMED = 5
 
 
 def play(
-    benchmark: Annotated[str, typer.Argument(help="A benchmark, such as alfworld or webshop.")],
+    benchmark: Annotated[str, typer.Argument(help="A benchmark, such as alfworld, gaia2, tau2 or webshop.")],
     task: Annotated[
         str, typer.Option(help="A task's id, or a part of it that no other has; without it, the first.")
     ] = "",
     seed: Annotated[int, typer.Option(help="Draws the order of the tasks.")] = 0,
+    user: Annotated[
+        str, typer.Option(metavar="MODEL", help="The model that plays the user, where the benchmark has one.")
+    ] = "",
     setting: OptionOption = None,
 ) -> None:
-    """Play a task yourself. An empty line or Ctrl-D ends it; `?` lists what can be done, where that is known."""
+    """Play a task yourself. An empty line or Ctrl-D ends it; `?` lists what can be done, where that is known.
+
+    Where tools are offered, `?` lists them, `? NAME` tells about one, and a call reads NAME({"argument": value}).
+    """
     from seasoned.lab.benchmarks import load_benchmark
+    from seasoned.llm import opening
+    from seasoned.llm.opening import ModelSettings
 
     loaded = load_benchmark(benchmark, benchmark_options(setting or []), seed=seed)
     found = _meant([*loaded.test, *loaded.train], task, benchmark) if task else loaded.test[0]
-    with closing(loaded.make_env(False)) as env:
+    with ExitStack() as stack:
+        models = {"user": stack.enter_context(opening.open_llm(ModelSettings(model=user)))} if user else {}
+        made = loaded.with_models(False, models) if loaded.with_models else loaded.make_env(False)
+        env = stack.enter_context(closing(made))
         observation, info = env.reset(found)
         tell(f"{found.id}\n\n{loaded.instruction}\n\n{observation}")
         steps = 0
+        tools: Sequence[Mapping[str, Any]] = ()
         while True:
+            tools = info.get("tools", tools)
             action = _read()
             if not action:
                 typer.echo(f"You stopped after {many(steps, 'step')}.")
                 return
-            if action == "?":
-                free = [f"{info['free']}[words]"] if info.get("free") else []
-                tell("\n".join([*free, *info.get("choices", [])]) or "It is not said what can be done here.")
+            if action.startswith("?"):
+                tell(_possible(action[1:].strip(), info, tools))
                 continue
             observation, reward, terminated, truncated, info = env.step(action)
             steps += not _THOUGHT.match(action)
@@ -61,6 +74,18 @@ def play(
             if steps >= loaded.max_turns:
                 typer.echo(f"The {loaded.max_turns} steps of {benchmark} are used up.")
                 return
+
+
+def _possible(name: str, info: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:
+    """What can be done: the choices, and the tools with their arguments; with a name, all about that tool."""
+    for tool in tools:
+        if tool["name"] == name:
+            return (
+                f"{tool['name']}: {tool['description']}\n{json.dumps(tool['parameters'], indent=1, ensure_ascii=False)}"
+            )
+    free = [f"{info['free']}[words]"] if info.get("free") else []
+    calls = [f"{tool['name']}({', '.join(tool['parameters'].get('properties', {}))})" for tool in tools]
+    return "\n".join([*free, *info.get("choices", []), *calls]) or "It is not said what can be done here."
 
 
 def _meant(tasks: Sequence[Task], wanted: str, benchmark: str) -> Task:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from seasoned.cli.facts import UnsafeOption
 from seasoned.cli.shared import (
     RUNS,
     STORE,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from seasoned.lab.run.plan import Plan
     from seasoned.lab.run.recipe import Recipe
 
+Profile = Literal["paper", "small"]
 Stage = Literal["gather", "learn", "evaluate"]
 SettingOption = Annotated[
     list[str] | None,
@@ -52,8 +54,13 @@ _NEXT = {"gather": "learn", "learn": "evaluate"}
 
 
 def run(
-    recipe: Annotated[Path | None, typer.Argument(help="A recipe, such as experiments/emoji.toml.")] = None,
+    recipe: Annotated[Path | None, typer.Argument(help="A recipe: a file, or a name such as emoji.")] = None,
     setting: SettingOption = None,
+    profile: Annotated[
+        Profile | None,
+        typer.Option(help="The papers' settings, or those for a small model, over what the recipe says."),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The model that acts: the same as -c llm.model=NAME.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with this run: its directory, its name, or 'last'.")] = None,
     until: Annotated[
         Stage,
@@ -76,6 +83,7 @@ def run(
     quiet: QuietOption = False,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
+    unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment: gather attempts, learn from them, evaluate, and report.
@@ -83,10 +91,11 @@ def run(
     It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice. With
     --until a person can read and correct what was learned (`seasoned lessons`) before it is judged.
     """
+    del unsafe
     directory = None if resume is None else find_run(resume, runs)
-    given = {"limit": limit, "run_limits.cost": cost_limit}
+    given = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
-    chosen = chosen_recipe(recipe, settings, directory)
+    chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
         raise ConfigError("--redo needs --resume RUN: it runs a part of an earlier run again")
     if dry_run:
@@ -203,7 +212,7 @@ def brief(directory: Path, summary: Summary) -> dict[str, Any]:
     return {**files, **{key: fields[key] for key in wanted}}
 
 
-def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None) -> Recipe:
+def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None, profile: str = "") -> Recipe:
     """The recipe of a file with settings over it, or the one of a run that goes on.
 
     Raises:
@@ -213,33 +222,39 @@ def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None
     from seasoned.lab.run.rundir import check_resumable
 
     if (path is None) == (directory is None):
-        raise ConfigError("expected either a recipe or --resume RUN: seasoned run experiments/emoji.toml")
-    recipe = load_recipe(directory / "config.toml" if directory else path or "", settings)
+        raise ConfigError("expected either a recipe or --resume RUN: seasoned run emoji")
+    recipe = load_recipe(directory / "config.toml" if directory else path or "", settings, profile)
     if directory:
         check_resumable(directory, recipe)
     return recipe
 
 
 def _count(recipe: Recipe, as_json: bool) -> None:
+    from seasoned.lab.run.costs import estimated_tokens
     from seasoned.lab.run.experiment import check_start
     from seasoned.lab.run.plan import make_plan
 
-    plan = make_plan(recipe)
+    plan = make_plan(recipe, dry=True)
     check_start(plan, dry=True)
     for said in plan.idle:
         tell(said, err=True)
-    counts = {
+    counts: dict[str, Any] = {
         "benchmark": recipe.benchmark.name,
         "source": plan.source,
         "conditions": [condition.name for condition in plan.conditions],
         "episodes": plan.episodes,
         "model_calls": plan.most_calls,
+        "tokens": estimated_tokens(plan),
         **({"gate": _finds(plan)} if plan.gated else {}),
     }
     if as_json:
         print_json(counts)
         return
-    counted = f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}"
+    tokens = " in and ".join(f"{count:,}" for count in estimated_tokens(plan).values())
+    counted = (
+        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {tokens} tokens out "
+        "if every attempt takes half of its turns"
+    )
     typer.echo(f"{counted}; nothing was run.")
     if plan.gated:
         gate = _finds(plan)

@@ -16,9 +16,11 @@ from seasoned.asking import ask
 from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.lab.methods.guidelines import write_guideline
 from seasoned.llm.structured import closed_object
+from seasoned.llm.window import LONG_TEXT, Cuts, room_for, said_of
 from seasoned.methods import check_least
+from seasoned.methods.attempts import TOO_LONG, UNUSABLE
 from seasoned.methods.expel.demonstrations import attempts_at
-from seasoned.methods.expel.extraction import Call, attempts_before, plan_calls, worked_pair
+from seasoned.methods.expel.extraction import Call, attempts_before, plan_calls, skip_unused, worked_pair
 from seasoned.protocols import LLM
 from seasoned.replies.forms import json_or_lines
 from seasoned.text import prompt_line, render_prompt, same_words, step_lines, tokens
@@ -53,9 +55,10 @@ class AutoGuide:
         k: guidelines that are shown at a turn.
         by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
         least: with `embedding`, how near a context must be at least to fit (cosine).
-        room: tokens that the attempts of a pair may take together in a prompt.
+        room: tokens that the attempts of a pair may take together in a prompt. None: three quarters of a long window,
+            or 2,400.
         contexts_room: tokens of known contexts in a prompt; where there are more, the nearest are shown, or the newest
-            where the pool has no embedder.
+            where the pool has no embedder. None: three quarters of a long window, or 1,500.
         max_tokens: of a reply.
         same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
             evaluation must leave it off.
@@ -73,8 +76,8 @@ class AutoGuide:
     k: int = 3
     by: By = "llm"
     least: float = 0.5
-    room: int = 2400
-    contexts_room: int = 1500
+    room: int | None = None
+    contexts_room: int | None = None
     max_tokens: int = 200
     same_task: bool = False
 
@@ -104,21 +107,37 @@ class AutoGuide:
             pool.passed_over(few)
         # Deleted ones too: what a person removed is not written again.
         known = {source for lesson in pool.lessons("guideline", status=None) for source in lesson.sources}
+        unused: dict[str, str] = {}
+        cuts = Cuts()
         for pair in pairs:
             if pair.attempts[0].id not in known:
-                said = write_guideline(
-                    self.llm,
-                    pair,
-                    about=self.about,
-                    worked=self.worked,
-                    begins=self.begins,
-                    max_tokens=self.max_tokens,
-                    room=self.room,
-                )
-                if said is None:
-                    pool.passed_over(f"no guideline from {pair}: what came back holds none that can be used")
+                said = self._write(pair, cuts)
+                if isinstance(said, str):
+                    log.warning("no guideline from %s: %s", pair, said)
+                    pool.passed_over(f"no guideline from {pair}: {said}")
+                    unused[pair.attempts[0].id] = said
                 else:
                     _keep(pool, pair, *said)
+        if cut := said_of(cuts):
+            pool.passed_over(cut)
+        skip_unused(pool, trajectories, pairs, unused)
+
+    def _write(self, pair: Call, cuts: Cuts) -> tuple[str, str] | str:
+        """Context and guideline of a pair, or why there are none."""
+        try:
+            said = write_guideline(
+                self.llm,
+                pair,
+                about=self.about,
+                worked=self.worked,
+                begins=self.begins,
+                max_tokens=self.max_tokens,
+                room=self.room or room_for(self.llm, 2400),
+                cuts=cuts,
+            )
+        except ContextLengthError as error:
+            return f"{TOO_LONG}: {error}"
+        return said or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The guidelines for the context of the last observation, and before them those without a context.
@@ -135,7 +154,7 @@ class AutoGuide:
             guidelines += self._fitting(usable, pool, task, progress)[: self.k]
         if not guidelines:
             return Guidance()
-        lines = [": ".join(filter(None, (prompt_line(lesson.key), prompt_line(lesson.text)))) for lesson in guidelines]
+        lines = [": ".join(prompt_line(part, LONG_TEXT) for part in (one.key, one.text) if part) for one in guidelines]
         return Guidance(lessons=tuple(guidelines), blocks=(Block.listing(_HEADING, guidelines, lines),))
 
     def _fitting(
@@ -161,7 +180,8 @@ class AutoGuide:
     def _known(self, groups: list[list[Lesson]], pool: ExperiencePool, now: str) -> list[list[Lesson]]:
         """The groups of one context each, as many as there is room for; in a constant order where that is all."""
         sizes = [tokens(f"00. {prompt_line(group[0].key)}\n") for group in groups]
-        if sum(sizes) <= self.contexts_room:
+        room = self.contexts_room or room_for(self.llm, 1500)
+        if sum(sizes) <= room:
             return groups
         order = list(range(len(groups)))[::-1]
         if pool.searches:
@@ -170,7 +190,7 @@ class AutoGuide:
         chosen, used = [], 0
         for place in order:
             used += sizes[place]
-            if used > self.contexts_room:
+            if used > room:
                 break
             chosen.append(place)
         return [groups[place] for place in sorted(chosen)]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from seasoned.asking import ask
-from seasoned.errors import ContextLengthError
 from seasoned.llm.structured import closed_object
+from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy
 from seasoned.methods.expel.extraction import Call, worked_pair
 from seasoned.protocols import LLM
 from seasoned.replies.forms import json_or_lines
@@ -45,6 +45,7 @@ def write_guideline(
     begins: str = "",
     max_tokens: int = 200,
     room: int = 2400,
+    cuts: Cuts | None = None,
 ) -> tuple[str, str] | None:
     """Let the model say in which context a failure and a success part, and what to do there.
 
@@ -58,13 +59,14 @@ def write_guideline(
         max_tokens: of the reply.
         room: tokens that the attempts may take together, and the worked ones as many; halved up to three times where
             the prompt is too long.
+        cuts: how much of the attempts was left out is added here.
 
     Returns:
-        Context and guideline; None where the reply holds none or the pair does not fit, and that is logged.
+        Context and guideline; None where the reply holds none, and that is logged.
 
     Raises:
         ConfigError: `worked` has none; see `worked_pair`.
-        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+        LLMError: as the model raises it, but for ParseError; a ContextLengthError where the pair does not fit.
     """
     told = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
     system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **told)
@@ -78,21 +80,25 @@ def write_guideline(
             messages += [{"role": "user", "content": shown}, {"role": "assistant", "content": reply}]
         return [*messages, {"role": "user", "content": _pair(pair, room)}]
 
-    try:
-        answer = ask(llm, prompt, room, schema=_schema(begins), max_tokens=max_tokens)
-    except ContextLengthError:
-        log.warning("no guideline from %s: it is too long for the model, however much is cut", pair)
-        return None
+    chars = dict.fromkeys(PART_CHARS, LONG_TEXT) if is_roomy(llm) else PART_CHARS
+    answer = ask(llm, prompt, room, schema=_schema(begins, chars), max_tokens=max_tokens)
+    if cuts is not None:
+        cuts.append((_size(pair, 10**9), _size(pair, answer.room)))
     value = json_or_lines(answer.value, lambda _: None)
     seen = [part for attempt in pair.attempts for part in (attempt.task, *(s.observation for s in attempt.steps))]
-    guideline = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen)
+    guideline = read_guideline(value, example=worked[1:] if worked else None, begins=begins, seen=seen, chars=chars)
     if guideline is None:
         log.warning("no guideline from %s: the reply holds none: %r", pair, prompt_line(str(value), 120))
     return guideline
 
 
 def read_guideline(
-    value: Any, *, example: tuple[str, str] | None = None, begins: str = "", seen: Sequence[str] = ()
+    value: Any,
+    *,
+    example: tuple[str, str] | None = None,
+    begins: str = "",
+    seen: Sequence[str] = (),
+    chars: Mapping[str, int] = PART_CHARS,
 ) -> tuple[str, str] | None:
     """Context and guideline of a reply, cleaned and capped.
 
@@ -102,8 +108,8 @@ def read_guideline(
     """
     if not isinstance(value, dict):
         return None
-    context = prompt_line(str(value.get("context") or ""), PART_CHARS["context"]).strip(" .:")
-    guideline = prompt_line(str(value.get("guideline") or ""), PART_CHARS["guideline"])
+    context = prompt_line(str(value.get("context") or ""), chars["context"]).strip(" .:")
+    guideline = prompt_line(str(value.get("guideline") or ""), chars["guideline"])
     said = same_words(context), same_words(guideline)
     if not all(said) or shares_run(guideline, GOOD[1], _QUOTED):
         return None
@@ -120,6 +126,10 @@ def shares_run(text: str, other: str, run: int) -> bool:
     words, others = all_words(text), all_words(other)
     there = {others[place : place + run] for place in range(len(others) - run + 1)}
     return any(words[place : place + run] in there for place in range(len(words) - run + 1))
+
+
+def _size(pair: Call, room: int) -> int:
+    return sum(len(transcript(one, limit=TOKEN * room // 2, task=not n)) for n, one in enumerate(pair.attempts))
 
 
 def _pair(pair: Call, room: int) -> str:
@@ -150,10 +160,10 @@ def _alike(steps: tuple[Step, Step]) -> bool:
     return steps[0].action == steps[1].action
 
 
-def _schema(begins: str = "") -> dict[str, Any]:
+def _schema(begins: str = "", chars: Mapping[str, int] = PART_CHARS) -> dict[str, Any]:
     text: dict[str, dict[str, Any]] = {
-        part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in PART_CHARS.items()
+        part: {"type": "string", "minLength": 3, "maxLength": longest} for part, longest in chars.items()
     }
     if begins:
-        text["guideline"] = text_that_begins(begins, PART_CHARS["guideline"])
+        text["guideline"] = text_that_begins(begins, chars["guideline"])
     return closed_object(text)

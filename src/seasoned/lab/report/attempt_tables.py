@@ -112,6 +112,7 @@ def steps_table(summary: Summary) -> Table | None:
         Column("attempts"),
         Column("thoughts"),
         Column("actions"),
+        Column("obser-\nvations", spare=True),
         Column("invalid\nactions"),
         Column("tokens\nin"),
         Column("tokens\nout"),
@@ -124,7 +125,7 @@ def steps_table(summary: Summary) -> Table | None:
     def line(one: Steps) -> Line:
         tokens = (count(round(one.prompt_tokens)), count(round(one.completion_tokens)), decimal(one.calls))
         parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
-        steps = map(decimal, (one.thoughts, one.actions, one.invalid))
+        steps = map(decimal, (one.thoughts, one.actions, one.observations, one.invalid))
         cells = (label(one.condition), str(one.n), *steps, *tokens, *parts)
         return Line(cells, {"name": one.condition, **one.to_json()})
 
@@ -132,9 +133,9 @@ def steps_table(summary: Summary) -> Table | None:
     names = {one.condition for one in summary.steps}
     for one in step_references(summary.run.benchmark):
         if one.condition in names:
-            steps = map(decimal, (one.thoughts, one.actions, one.invalid))
+            steps = map(decimal, (one.thoughts, one.actions, one.observations, one.invalid))
             parts = map(decimal, (one.thought_tokens, one.action_tokens, one.observation_tokens))
-            cells = (label(one.condition), "", *steps, "", "", "", *parts)
+            cells = (label(one.condition), "", *steps, count(round(one.tokens)), "", "", *parts)
             lines.append(Line(cells, {"name": one.condition, **one.model_dump()}, source=one.source))
     notes = (
         "Means over the test attempts, repeated ones too; those that a server's error ended are left out. Tokens in"
@@ -292,37 +293,3 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
         notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
     notes.append("Lessons are recalled together, so these figures show company as well as merit.")
     return Table("Lessons and what came of them", columns, tuple(map(line, lessons[:limit])), tuple(notes))
-
-
-def gates_table(summary: Summary) -> Table | None:
-    """The looks of each gate: tasks won by the lessons and lost to them, p and its limit, and the decision."""
-    lines = []
-    for gate in summary.gates:
-        for number, look in enumerate(gate.looks):
-            decided = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
-            cells = (
-                label(gate.of) if not number else "",
-                gate.block if not number else "",
-                str(look.tasks),
-                str(look.won),
-                str(look.lost),
-                f"{look.p:.3g}",
-                f"{look.level:.3g}",
-                decided,
-                count(gate.tokens) if number == len(gate.looks) - 1 else "",
-            )
-            lines.append(Line(cells, {**gate.to_json(), "look": number}))
-    if not lines:
-        return None
-    heads = ("tasks", "won", "lost", "p", "p at most")
-    columns = (
-        text_column("lessons of"),
-        text_column("block"),
-        *map(Column, heads),
-        text_column("decision"),
-        Column("tokens"),
-    )
-    notes = ["Lessons that do not help are promoted in at most 5 % of runs; docs/proof.md has the argument."]
-    if excluded := sum(gate.excluded for gate in summary.gates):
-        notes.append(f"{excluded} gate tasks had an error of the server and count as ties.")
-    return Table("Gates", columns, tuple(lines), tuple(notes))

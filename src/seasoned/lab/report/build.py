@@ -25,6 +25,7 @@ from seasoned.lab.report.summary import (
     Learning,
     Pair,
     PoolProblems,
+    Probed,
     Run,
     SeedScore,
     Solved,
@@ -58,7 +59,9 @@ def build(
     learning: Mapping[str, Usage] | None = None,
     pools: Sequence[LearnedPool] = (),
     gates: Sequence[Gate] = (),
+    probes: Sequence[Probed] = (),
     more_remarks: Sequence[str] = (),
+    experience: Mapping[str, float] | None = None,
 ) -> Summary:
     """Sum up a run.
 
@@ -74,7 +77,9 @@ def build(
             "training", what those took that guided the training attempts alone.
         pools: All pools that were learned from all training attempts of their seed and fold.
         gates: What the gates of the run decided.
+        probes: What its probes estimated.
         more_remarks: Said after the other remarks.
+        experience: From how many attempts each condition learned, on average over seeds and folds.
 
     Raises:
         MissingExtraError: SciPy is not installed.
@@ -91,6 +96,9 @@ def build(
         _condition(name, by_name[name], tried[name], sizes.get(name), learning.get(name), problems[name])
         for name in names
     )
+    if experience is not None:
+        gathered = ({"experience": experience.get(one.name)} for one in conditions)
+        conditions = tuple(one.model_copy(update=news) for one, news in zip(conditions, gathered, strict=True))
     steps = measures.step_statistics([row for name in names for row in tried[name]], trajectories)
     heuristics = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = measures.judgements(training)
@@ -117,6 +125,7 @@ def build(
             if pool.problems
         ),
         gates=tuple(gates),
+        probes=tuple(probes),
         training=_training(rows, training),
     )
     said = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]

@@ -17,7 +17,7 @@ from seasoned.embed import static
 from seasoned.errors import DataError, SeasonedError
 from seasoned.lab.report import stats
 from seasoned.lab.report.format import share
-from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, until_solved
+from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, sum_others, until_solved
 from seasoned.lab.report.summary import (
     AtK,
     Efficiency,
@@ -88,7 +88,13 @@ def phases(rows: Sequence[Row], learning: Usage) -> Phases:
     """
     used, recall = (sum(parts, Usage()) for parts in ((row.usage for row in rows), (row.aside for row in rows)))
     rollout = _less(used, recall)
-    return Phases(learning=spent(learning), recall=spent(recall), rollout=spent(rollout), total=spent(learning + used))
+    return Phases(
+        learning=spent(learning),
+        recall=spent(recall),
+        rollout=spent(rollout),
+        total=spent(learning + used),
+        others={part: spent(usage) for part, usage in sorted(sum_others(rows).items())},
+    )
 
 
 def _less(whole: Usage, part: Usage) -> Usage:
@@ -434,6 +440,7 @@ _MEANS: dict[str, Callable[[Trajectory], int | None]] = {
     "thoughts": lambda attempt: sum(bool(step.thought.strip()) for step in attempt.steps),
     "actions": lambda attempt: sum(bool(step.action.strip()) for step in attempt.steps),
     "invalid": lambda attempt: _invalid(attempt),
+    "observations": lambda attempt: sum(bool(step.observation.strip()) for step in attempt.steps),
     "prompt_tokens": lambda attempt: attempt.usage.prompt_tokens,
     "completion_tokens": lambda attempt: attempt.usage.completion_tokens,
     "calls": lambda attempt: attempt.usage.calls + attempt.usage.replayed,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seasoned.lab.report import drawing
 from seasoned.lab.report.attempt_tables import retried, sweep
+from seasoned.lab.report.audit import audit_bars
 from seasoned.lab.report.drawing import (
     BLUE,
     GREEN,
@@ -125,6 +126,16 @@ def learning_curve(summary: Summary) -> str:
     }
     words = f"Accuracy by number of training cases for {', '.join(map(label, curves))}."
     return _curves("curve", words, curves, "training cases") if curves else ""
+
+
+def experience_points(summary: Summary) -> str:
+    """Accuracy by how many attempts were learned from (ExpeL, figure 6); none without three numbers of them."""
+    shown = [one for one in summary.conditions if one.n and one.experience is not None]
+    if len({one.experience for one in shown}) < 3:
+        return ""
+    curves = {one.name: [_Point(round(one.experience or 0), one.accuracy or 0.0, one.interval)] for one in shown}
+    said = ", ".join(f"{label(name)} {percent(own[0].accuracy, 0)} with {own[0].at}" for name, own in curves.items())
+    return _curves("experience", f"Accuracy by attempts learned from: {said}.", curves, "attempts learned from")
 
 
 def heuristics_curve(summary: Summary) -> str:
@@ -413,6 +424,12 @@ class Figure:
 
 FIGURES = (
     Figure("Accuracy", accuracy_bars, "Whiskers are 95% Wilson intervals."),
+    Figure(
+        "Audit",
+        audit_bars,
+        "The same tasks with lessons that cannot help: a lift that is left is not the doing of what the lessons say. "
+        "Whiskers are 95% Wilson intervals.",
+    ),
     Figure("Mean over seeds and folds", mean_bars, "Whiskers are standard errors."),
     Figure(
         "Solved by trial",
@@ -454,6 +471,11 @@ FIGURES = (
         "Accuracy by number of training cases",
         learning_curve,
         "The band is the 95% Wilson interval; with 0 training cases a method is the baseline.",
+    ),
+    Figure(
+        "Accuracy by experience",
+        experience_points,
+        "Attempts that a condition learned from, on average over seeds and folds. Whiskers are 95% Wilson intervals.",
     ),
     Figure(
         "What changed against {baseline}",

@@ -15,6 +15,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+Unit = Literal["%", "score", "pass^3", "pass@3", "source", "points a note", "total"]
 _FILE = Path(__file__).with_name("reference.toml")
 
 
@@ -44,25 +45,28 @@ class Reference(_Printed):
     """One published figure.
 
     `value` is in percent (unit "%") or a mean score of 0..1 (unit "score"), `error` in the same unit; `lessons` is the
-    size of the pool, where it is printed. `trial` is set where tasks were tried again (0: the first attempt),
-    `category` where a part of them is meant.
+    size of the pool, where it is printed. Other units name what else a table prints, and `what` a column of costs.
+    `trial` is set where tasks were tried again (0: the first attempt), `category` where a part of them is meant.
     """
 
     value: float
     error: float | None = None
-    unit: Literal["%", "score"] = "%"
+    unit: Unit = "%"
     lessons: int | None = None
     trial: int | None = None
     category: str = ""
+    what: str = ""
 
 
 class Steps(_Printed):
-    """What an attempt consisted of on average (ExpeL, table 6): thoughts, actions, actions that were invalid; and the
-    tokens of its thoughts, actions and observations."""
+    """What an attempt consisted of on average (ExpeL, table 6): thoughts, actions, observations, actions that were
+    invalid; its tokens, and those of its thoughts, actions and observations."""
 
     thoughts: float
     actions: float
+    observations: float
     invalid: float
+    tokens: float
     thought_tokens: float
     action_tokens: float
     observation_tokens: float
@@ -78,7 +82,7 @@ class _Row(BaseModel):
     lessons: tuple[int, ...] | None = None
 
 
-class _Block(BaseModel):
+class Block(BaseModel):
     """A table or a passage of a paper, as the head of `reference.toml` describes it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -86,8 +90,8 @@ class _Block(BaseModel):
     paper: str
     model: str
     place: str
-    unit: Literal["%", "score"] = "%"
-    along: Literal["benchmark", "trial", "category", "steps"]
+    unit: Unit = "%"
+    along: Literal["benchmark", "trial", "category", "steps", "cost"]
     benchmark: str = ""
     columns: tuple[int | str, ...]
     rows: tuple[_Row, ...]
@@ -100,6 +104,7 @@ class _Block(BaseModel):
         return self
 
     def figures(self) -> Iterator[Reference | Steps]:
+        """Its figures, row by row."""
         for row in self.rows:
             known = {"paper": self.paper, "model": self.model, "place": self.place, "benchmark": self.benchmark}
             known |= {"row": row.row, "condition": row.condition}
@@ -108,14 +113,20 @@ class _Block(BaseModel):
                 continue
             for i, column in enumerate(self.columns):
                 beside = {"error": row.errors and row.errors[i], "lessons": row.lessons and row.lessons[i]}
-                figure = {"value": row.values[i], "unit": self.unit, **beside, self.along: column}
+                where: dict[str, int | str] = {"what" if self.along == "cost" else self.along: column}
+                figure = {"value": row.values[i], "unit": self.unit, **beside, **where}
                 yield Reference.model_validate(known | figure)
 
 
 @cache
+def blocks() -> tuple[Block, ...]:
+    """The tables and passages of the file, in its order."""
+    return tuple(map(Block.model_validate, tomllib.loads(_FILE.read_text(encoding="utf-8"))["block"]))
+
+
+@cache
 def _all() -> tuple[Reference | Steps, ...]:
-    blocks = tomllib.loads(_FILE.read_text(encoding="utf-8"))["block"]
-    return tuple(figure for block in blocks for figure in _Block.model_validate(block).figures())
+    return tuple(figure for block in blocks() for figure in block.figures())
 
 
 def _of(benchmark: str) -> list[Reference]:
@@ -128,7 +139,7 @@ def references(benchmark: str) -> tuple[Reference, ...]:
 
     Where tasks were tried again, that is the figure after the last trial.
     """
-    whole = [figure for figure in _of(benchmark) if not figure.category]
+    whole = [figure for figure in _of(benchmark) if figure.unit in ("%", "score") and not figure.category]
     last = {(figure.paper, figure.condition): figure.trial for figure in whole}
     return tuple(figure for figure in whole if figure.trial == last[(figure.paper, figure.condition)])
 
@@ -139,8 +150,16 @@ def trial_references(benchmark: str) -> tuple[Reference, ...]:
 
 
 def category_references(benchmark: str) -> tuple[Reference, ...]:
-    """The published figures of a benchmark by category."""
-    return tuple(figure for figure in _of(benchmark) if figure.category)
+    """The published figures of a benchmark by category; those of a part, such as "gaia2-search", are its category's."""
+    part = f"{benchmark.strip().casefold()}-"
+    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(part)]
+    named = [one.model_copy(update={"category": one.benchmark.removeprefix(part)}) for one in parts if one.unit == "%"]
+    return (*(figure for figure in _of(benchmark) if figure.category), *named)
+
+
+def further_references(benchmark: str) -> tuple[Reference, ...]:
+    """What else the papers print of a benchmark: over several runs, of source tasks, efficiency, costs."""
+    return tuple(figure for figure in _of(benchmark) if figure.unit not in ("%", "score"))
 
 
 def step_references(benchmark: str) -> tuple[Steps, ...]:

@@ -27,7 +27,8 @@ class Row(BaseModel):
     `trained_on` is the number of training cases whose lessons were in force (0 for baselines); `trial` is 0 for the
     first attempt at a task and counts up where it is tried again, `repeat` where the whole test is run again with
     other seeds of the model; `gold` is for display alone; `reason` is that of `seasoned.types.Outcome`; `aside` is the
-    part of `usage` that recalled and reflected beside the agent; `judged` is what a model took a training attempt to be
+    part of `usage` that recalled and reflected beside the agent; `others` are what other models that take part used,
+    such as a simulated user's, which is no part of `usage`; `judged` is what a model took a training attempt to be
     that had to judge it itself, where one had to; `familiar` is whether the goal of a test task, as the benchmark tells
     it from the rest of the task, is that of a training task too: null where a benchmark has no such goals.
     """
@@ -54,6 +55,7 @@ class Row(BaseModel):
     trajectory_id: str = ""
     usage: Usage = Usage()
     aside: Usage = Usage()
+    others: dict[str, Usage] = {}
     trained_on: int = 0
     trial: int = Field(default=0, ge=0)
     repeat: int = Field(default=0, ge=0)
@@ -105,7 +107,16 @@ def until_solved(attempts: Sequence[Row]) -> Row:
     ordered = sorted(attempts, key=lambda row: row.trial)
     stands = next((row for row in ordered if row.solved), ordered[-1])
     used, aside = (sum(parts, Usage()) for parts in ((row.usage for row in ordered), (row.aside for row in ordered)))
-    return stands.model_copy(update={"usage": used, "aside": aside})
+    return stands.model_copy(update={"usage": used, "aside": aside, "others": sum_others(ordered)})
+
+
+def sum_others(rows: Iterable[Row]) -> dict[str, Usage]:
+    """What other models that take part used in these episodes, by their part."""
+    found: dict[str, Usage] = {}
+    for row in rows:
+        for part, usage in row.others.items():
+            found[part] = found.get(part, Usage()) + usage
+    return found
 
 
 def final_attempts(rows: Iterable[Row]) -> list[Row]:

@@ -82,13 +82,15 @@ class Phases(Part):
     """What the parts of a condition used (ERL, table 4). Learning, recall and rollout add up to the total.
 
     Conditions that share their lessons say the same under `learning`. `recall` are the calls of test episodes beside
-    the agent's turns: they rank or choose lessons, or reflect. `rollout` are the turns.
+    the agent's turns: they rank or choose lessons, or reflect. `rollout` are the turns. `others` are other models that
+    take part, such as a simulated user's; they are no part of the total.
     """
 
     learning: Spent
     recall: Spent
     rollout: Spent
     total: Spent
+    others: dict[str, Spent] = {}
 
 
 class Solved(Part):
@@ -188,6 +190,7 @@ class Condition(Score, Spent):
     reliability: Reliability
     learning: Learning | None = None
     phases: Phases | None = None
+    experience: float | None = None
 
 
 class Pair(Part):
@@ -303,6 +306,7 @@ class Steps(Part):
     thoughts: float | None
     actions: float | None
     invalid: float | None
+    observations: float | None = None
     prompt_tokens: float
     completion_tokens: float
     calls: float
@@ -352,6 +356,23 @@ class Gate(Part):
     crossfit: bool = False
 
 
+class Probed(Part):
+    """What a probe estimated of one lesson: its effect in parts of 1, raw and shrunk, from so many `uses`.
+
+    It certifies nothing. A lesson that was not recalled for any probe task is not here.
+    """
+
+    condition: str
+    block: str
+    lesson_id: str
+    text: str
+    uses: int
+    raw: float
+    effect: float
+    deviation: float
+    kept: bool
+
+
 class TrainingPart(Solved):
     """The training attempts of one condition."""
 
@@ -395,6 +416,7 @@ class Summary(Part):
     guidance: tuple[GuidancePoint, ...] = ()
     problems: tuple[PoolProblems, ...] = ()
     gates: tuple[Gate, ...] = ()
+    probes: tuple[Probed, ...] = ()
     training: Training
 
     def condition(self, name: str | None) -> Condition | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.lab.report import stats
 from seasoned.lab.report.attempt_tables import (
-    gates_table,
     lessons_table,
     repeats_table,
     sweep_table,
@@ -30,6 +29,7 @@ from seasoned.lab.report.cells import (
 )
 from seasoned.lab.report.format import cost, p_value, signed
 from seasoned.lab.report.forms import Column, Line, Table, to_rich
+from seasoned.lab.report.proof_tables import gates_table, probes_table
 from seasoned.lab.report.reference import (
     Reference,
     category_references,
@@ -180,9 +180,10 @@ def phases_table(summary: Summary) -> Table | None:
         if one.phases is None:
             continue
         beside = [(name, part) for name in ("learning", "recall") if used(part := getattr(one.phases, name))]
-        beside_any = beside_any or bool(beside)
+        beside_any = beside_any or bool(beside or one.phases.others)
         more = prompt(one) / before - 1 if before and one is not baseline else None
         parts = [*beside, ("rollout", one.phases.rollout), *([("total", one.phases.total)] if beside else [])]
+        parts += [(f"the {part}, apart", spent) for part, spent in one.phases.others.items()]
         for name, part in parts:
             own = more if name == "rollout" else None
             cells = (
@@ -341,6 +342,7 @@ def show(summary: Summary, console: Console) -> None:
     made = (
         main_table(summary),
         gates_table(summary),
+        probes_table(summary),
         few,
         trials_table(summary),
         repeats_table(summary),

@@ -1,37 +1,50 @@
 """The conditions of benchmarks whose agent acts in several steps, and of ExpeL and AutoGuide, which are for all.
 
 Always holds: `policy` of the recipe's agent is who gathers the training attempts and who carries every method, so that
-they differ from their baseline in the guidance alone; `act`, `react` and `choose` are that agent by name.
+they differ from their baseline in the guidance alone; `act`, `react`, `choose` and `tools` are that agent by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from seasoned.agents.halting import Halt, make_halt
 from seasoned.agents.react import React
+from seasoned.agents.tools import ToolCaller
+from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.autoguide import AutoGuide
 from seasoned.lab.methods.given import Given, read_lessons
-from seasoned.lab.run.answering import noted_first, noted_later, worked_attempt, worked_rule
+from seasoned.lab.run.answering import dialogue, noted_first, noted_later, worked_attempt, worked_rule
+from seasoned.lab.run.coding import coder
 from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
 from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
+from seasoned.methods.profiles import method_options
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.types import Lesson, Task
 
-Policy = Literal["act", "react", "choose"]
+Policy = Literal["act", "react", "choose", "tools", "coder"]
+Aid = Literal["worked", "begins", "filters"]
 
 MANY = 1000
 """Heuristics considered where their tokens are what limits them."""
 
 _RECALL = {"k", "retrieve_by", "rerank"}
 """What of ExpeL's parameters leaves what is learned alone."""
+
+
+def gatherer(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
+    """Who gathers: the acting agent; or the dialogue, where its reflections are told beside the question."""
+    if benchmark.manner == "act":
+        return actor(recipe, benchmark, llm, training)
+    return (noted_first if recipe.gather.answers else dialogue)(recipe, benchmark, llm, training)
 
 
 def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
@@ -50,18 +63,23 @@ def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[T
     return make(recipe, benchmark, llm, training)
 
 
-def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, asks: bool = False) -> React:
-    """An acting agent under the limits of the recipe and the benchmark."""
-    return React(
+def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, asks: bool = False) -> Agent:
+    """An acting agent under the limits of the recipe and the benchmark; where tasks take a program, the coder."""
+    if benchmark.programs:
+        return coder(recipe, benchmark, llm)
+    if policy == "coder":
+        raise ConfigError(f"the agent coder writes programs, and the benchmark {benchmark.name} asks for none")
+    make = ToolCaller if policy == "tools" else partial(React, style=policy)
+    return make(
         llm=llm,
         instruction=benchmark.instruction,
         examples=benchmark.trajectories,
-        style=policy,
         max_steps=benchmark.max_turns,
         repeats=recipe.agent.repeats or None,
         same_observation=recipe.agent.same_observation,
         max_actions=recipe.agent.max_actions,
         prompt_tokens=recipe.agent.prompt_tokens,
+        halt=halting(recipe),
         shots=recipe.agent.examples,
         think_tokens=recipe.caps.think,
         action_tokens=recipe.caps.action,
@@ -71,6 +89,13 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
     )
 
 
+def halting(recipe: Recipe) -> Halt | None:
+    """The recipe's rule that ends attempts, beside the limits of the agent itself."""
+    chosen = recipe.agent
+    limits = {"omega": chosen.omega, "epsilon": chosen.epsilon, "cycle": chosen.cycle}
+    return make_halt(chosen.halt, **limits, with_observation=chosen.same_observation)
+
+
 def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy | Literal[""]) -> Reflexion:
     """Reflexion with a strategy; "" is the one of the recipe's gathering."""
     return Reflexion(
@@ -78,6 +103,8 @@ def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy
         strategy=strategy or recipe.gather.reflect,
         examples=benchmark.reflections,
         about=benchmark.about,
+        memory=recipe.reflexion.memory,
+        attempt_chars=recipe.reflexion.attempt_chars,
         max_tokens=2 * recipe.caps.think,
     )
 
@@ -95,12 +122,16 @@ def asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Ta
 
 
 def expel(
-    mode: Literal["insights", "retrieve", "both"] = "both", retry: bool = False, worked: bool = False, **own: Any
+    mode: Literal["insights", "retrieve", "both"] = "both",
+    retry: bool = False,
+    worked: bool = False,
+    without: Aid | Literal["", "all"] = "",
+    **own: Any,
 ) -> Condition:
     """ExpeL as the recipe has it, but for what the condition sets; what learns otherwise than the rest learns alone."""
     if worked:
         own = {"successes": True, "human": (), **own}
-    alike = not worked and own.keys() <= _RECALL
+    alike = not worked and not without and own.keys() <= _RECALL
     by = own.get("retrieve_by", "task" if "rerank" in own else "none")
     asks = _asks(by, own.get("rerank", "none"))
 
@@ -108,13 +139,13 @@ def expel(
         return ExpeL(
             llm=llm,
             about=benchmark.about or benchmark.instruction,
-            worked=worked_rule(benchmark),
+            worked=worked_rule(benchmark) if recipe.helps("worked", without) else None,
             mode=mode,
             tell=benchmark.manner == "answer",
             manual=benchmark.trajectories,
             seed=recipe.seeds[0],
             max_tokens=max(400, recipe.caps.think),
-            **{**recipe.expel.model_dump(), **own},
+            **{**method_options("expel", recipe.profile), **recipe.expel.model_dump(), **own},
         )
 
     return Condition(
@@ -140,15 +171,15 @@ def trajectories(k: int | None) -> MakeMethod:
     return make
 
 
-def autoguide(**own: Any) -> MakeMethod:
+def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> MakeMethod:
     """AutoGuide as the recipe has it, but for what a condition sets."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         return AutoGuide(
             llm,
             about=benchmark.about or benchmark.instruction,
-            worked=worked_rule(benchmark),
-            begins=benchmark.rule_begins,
+            worked=worked_rule(benchmark) if recipe.helps("worked", without) else None,
+            begins=benchmark.rule_begins if recipe.helps("begins", without) else "",
             goal=benchmark.goal,
             max_tokens=max(200, recipe.caps.think),
             **{**recipe.autoguide.model_dump(), **own},
@@ -157,18 +188,19 @@ def autoguide(**own: Any) -> MakeMethod:
     return make
 
 
-def erl(matched: bool = False, **own: Any) -> Condition:
+def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
     """ERL as the recipe has it, but for how the condition recalls.
 
     Heuristics for the first thought are told after it, to agents that answer once (ours). With `matched` they get as
-    many tokens as the trajectories of few-shot-trajectories (the paper's figure 5).
+    many tokens as the trajectories of few-shot-trajectories (the paper's figure 5). `without` an aid of the scaffold,
+    it learns alone.
     """
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         if not matched:
-            return heuristics(recipe, benchmark, llm, **own)
+            return heuristics(recipe, benchmark, llm, without, **own)
         shown = trajectories(None)(recipe, benchmark, llm)
-        return heuristics(recipe, benchmark, llm, **{"k": MANY, "retrieve": "embedding", **own}, matched=shown)
+        return heuristics(recipe, benchmark, llm, without, **{"k": MANY, "retrieve": "embedding", **own}, matched=shown)
 
     later = own.get("on") == "thought"
     return Condition(
@@ -177,12 +209,15 @@ def erl(matched: bool = False, **own: Any) -> Condition:
         noted_later if later else carrier,
         make,
         learns=True,
-        pool="erl",
+        pool=f"erl-without-{without}" if without else "erl",
+        ranks=True,
         acts=False if later else None,
     )
 
 
-def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> ERL:
+def heuristics(
+    recipe: Recipe, benchmark: Benchmark, llm: LLM, without: Aid | Literal["", "all"] = "", **other: Any
+) -> ERL:
     """ERL as the recipe has it under `erl`, but for how a condition recalls.
 
     All conditions of ERL share what the first of them learned, so whatever learning uses is the same for each. A
@@ -194,13 +229,20 @@ def heuristics(recipe: Recipe, benchmark: Benchmark, llm: LLM, **other: Any) -> 
         "retrieve": chosen.retrieve,
         "guidance_tokens": chosen.guidance_tokens,
     } | other
+    shown = recipe.helps("worked", without)
+    paper = method_options("erl", recipe.profile)
     return ERL(
         llm,
         about=benchmark.about or benchmark.instruction,
-        example=benchmark.heuristic,
-        worked=worked_attempt(benchmark),
-        begins=benchmark.rule_begins,
-        goal=benchmark.goal,
+        example=benchmark.heuristic if shown else None,
+        worked=worked_attempt(benchmark) if shown else None,
+        begins=benchmark.rule_begins if recipe.helps("begins", without) else "",
+        filters=recipe.helps("filters", without),
+        form=paper.get("form", "short"),
+        room=chosen.room,
+        rank_room=chosen.rank_room,
+        chars=chosen.chars,
+        goal=benchmark.goal if recipe.profile == "small" else None,
         recall_first=chosen.recall_first,
         reasons=not recipe.llm.bundled if chosen.reasons is None else chosen.reasons,
         judge=chosen.judge,

@@ -50,15 +50,38 @@ def alter(lessons: Sequence[Lesson], how: Alteration, seed: int = 0) -> list[Les
 
 def altered_scope(store: Store, pool: ExperiencePool, how: Alteration, seed: int) -> str:
     """The scope that holds a pool's active lessons with other words; made once, and anew when the lessons changed."""
-    scope, lessons = f"{pool.scope}+{how}", pool.lessons()
-    mark = [f"{lesson.id} {lesson.version}" for lesson in lessons]
+    return copied_scope(store, pool, how, pool.lessons(), lambda lessons: alter(lessons, how, seed))
+
+
+def copied_scope(
+    store: Store,
+    pool: ExperiencePool,
+    ending: str,
+    lessons: Sequence[Lesson],
+    change: Callable[[Sequence[Lesson]], list[Lesson]] | None = None,
+) -> str:
+    """The scope beside a pool's that holds copies of these lessons; made once, and anew when they changed.
+
+    Args:
+        store: holds them.
+        pool: whose lessons they are.
+        ending: of the scope's name.
+        lessons: what is copied, in order.
+        change: gives the copies, with new ids; without it they have the same words.
+    """
+    scope, mark = f"{pool.scope}+{ending}", [f"{lesson.id} {lesson.version}" for lesson in lessons]
     if store.marked(scope, "altered") != mark:
+        copies = change(lessons) if change else [_copy(lesson) for lesson in lessons]
         with store.transaction():
             for old in store.lessons(scope):
                 store.remove_lesson(old.id, who="rule", why="the lessons have changed", purge=True)
-            store.add_lessons(scope, alter(lessons, how, seed), who="rule", why=f"for an audit: {how}")
+            store.add_lessons(scope, copies, who="rule", why=f"copied: {ending}")
             store.mark(scope, "altered", mark)
     return scope
+
+
+def _copy(lesson: Lesson) -> Lesson:
+    return lesson.model_copy(update={"id": new_id("les"), "pinned": False, "version": 1})
 
 
 def _with_words(lesson: Lesson, how: Alteration, text: str, words: Mapping[str, object]) -> Lesson:

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from seasoned.agents.coder import Coder
 from seasoned.agents.dialogue import Dialogue, offered
 from seasoned.agents.direct import Direct
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.teachme import TeachMe, read_facts
+from seasoned.lab.run.coding import coder
 from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
 from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.expnote import ExpNote
 from seasoned.methods.nearest import NearestCases
+from seasoned.methods.profiles import method_options
 from seasoned.protocols import LLM, Agent, Method
 from seasoned.replies.commands import WRONG
 from seasoned.text import prompt_line
@@ -29,9 +32,11 @@ PAPER_K = 5
 _ANALYSIS = 200  # characters of a reflection, of which the whole sentences are told
 
 
-def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue:
-    """The dialogue agent that every variant of ExpNote uses, in training and in testing."""
+def dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Dialogue | Coder:
+    """The dialogue agent that every variant of ExpNote uses, in training and in testing; for programs, the coder."""
     del training
+    if benchmark.programs:
+        return coder(recipe, benchmark, llm)
     return _dialogue(recipe, benchmark, llm, recipe.method.on or benchmark.retrieval.on)
 
 
@@ -60,6 +65,8 @@ def _dialogue(recipe: Recipe, benchmark: Benchmark, llm: LLM, on: Literal["quest
         think_tokens=recipe.caps.think,
         answer_tokens=recipe.caps.answer,
         note_tokens=recipe.caps.note,
+        note_turns=recipe.agent.note_turns,
+        example_notes=recipe.agent.example_notes,
         temperature=recipe.llm.temperature,
         system=recipe.agent.guidance == "system",
     )
@@ -133,7 +140,7 @@ def expnote(**own: Any) -> Condition:
     """ExpNote; where it recalls for the question or the thought alone, its dialogue has the notes there."""
     agents: dict[Any, MakeAgent] = {"question": noted_first, "thought": noted_later}
     agent = agents.get(own.get("on"), dialogue)
-    return Condition("expnote", "the dialogue with recalled notes", agent, notes(**own), learns=True)
+    return Condition("expnote", "the dialogue with recalled notes", agent, notes(**own), learns=True, codes=True)
 
 
 def notes(**own: Any) -> MakeMethod:
@@ -144,11 +151,12 @@ def notes(**own: Any) -> MakeMethod:
         settings, usual = recipe.method, benchmark.retrieval
         k = settings.k or usual.k
         set_here = {
-            "k": max(k, PAPER_K) if own.get("on") == "question" else k,
+            "k": max(k, PAPER_K) if own.get("on") == "question" and recipe.profile == "small" else k,
             "share": settings.share or usual.share,
             "policy": settings.policy,
             "show": settings.show,
             "on": settings.on or usual.on,
+            "partition": method_options("expnote", recipe.profile).get("partition", False),
         }
         return ExpNote(**{**set_here, **own})
 

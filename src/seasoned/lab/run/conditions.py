@@ -17,9 +17,10 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError
 from seasoned.importing import import_member
 from seasoned.lab.methods.autoguide import By
-from seasoned.lab.run.acting import acts, asking, autoguide, carrier, erl, expel, given, trajectories
+from seasoned.lab.run.acting import Aid, acts, asking, autoguide, carrier, erl, expel, given, trajectories
 from seasoned.lab.run.altered import ALTERATIONS, Alteration
 from seasoned.lab.run.answering import dialogue, direct, expnote, nearest, notes, teachme
+from seasoned.lab.run.coding import FACTS, facts, with_facts
 from seasoned.lab.run.condition import Condition
 from seasoned.methods import make_method
 from seasoned.methods.erl import Outcomes, Retrieve
@@ -32,6 +33,10 @@ Kind = type[bool] | type[int] | type[float] | tuple[str, ...]
 
 GATE = "gate"
 """The ending of a condition whose lessons are deployed only if a gate promotes them: `expnote+gate`."""
+PROBED = "probed"
+"""The ending of a condition that keeps those of its lessons that a probe found helpful: `expel-insights+probed`."""
+WITHOUT = (*get_args(Aid), "all")
+"""The aids of the scaffold that a condition may do without; see `ScaffoldSettings`."""
 _NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episodes, and of scopes
 _FORM = re.compile(r"\s*([\w.:-]+)\s*\((.*)\)\s*", re.DOTALL)
 
@@ -43,7 +48,7 @@ def _few_shot(shots: int | None = None) -> Condition:
 
 def _nearest(k: int | None = None) -> Condition:
     says = "the most similar training cases as examples"
-    return Condition("nearest", says, dialogue, nearest(k), learns=True, own_pool=False)
+    return Condition("nearest", says, dialogue, nearest(k), learns=True, own_pool=False, codes=True)
 
 
 def _teachme(k: int | None = None) -> Condition:
@@ -61,8 +66,14 @@ def _reflexion(strategy: Strategy = "reflexion") -> Condition:
 
 
 def _autoguide(**own: Any) -> Condition:
-    says = "guidelines chosen at each turn"
-    return Condition("autoguide", says, asking, autoguide(**own), learns=True, pool="autoguide", acts=None)
+    says, without = "guidelines chosen at each turn", own.get("without")
+    pool = f"autoguide-without-{without}" if without else "autoguide"
+    return Condition("autoguide", says, asking, autoguide(**own), learns=True, pool=pool, acts=None)
+
+
+def _facts(**own: Any) -> Condition:
+    says = "what calls of the functions gave, from traced attempts and from exploring"
+    return Condition("facts", says, carrier, facts(**own), learns=True, acts=True)
 
 
 _ALONE = (
@@ -72,6 +83,8 @@ _ALONE = (
     Condition("act", "actions alone", acts("act"), acts=True),
     Condition("react", "thoughts and actions", acts("react"), acts=True),
     Condition("choose", "actions chosen among those that follow from what was observed", acts("choose"), acts=True),
+    Condition("tools", "thoughts and calls of the environment's tools", acts("tools"), acts=True),
+    Condition("coder", "programs, improved after an error", acts("coder"), acts=True),
     Condition("given", "lessons from a file, such as adapted or hand-written ones", carrier, given, acts=True),
     Condition("retry", "the agent, which tries again", carrier, acts=None, retries="none"),
 )
@@ -99,8 +112,10 @@ _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
             "on": ("task", "thought"),
             "guidance_tokens": int,
             "matched": bool,
+            "without": WITHOUT,
         },
     ),
+    "facts": (_facts, {"explore": int, "each": int, "functions": int, "mends": int}),
     "few-shot-trajectories": (_trajectories, {"k": int}),
     "reflexion": (_reflexion, {"strategy": get_args(Strategy)}),
     "expel": (
@@ -117,9 +132,12 @@ _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
             "with_reflections": bool,
             "worked": bool,
             "retry": bool,
+            "first": bool,
+            "full": ("above", "at"),
+            "without": WITHOUT,
         },
     ),
-    "autoguide": (_autoguide, {"k": int, "by": get_args(By), "least": float}),
+    "autoguide": (_autoguide, {"k": int, "by": get_args(By), "least": float, "without": WITHOUT}),
 }
 
 ALIASES = {
@@ -157,7 +175,7 @@ BASES = {condition.name: condition for condition in _ALONE} | {name: make() for 
 """The conditions without parameters."""
 
 
-def conditions(texts: Sequence[str], manner: Literal["answer", "act"] | None = None) -> list[Condition]:
+def conditions(texts: Sequence[str], manner: Literal["answer", "act", "code"] | None = None) -> list[Condition]:
     """The conditions that a recipe names, in order.
 
     Args:
@@ -171,28 +189,32 @@ def conditions(texts: Sequence[str], manner: Literal["answer", "act"] | None = N
     chosen = [_condition(text) for text in texts]
     if len({_condition(ALIASES[c.name]).name if c.name in ALIASES else c.name for c in chosen}) < len(texts):
         raise ConfigError(f"expected every condition once, but got {', '.join(texts)}")
-    other = manner == "answer"
-    wrong = [c.name for c in chosen if manner is not None and c.acts is other]
-    if wrong:
-        right = ", ".join(c.name for c in BASES.values() if c.acts is not other)
+
+    def fits(condition: Condition) -> bool:
+        return manner is None or condition.acts is not (manner == "answer") or (condition.codes and manner == "code")
+
+    if wrong := [condition.name for condition in chosen if not fits(condition)]:
+        right = ", ".join(condition.name for condition in BASES.values() if fits(condition))
         raise ConfigError(f"this benchmark has no condition {', '.join(wrong)}; it has {right}")
     return chosen
 
 
 def _variant(base: Condition, suffix: str) -> Condition:
-    """A condition with another's lessons: `+gate` deploys them if they are promoted, the others change their words.
+    """A condition with another's lessons: `+gate` deploys them if they are promoted, `+probed` keeps those that a probe
+    found helpful, the others change their words.
 
     Raises:
-        ConfigError: the other learns nothing, or is such a variant itself.
+        ConfigError: the other learns nothing, or is such a variant itself; but `+probed+gate` may be.
     """
     name = f"{base.name}+{suffix}"
-    if base.of:
-        raise ConfigError(f"{name}: give {base.of} one ending, not two")
+    if base.of and not (base.probed and suffix == GATE and not base.gated):
+        raise ConfigError(f"{name}: give {base.of} one ending, or +{PROBED}+{GATE}")
     if not base.learns or (suffix != GATE and not base.writes):
         raise ConfigError(f"{name}: {base.name} learns no lessons of its own, so there is nothing for +{suffix} to try")
     pool = (base.pool or base.name) if base.own_pool else base.pool
     altered: Alteration | Literal[""] = next((one for one in ALTERATIONS if one == suffix), "")
-    return replace(base, name=name, pool=pool, of=base.name, gated=suffix == GATE, altered=altered)
+    probed = base.probed or suffix == PROBED
+    return replace(base, name=name, pool=pool, of=base.name, gated=suffix == GATE, altered=altered, probed=probed)
 
 
 def renamed(texts: Sequence[str]) -> str:
@@ -203,8 +225,10 @@ def renamed(texts: Sequence[str]) -> str:
 
 def _condition(text: str) -> Condition:
     base, plus, suffix = text.strip().rpartition("+")
-    if plus and suffix in (GATE, *ALTERATIONS):
+    if plus and suffix in (GATE, PROBED, *ALTERATIONS):
         return _variant(_condition(base), suffix)
+    if plus and suffix == FACTS:
+        return with_facts(_condition(base))
     if text in ALIASES:
         return replace(_condition(ALIASES[text]), name=text)
     if text in BASES:
@@ -287,13 +311,15 @@ def own_condition(path: str) -> Condition:
     """
     if path in plugins("methods") and _NAME.fullmatch(path):
         says = f"the method {path} of another package"
-        return Condition(path, says, carrier, lambda _, __, llm: make_method(path, llm), learns=True, acts=None)
+        made = Condition(path, says, carrier, lambda _, __, llm: make_method(path, llm), learns=True, acts=None)
+        return replace(made, profiles=("small",))
     near = difflib.get_close_matches(path, [*BASES, *ALIASES], n=1)
     known = f"there are {', '.join(BASES)}, or the import path of one of your own"
     found = import_member(path, "condition", f"did you mean {near[0]}?" if near else known)
     if callable(found):
         says = (found.__doc__ or "").strip().partition("\n")[0]
-        found = Condition(re.split(r"[.:]", path)[-1], says, carrier, found, learns=True, acts=None)
+        name = re.split(r"[.:]", path)[-1]
+        found = Condition(name, says, carrier, found, learns=True, acts=None, profiles=("small",))
     if not isinstance(found, Condition):
         raise ConfigError(
             f"{path!r} should be a Condition, or a function of recipe, benchmark and model that makes a method, and is "

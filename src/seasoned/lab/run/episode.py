@@ -8,7 +8,7 @@ limits of an episode hold for all its calls together, and ending one stops no ru
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ _GIVE_UP_AFTER = 5
 class Session:
     """What the episodes of a run share: store and directory, the limits of an episode, and what is already done.
 
-    `llm` counts against the run's limits, and so does `learner`, where another model learns. After five errors in a row
+    `llm` counts against the run's limits, and so do `learner`, where another model learns, and the `others` that take
+    part. After five errors in a row
     the run stops: the server is gone or takes no request, and every further episode would be an error as well. A task
     whose prompt is refused is one of them, however many conditions meet it.
     """
@@ -40,6 +41,7 @@ class Session:
     limits: Limits
     done: dict[EpisodeKey, Trajectory]
     learner: LLM | None = None
+    others: Mapping[str, LLM] = field(default_factory=dict)
     errors_in_a_row: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -52,13 +54,19 @@ class Session:
         """What one episode may use: it counts the agent's calls, and those that recall and reflect beside it."""
         return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
 
-    def journaled(self, journal: str, meter: Metered | None = None, *, turns: bool = False) -> LLM:
+    def journaled(self, journal: str, meter: Metered | None = None, *, turns: bool = False, ranks: bool = False) -> LLM:
         """The model with its replies kept in this journal; a meter counts its calls, and its limits hold for them.
 
-        What was asked is kept, too, but for an agent's `turns`: its trajectory has them.
+        What was asked is kept, too, but for an agent's `turns`: its trajectory has them. With `ranks` it is the model
+        that ranks, if there is one.
         """
-        kept: LLM = Journaled(self.llm, self.store, f"{self.run_id}/{journal}", prompts=not turns)
+        ranker = self.others.get("ranker") if ranks else None
+        kept = self.kept(ranker or self.llm, journal, prompts=not turns)
         return kept if meter is None else Metered(kept, parent=meter)
+
+    def kept(self, llm: LLM, journal: str, *, prompts: bool = False) -> LLM:
+        """A model with its replies kept in this journal."""
+        return Journaled(llm, self.store, f"{self.run_id}/{journal}", prompts=prompts)
 
     def learning(self, journal: str, before: Callable[[], None]) -> LLM:
         """The model that learns, its replies kept in this journal; calls `before` each request, replayed ones too."""

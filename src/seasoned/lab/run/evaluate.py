@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from seasoned.agents.react import React
 from seasoned.embed import shared_embedder
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.jobs import run_jobs
@@ -19,7 +20,8 @@ from seasoned.lab.run.gather import guided_by_failures, learning, trial_by_trial
 from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.marks import is_learned, left_out, mark_learned, replaced, unlearn
 from seasoned.lab.run.part import Part
-from seasoned.lab.run.plan import Plan
+from seasoned.lab.run.plan import Block, Plan
+from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import drop_outdated
 from seasoned.llm.budget import Metered
 from seasoned.llm.scripted import ScriptedModel
@@ -28,6 +30,7 @@ from seasoned.loop import check_no_leak, learn, recall, without_errors
 from seasoned.pool import ExperiencePool
 from seasoned.pool.lineage import quarantine_observed
 from seasoned.protocols import Agent, Method
+from seasoned.text import TOKEN
 from seasoned.types import Guidance, Task, Trajectory
 
 
@@ -83,24 +86,38 @@ def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
                     until_solved(partial(_attempt, part, entrant, repeat, task), retries)
 
         run_jobs(one, tasks, plan.workers)
-        for entrant, repeat in runs:
-            if by_trials(entrant):
-                again = partial(_attempt, part, entrant, repeat)
-                trial_by_trial(again, tasks, settings.trials, settings.patience, plan.workers)
+        _by_trials(part, [run for run in runs if by_trials(run[0])])
+
+
+def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:
+    """Try all open tasks once a trial. Coupled, `retry` comes last, and makes as many trials as the others did."""
+    plan, tasks, settings, most = part.plan, part.block.test, part.recipe.method, 0
+    coupled = settings.coupled and any(entrant.condition.retries != "none" for entrant, _ in runs)
+    for entrant, repeat in sorted(runs, key=lambda run: coupled and run[0].condition.retries == "none"):
+        again, follows = partial(_attempt, part, entrant, repeat), coupled and entrant.condition.retries == "none"
+        retries, patience = (most - 1, most) if follows else (settings.trials, settings.patience)
+        made = trial_by_trial(again, tasks, retries, patience, plan.workers)
+        most = max(most, *map(len, made)) if not follows else most
 
 
 def check_parts(plan: Plan, *, dry: bool = False) -> None:
     """Make each agent, method and embedder once: a wrong setting is an error before anything is spent.
 
-    With `dry`, no embedder is made that would ask a server.
+    With `dry`, no embedder is made: one may ask a server, or have to be installed first.
 
     Raises:
-        ConfigError: there is a learner, and no condition for it; else as methods and embedders raise it.
+        ConfigError: there is a learner, and no condition for it, a condition does not know the profile, or a prompt is
+            longer than the window before anything is done; else as methods and embedders raise it.
     """
     asked = False
     for condition in plan.conditions:
+        if plan.recipe.profile not in condition.profiles:
+            raise ConfigError(
+                f"the condition {condition.name} knows no profile {plan.recipe.profile}: leave it out of the "
+                "conditions, or the profile out of the recipe and the command"
+            )
         asked = _makes_method_with_model(plan, condition) or asked
-        if _searches(condition) and not (dry and plan.recipe.embedder.startswith("openai:")):
+        if _searches(condition) and not dry:
             shared_embedder(plan.recipe.embedder)
     if plan.recipe.learner is not None and not asked:
         raise ConfigError(
@@ -130,7 +147,28 @@ def _makes_method_with_model(plan: Plan, condition: Condition) -> bool:
     ):
         if made is not None and (isinstance(made, type) or not isinstance(made, kind)):
             raise ConfigError(f"the condition {condition.name} makes a {made!r:.80}, which has no {needs}")
+    check_window(recipe, agent, block)
     return condition.writes and hasattr(method, "llm")
+
+
+def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
+    """See that an attempt can begin: what stands before the task, and the task, are shorter than the model's window.
+
+    Raises:
+        ConfigError: they are not; the sentence says what to set.
+    """
+    settings = recipe.longer or recipe.llm
+    window = settings.window or (settings.context if settings.bundled else None)
+    if window is None or not isinstance(agent, React) or not block.test:
+        return
+    before = agent.preamble(agent.examples[: agent.shots])
+    length = sum(len(message["content"]) for message in before) + len(block.test[0].text)
+    if length // TOKEN > window:
+        raise ConfigError(
+            f"a prompt of {block.benchmark.name} has about {length // TOKEN:,} tokens before anything is done, and the "
+            f"model takes {window:,}: set llm.context or llm.window, name a model with a longer window under "
+            f"[longer], or show fewer worked attempts (agent.examples={max(agent.shots // 2, 0)})"
+        )
 
 
 def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence[Trajectory]) -> Entrant:
@@ -205,18 +243,19 @@ def _attempt(part: Part, entrant: Entrant, repeat: int, task: Task, trial: int) 
     block, condition = part.block, entrant.condition
     earlier = part.plan.earlier(block, entrant.trained_on)
     key = EpisodeKey(block.name, condition.name, task.id, earlier, repeat, trial)
-    known = recalling(part, entrant, key, task, block.test)
-    return part.episode(key, task, condition.agent, known, entrant.trained_on)
+    known = recalling(part, entrant, key, task, block.test_ids)
+    warmer = part.recipe.method.retry_temperature if condition.retries == "none" and trial else None
+    return part.episode(key, task, condition.agent, known, entrant.trained_on, temperature=warmer)
 
 
 def recalling(
-    part: Part, entrant: Entrant, key: EpisodeKey, task: Task, judged: Sequence[Task]
+    part: Part, entrant: Entrant, key: EpisodeKey, task: Task, judged: frozenset[str]
 ) -> Callable[[Metered, Trajectory | None], Guidance]:
-    """What is recalled for an attempt at a task; whatever it is, it is checked for leaks from the judged tasks."""
+    """What is recalled for an attempt at a task; whatever it is, it is checked for leaks from the judged tasks' ids."""
     check = partial(
         check_no_leak,
         training=entrant.training,
-        test_ids=frozenset(one.id for one in judged),
+        test_ids=judged,
         besides=entrant.besides,
     )
 
@@ -227,7 +266,7 @@ def recalling(
         if entrant.pool is None:
             return failures
         # Recall asks at temperature 0, whatever the agent does: what one run or condition asked is known for all.
-        method = part.method(condition, part.session.journaled(key.recalling, aside))
+        method = part.method(condition, part.session.journaled(key.recalling, aside, ranks=condition.ranks))
         with seed_shifted(0):
             return recall(method, task, entrant.pool, progress, check=check) + failures
 

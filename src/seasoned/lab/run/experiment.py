@@ -8,7 +8,7 @@ model call twice; files are a view of the store and can be written again.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
@@ -23,13 +23,16 @@ from seasoned.lab.run.gather import gather
 from seasoned.lab.run.given import check_given
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part
+from seasoned.lab.run.partners import open_partners, partners_of
 from seasoned.lab.run.plan import Plan, make_plan
+from seasoned.lab.run.probing import probe
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import check_resume, finished, forget
 from seasoned.lab.run.rundir import MANIFEST, SUMMARY, hold, make_run_dir, manifest, write_json
 from seasoned.llm.budget import Budget, Metered
 from seasoned.llm.opening import check_llm, open_llm
+from seasoned.llm.window import WithLonger
 from seasoned.protocols import LLM
 from seasoned.store.sql import Store
 from seasoned.types import now
@@ -84,11 +87,17 @@ def run(
         model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
         if learner is None and recipe.learner is not None:
             learner = stack.enter_context(open_llm(recipe.learner))
+        models = {"model": model, "learner": learner or model, **open_partners(recipe, model, stack)}
+        if recipe.ranker is not None:
+            models["ranker"] = stack.enter_context(open_llm(recipe.ranker))
+        if recipe.longer is not None:
+            longer = stack.enter_context(open_llm(recipe.longer))
+            models |= {part: WithLonger(models[part], longer) for part in ("model", "learner")}
         directory = resume or make_run_dir(Path(runs_dir), recipe)
         if resume is None:
             stack.enter_context(hold(directory))
         try:
-            _run_in(directory, plan, store, model, learner or model, redo, quiet, until)
+            _run_in(directory, plan, store, models, redo, quiet, until)
         except BaseException as error:
             error.add_note(_how_to_go_on(error, directory))
             raise
@@ -114,7 +123,9 @@ def check_start(plan: Plan, *, dry: bool = False) -> None:
         SeasonedError: as `check_parts` and `check_llm` raise it.
     """
     check_parts(plan, dry=dry)
-    for settings in (plan.recipe.llm, plan.recipe.learner):
+    recipe = plan.recipe
+    own = (recipe.llm, recipe.learner, recipe.ranker, recipe.longer)
+    for settings in (*own, *partners_of(recipe).values()):
         if settings is not None:
             check_llm(settings, dry=dry)
 
@@ -130,16 +141,24 @@ def _how_to_go_on(error: BaseException, directory: Path) -> str:
 
 
 def _run_in(
-    directory: Path, plan: Plan, store: Store, model: LLM, learner: LLM, redo: Sequence[str], quiet: bool, until: Stage
+    directory: Path,
+    plan: Plan,
+    store: Store,
+    models: Mapping[str, LLM],
+    redo: Sequence[str],
+    quiet: bool,
+    until: Stage,
 ) -> None:
-    """Run what is left of a plan, in a directory that is held."""
+    """Run what is left of a plan, in a directory that is held; `models` are those that take part, by what they do."""
     recipe, run_id, started = plan.recipe, directory.name, now()
+    model, learner = models["model"], models["learner"]
+    others = {part: llm for part, llm in models.items() if part not in ("model", "learner")}
     forget(store, plan, directory, redo)
     before = store.get_run(run_id)
     store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
     try:
         with Watch(plan.episodes, quiet=quiet) as watch:
-            names = {"model": model.name, "learner": learner.name}
+            names = {part: llm.name for part, llm in models.items()}
             with_ = " and ".join(dict.fromkeys(names.values()))
             watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
             for sentence in plan.idle:
@@ -150,13 +169,13 @@ def _run_in(
                 | names
                 | {"store": store.where},
             )
-            session = open_session(directory, recipe, store, model, learner)
+            session = open_session(directory, recipe, store, model, learner, others)
             for block in plan.blocks:
                 part = Part(plan, block, session, watch)
                 training = gather(part) if plan.trains else []
                 entrants = enter(part, training) if until != "gather" else []
                 if until == "evaluate":
-                    evaluate(part, decide(part, entrants))
+                    evaluate(part, decide(part, probe(part, entrants)))
             if until != "evaluate":
                 if before is not None and before.status == "complete" and (directory / SUMMARY).is_file():
                     store.finish_run(run_id, before.status, before.summary)
@@ -172,11 +191,15 @@ def _run_in(
     store.finish_run(run_id, "complete", summary.to_json())
 
 
-def open_session(directory: Path, recipe: Recipe, store: Store, model: LLM, learner: LLM) -> Session:
+def open_session(
+    directory: Path, recipe: Recipe, store: Store, model: LLM, learner: LLM, others: Mapping[str, LLM]
+) -> Session:
     """What the episodes of a run share; what its earlier parts used counts against its limits."""
     run_id, limits = directory.name, recipe.run_limits.model_dump()
     limited = any(limit is not None for limit in limits.values())
     used = store.journal_usage(f"{run_id}/") if limited else None
     metered = Metered(model, Budget(**limits), scope="run", used=used, before=heed_ctrl_c)
     done = finished(store, run_id)
-    return Session(store, directory, metered, recipe.episode_limits, done, learner=Metered(learner, parent=metered))
+    taking_part = {part: Metered(llm, parent=metered) for part, llm in others.items()}
+    learns = Metered(learner, parent=metered)
+    return Session(store, directory, metered, recipe.episode_limits, done, learner=learns, others=taking_part)

@@ -21,7 +21,9 @@ from seasoned.lab.run.gate import certificate, decide
 from seasoned.lab.run.gather import gather
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part
+from seasoned.lab.run.partners import open_partners
 from seasoned.lab.run.plan import Plan, make_plan
+from seasoned.lab.run.probing import probe
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.redo import check_resume
 from seasoned.lab.run.rundir import hold, recipe_of, write_text
@@ -59,7 +61,7 @@ def certify(
     with _extended(directory, store, conditions, [GATE], gate, llm, quiet) as (plan, parts, _):
         for part in parts:
             entrants = enter(part, gather(part) if plan.trains else [])
-            decide(part, [entrant for entrant in entrants if entrant.condition.gated])
+            decide(part, probe(part, [entrant for entrant in entrants if entrant.condition.gated]))
     made = certificate(plan, store, directory.name, __version__)
     assert made is not None
     write_text(directory / NAME, made.model_dump_json(indent=2) + "\n")
@@ -118,6 +120,7 @@ def _extended(
         learner = model
         if llm is None and recipe.learner is not None:
             learner = stack.enter_context(opening.open_llm(recipe.learner))
-        session = open_session(directory, recipe, store, model, learner)
+        others = open_partners(recipe, model, stack)
+        session = open_session(directory, recipe, store, model, learner, others)
         watch = stack.enter_context(Watch(plan.episodes, quiet=quiet))
         yield plan, [Part(plan, block, session, watch) for block in plan.blocks], (model.name, learner.name)

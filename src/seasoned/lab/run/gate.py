@@ -19,6 +19,7 @@ from seasoned.lab.run.plan import Plan
 from seasoned.lab.run.rundir import prompts_digest
 from seasoned.proof.certificate import Certificate, Claim, Trial, lesson_hashes, trial
 from seasoned.proof.gate import looks
+from seasoned.proof.standing import keep_claim
 from seasoned.store.sql import Store
 from seasoned.types import Task, Trajectory
 
@@ -46,6 +47,7 @@ def _decided(part: Part, entrant: Entrant) -> Entrant:
     claim = Claim.model_validate(kept) if kept is not None else _tried(part, entrant)
     if kept is None:
         store.mark(scope, GATE, claim.model_dump(mode="json"))
+        keep_claim(store, claim)
     last = claim.looks[-1] if claim.looks else None
     said = f"{last.won} won, {last.lost} lost, p = {last.p:.2g}" if last else "no task"
     verdict = "promoted" if claim.promoted else "not promoted, so nothing is deployed"
@@ -104,5 +106,5 @@ def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, repeat: int) ->
     key = EpisodeKey(part.block.name, entrant.condition.name + arm, task.id, repeat=repeat)
     # With crossed parts the other gate tasks are what was learned from.
     judged = [task] if part.recipe.gate.crossfit else part.block.gate
-    known = recalling(part, entrant, key, task, (*judged, *part.block.test))
+    known = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in judged))
     return part.episode(key, task, entrant.condition.agent, known, entrant.trained_on, split="gate")

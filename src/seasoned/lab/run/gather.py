@@ -14,8 +14,7 @@ from typing import Literal
 from seasoned.embed import shared_embedder
 from seasoned.jobs import run_jobs
 from seasoned.lab.run import keys
-from seasoned.lab.run.acting import actor, carrier, reflexion
-from seasoned.lab.run.answering import dialogue
+from seasoned.lab.run.acting import actor, carrier, gatherer, reflexion
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.keys import TRAINING, EpisodeKey
@@ -36,12 +35,11 @@ def gather(part: Part) -> list[Trajectory]:
     part.watch.stage(TRAINING, len(tasks))
     if settings.iterate:
         return _iterated(part)
-    make = actor if part.plan.acts else dialogue
-    retries = settings.retries if part.plan.acts else 0
+    retries = settings.retries if part.plan.acts or settings.answers else 0
 
     def again(task: Task, trial: int) -> Trajectory:
         key = EpisodeKey(part.block.name, TRAINING, task.id, trial=trial)
-        return part.episode(key, task, make, lambda aside, progress: guided_by_failures(part, task, key, aside))
+        return part.episode(key, task, gatherer, lambda aside, progress: guided_by_failures(part, task, key, aside))
 
     if settings.order == "task-first":
         made = run_jobs(lambda task: until_solved(partial(again, task), retries), tasks, workers)
@@ -103,7 +101,7 @@ def _iterated(part: Part) -> list[Trajectory]:
         key = EpisodeKey(part.block.name, TRAINING, task.id)
 
         def known(aside: Metered, progress: Trajectory | None) -> Guidance:
-            return recall(part.method(erl, session.journaled(key.recalling, aside)), task, pool, progress)
+            return recall(part.method(erl, session.journaled(key.recalling, aside, ranks=True)), task, pool, progress)
 
         return part.episode(key, task, actor if part.plan.acts else carrier, known)
 

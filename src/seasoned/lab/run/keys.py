@@ -16,8 +16,8 @@ from seasoned.lab.report.episodes import Purpose
 TRAINING = "training"
 """What stands in the place of a condition for training attempts."""
 
-LESSONS, ALONE = ":lessons", ":alone"
-"""What the condition of a gate's attempts ends in: with its lessons, and without any."""
+LESSONS, ALONE, COINS = ":lessons", ":alone", ":coins"
+"""What the condition of attempts of a gate or probe ends in: with lessons, without any, with some withheld by coins."""
 
 _TRIAL = r"#(?P<trial>0|[1-9][0-9]{0,8})"
 _ENDS_LIKE_A_TRIAL = re.compile(f".*{_TRIAL}", re.DOTALL)
@@ -114,8 +114,8 @@ def label(condition: str, trained_on: int) -> str:
 
 
 def judged_as(condition: str) -> str:
-    """The condition that an attempt belongs to: its own, or the one whose gate it was made for."""
-    return condition.removesuffix(LESSONS).removesuffix(ALONE)
+    """The condition that an attempt belongs to: its own, or the one whose gate or probe it was made for."""
+    return condition.removesuffix(LESSONS).removesuffix(ALONE).removesuffix(COINS)
 
 
 def learning(pool: str) -> str:

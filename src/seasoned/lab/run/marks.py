@@ -14,6 +14,8 @@ from seasoned.types import Trajectory
 
 GATE = "gate"
 """The mark that holds the claim of a gate that was decided."""
+PROBE = "probe"
+"""The mark that holds what a probe estimated of a condition's lessons."""
 _LEARNED, _REPLACED = "learned", "replaced"
 
 
@@ -71,10 +73,11 @@ def _learned(store: Store, scope: str) -> dict[str, Any]:
 
 
 def gate_scope(run_id: str, block: str, condition: str) -> str:
-    """The scope of the mark `GATE`: what the gate of a condition decided in a block."""
+    """The scope of the marks `GATE` and `PROBE`: what was decided on the lessons of a condition in a block."""
     return f"{run_id}/{block}/{condition}"
 
 
 def forget_gate(store: Store, run_id: str, block: str, condition: str) -> None:
-    """Forget what a gate decided, as its lessons or its attempts are made again."""
-    store.unmark(gate_scope(run_id, block, condition), GATE)
+    """Forget what a gate and a probe decided, as their lessons or attempts are made again."""
+    for name in (GATE, PROBE):
+        store.unmark(gate_scope(run_id, block, condition), name)

@@ -6,7 +6,8 @@ Always holds: the files say what the store says, in the order of the plan; `summ
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,17 @@ from seasoned.lab.report.build import LearnedPool, build
 from seasoned.lab.report.episodes import Call, choose_episodes
 from seasoned.lab.report.html import render
 from seasoned.lab.report.rows import Row
-from seasoned.lab.report.summary import Gate, Summary, parse_summary
+from seasoned.lab.report.summary import Gate, Probed, Summary, parse_summary
 from seasoned.lab.run import keys
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.gate import certificate
 from seasoned.lab.run.given import GIVEN, check_given
 from seasoned.lab.run.keys import TRAINING, JournalName
-from seasoned.lab.run.marks import problems_of
+from seasoned.lab.run.marks import PROBE, gate_scope, problems_of
+from seasoned.lab.run.partners import META
 from seasoned.lab.run.plan import Block, Plan
+from seasoned.lab.run.probing import read_estimates
+from seasoned.lab.run.remarks import setting_remarks
 from seasoned.lab.run.rundir import SUMMARY as SUMMARY
 from seasoned.lab.run.rundir import write_json, write_jsonl, write_text
 from seasoned.llm.journal import calls_in
@@ -87,7 +91,9 @@ def write_outputs(
         learning=learning,
         pools=_learned_pools(plan, store, run_id),
         gates=_gates(plan, decided),
-        more_remarks=unchecked,
+        probes=_probes(plan, store, run_id),
+        experience=_experience(plan, kept),
+        more_remarks=[*unchecked, *setting_remarks(plan, store, run_id, rows, kept)],
     )
     chosen = set(choose_episodes(summary, rows))
     config = (directory / "config.toml").read_text(encoding="utf-8")
@@ -116,11 +122,37 @@ def _about(plan: Plan, run_id: str) -> dict[str, Any]:
     }
 
 
+def _experience(plan: Plan, kept: Sequence[Trajectory]) -> dict[str, float]:
+    """From how many attempts each condition learned, on average over the blocks (ExpeL, figure 6)."""
+    training = [attempt for attempt in kept if attempt.meta["split"] == "train"]
+    first = sum(not attempt.meta.get("trial", 0) for attempt in training)
+    blocks, found = len(plan.blocks), dict[str, float]()
+    for condition in plan.conditions:
+        worked = len(plan.blocks[0].benchmark.trajectories) if condition.worked else 0
+        learned = (first if condition.parameters.get("first") else len(training)) if condition.learns else 0
+        found[condition.name] = learned / blocks + worked
+    return found
+
+
 def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]]) -> bool:
-    """Whether an attempt is one of the plan's training and test attempts; a gate's are in its certificate."""
+    """Whether an attempt is one of the plan's training and test attempts, and not a gate's or a probe's."""
     meta = attempt.meta
     names = {TRAINING, *(condition.name for condition in plan.conditions)}
-    return meta["split"] != "gate" and meta["condition"] in names and (meta["seed"], attempt.task_id) in tasks
+    return (
+        meta["split"] in ("train", "test") and meta["condition"] in names and (meta["seed"], attempt.task_id) in tasks
+    )
+
+
+def _probes(plan: Plan, store: Store, run_id: str) -> list[Probed]:
+    known = []
+    for block in plan.blocks:
+        for condition in plan.probed:
+            kept = store.marked(gate_scope(run_id, block.name, condition.probed_as), PROBE)
+            for one in read_estimates(kept).lessons if kept is not None else ():
+                lesson = store.get_lesson(one.lesson_id)
+                values = asdict(one) | {"kept": one.kept, "text": lesson.text if lesson else ""}
+                known.append(Probed(condition=condition.probed_as, block=block.name, **values))
+    return known
 
 
 def _gates(plan: Plan, decided: Certificate | None) -> list[Gate]:
@@ -171,6 +203,7 @@ def row_of(
         trajectory_id=trajectory.id,
         usage=trajectory.usage,
         aside=Usage.model_validate(aside) if isinstance(aside, dict) else Usage(),
+        others={part: Usage.model_validate(used) for part, used in meta.get(META, {}).items()},
         trained_on=meta["trained_on"],
         turns=len(trajectory.steps),
         lesson_ids=trajectory.lesson_ids,

@@ -6,26 +6,31 @@ each episode and each recall, with the model whose calls are journalled and coun
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
+from seasoned.embed import shared_embedder
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.condition import Condition, MakeAgent
 from seasoned.lab.run.episode import Session, episode
 from seasoned.lab.run.keys import TRAINING, EpisodeKey, label
+from seasoned.lab.run.offer import Offering, needed, relevant
+from seasoned.lab.run.partners import META, environment, partners_in, used
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
 from seasoned.llm.budget import Metered
 from seasoned.llm.seeds import seed_shifted
 from seasoned.loop import attempt
-from seasoned.protocols import LLM, Method
+from seasoned.protocols import LLM, Environment, Method
 from seasoned.types import Guidance, Task, Trajectory
 
-Split = Literal["test", "gate"]
+Split = Literal["test", "gate", "probe"]
+COINS_META = "coins"
+"""The key in a trajectory's `meta`: which recalled lessons a probe showed (True) and withheld (False)."""
 _TRIAL = 1000  # more than a test is run times, so that no trial has the seed of another run
 
 
@@ -71,6 +76,22 @@ class Part:
         """Which seeds an attempt draws with: a number for each trial of each run; 0, the model's, where none draws."""
         return 0 if self.alike else 1 + key.repeat + _TRIAL * key.trial
 
+    @cached_property
+    def _needed(self) -> dict[str, frozenset[str]]:
+        """The tools that successful training attempts called, by family; asked for once these are made."""
+        return needed(self.session.store.trajectories(self.experience))
+
+    def _env(self, task: Task, training: bool, partners: Mapping[str, LLM]) -> Environment:
+        """An environment of the benchmark, which offers the tools that the recipe says."""
+        env, settings = environment(self.benchmark, training, partners), self.recipe.tools
+        if settings.offer == "all":
+            return env
+        worked = self.benchmark.trajectories
+        alike = [one for one in worked if one.category == task.category] or worked
+        family = frozenset[str]().union(*needed(alike).values())
+        family |= frozenset() if training else self._needed.get(task.category, frozenset())
+        return Offering(env, relevant(family, shared_embedder(self.recipe.embedder), settings.k))
+
     def episode(
         self,
         key: EpisodeKey,
@@ -79,6 +100,8 @@ class Part:
         recall: Callable[[Metered, Trajectory | None], Guidance],
         trained_on: int = 0,
         split: Split = "test",
+        coins: Mapping[str, object] | None = None,
+        temperature: float | None = None,
     ) -> Trajectory:
         """Make one attempt and record it, or give the one that was made.
 
@@ -89,6 +112,8 @@ class Part:
             recall: recalls with a model that the meter counts the calls of.
             trained_on: how many training cases were learned from.
             split: what the attempt is for, where it is no training.
+            coins: kept in the trajectory's meta as recall has left it: of a probe, which lessons were shown.
+            temperature: of the agent, where it is not the recipe's.
         """
         session, training = self.session, key.condition == TRAINING
         stage = label(key.condition, key.trained_on)
@@ -97,11 +122,19 @@ class Part:
         if key.trial:
             self.watch.more(stage)
 
+        alike = self.alike if temperature is None else temperature == 0
+        recipe = self.recipe if temperature is None else self.recipe.at_temperature(temperature)
+        # An attempt that may be made again is not told the right answer.
+        reveals = training and (self.plan.acts or not recipe.gather.answers)
+
         def make() -> Trajectory:
-            llm = session.journaled(key.turns(self.alike), spent, turns=True)
-            acting = agent(self.recipe, self.benchmark, llm, self.block.train)
-            with closing(self.benchmark.make_env(training)) as env:
-                return attempt(acting, env, task, partial(recall, aside), once=training)
+            llm = session.journaled(key.turns(alike), spent, turns=True)
+            acting = agent(recipe, self.benchmark, llm, self.block.train)
+            partners = partners_in(session, key.turns(alike))
+            with closing(self._env(task, reveals, partners)) as env:
+                attempted = attempt(acting, env, task, partial(recall, aside), once=training)
+            meta = {META: others} if (others := used(partners)) else {}
+            return attempted.model_copy(update={"meta": {**attempted.meta, **meta}})
 
         about = {
             "benchmark": self.benchmark.name,
@@ -112,8 +145,9 @@ class Part:
             "trained_on": trained_on,
             "trial": key.trial,
             "repeat": key.repeat,
+            **({} if coins is None else {COINS_META: coins}),
         }
-        with seed_shifted(self.seed_shift(key)):
+        with seed_shifted(0 if alike else self.seed_shift(key) or 1 + _TRIAL * key.trial):
             made = episode(session, key, self.scope(key.scope), make, about, aside)
         self.watch.ended(stage, made)
         return made

@@ -6,15 +6,17 @@ Always holds: a plan is made from the recipe alone and runs nothing; training an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from seasoned.errors import ConfigError, LeakError
-from seasoned.lab.benchmarks import load_benchmark
+from seasoned.errors import ConfigError, DataError, LeakError
+from seasoned.lab.benchmarks import load_benchmark, stand_in
 from seasoned.lab.benchmarks.base import Benchmark, take
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.conditions import conditions, renamed
-from seasoned.lab.run.folds import stratified_folds
+from seasoned.lab.run.folds import outcomes_of, stratified_folds
 from seasoned.lab.run.keys import label
+from seasoned.lab.run.partners import for_recipe
 from seasoned.lab.run.recipe import Recipe
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.gate import check_gate
@@ -23,7 +25,7 @@ from seasoned.types import Task
 
 @dataclass(frozen=True)
 class Block:
-    """One seed and fold: the benchmark as the seed draws it, what is trained on, what is judged, what gates try."""
+    """One seed and fold: the benchmark as the seed draws it, and its tasks for training, test, gates and probes."""
 
     seed: int
     fold: int
@@ -31,11 +33,17 @@ class Block:
     train: tuple[Task, ...]
     test: tuple[Task, ...]
     gate: tuple[Task, ...] = ()
+    probe: tuple[Task, ...] = ()
 
     @property
     def name(self) -> str:
         """Such as `s0f1`."""
         return f"s{self.seed}f{self.fold}"
+
+    @cached_property
+    def test_ids(self) -> frozenset[str]:
+        """The ids of the tasks that are evaluated."""
+        return frozenset(task.id for task in self.test)
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ class Plan:
         return (
             " ".join((block.name, task.id, task.text, *([str(task.data["answer"])] if "answer" in task.data else [])))
             for block in self.blocks
-            for task in (*block.train, *(() if self.recipe.gate.crossfit else block.gate), *block.test)
+            for task in (*block.train, *(() if self.recipe.gate.crossfit else block.gate), *block.probe, *block.test)
         )
 
     @property
@@ -99,6 +107,11 @@ class Plan:
     def gated(self) -> list[Condition]:
         """The conditions that a gate decides on: the candidates of the run."""
         return [condition for condition in self.conditions if condition.gated]
+
+    @property
+    def probed(self) -> list[Condition]:
+        """The conditions whose lessons are probed, each set of lessons once."""
+        return list({condition.probed_as: condition for condition in self.conditions if condition.probed}.values())
 
     @property
     def idle(self) -> list[str]:
@@ -134,12 +147,14 @@ class Plan:
 
     @property
     def episodes(self) -> int:
-        """Training, gate and test episodes of all blocks; attempts after a failure are not in it."""
+        """Training, gate, probe and test episodes of all blocks; attempts after a failure are not in it."""
         training = sum(len(block.train) for block in self.blocks) if self.trains else 0
         gates = sum(2 * len(block.gate) * len(self.gated) for block in self.blocks) * self.recipe.repeats
+        probes = sum(2 * len(block.probe) * len(self.probed) for block in self.blocks)
         return (
             training
             + gates
+            + probes
             + sum(
                 len(block.test) * self.repeats(block, trained_on)
                 for block in self.blocks
@@ -161,10 +176,11 @@ class Plan:
         recipe, benchmark, pools = self.recipe, block.benchmark, dict[str, int]()
         guided = not self.acts and recipe.agent.style == "guided"
         turns = 3 if guided else benchmark.max_turns + 1  # THINK, ANSWER, NOTE; or with a reflection on the failure
-        tries = 1 + (recipe.gather.retries if self.acts else 0)
+        tries = 1 + (recipe.gather.retries if self.acts or recipe.gather.answers else 0)
         attempts = len(block.train) * tries if self.trains else 0
         asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
         calls = attempts * turns + asked
+        calls += 2 * len(block.probe) * len(self.probed) * turns
         for condition in self.conditions:
             calls += 2 * len(block.gate) * recipe.repeats * turns if condition.gated else 0
             method = condition.method and condition.method(recipe, benchmark, ScriptedModel([]))
@@ -178,11 +194,12 @@ class Plan:
         return calls + sum(pools.values())
 
 
-def make_plan(recipe: Recipe) -> Plan:
+def make_plan(recipe: Recipe, *, dry: bool = False) -> Plan:
     """Load the data and draw the blocks; nothing is run.
 
     Args:
         recipe: the experiment.
+        dry: only to count: where the data are not there, a benchmark may stand in for itself.
 
     Raises:
         ConfigError, DataError: if a condition, option, file or number is wrong.
@@ -196,24 +213,37 @@ def make_plan(recipe: Recipe) -> Plan:
             "repeats above 1 need a temperature above 0, because at 0 every run of a task is the same: "
             "set llm.temperature (ERL's figures are for 0.7) or leave repeats at 1"
         )
-    held = _held_back(recipe)
+    held, probed = _held_back(recipe), _probed(recipe)
+    ended = outcomes_of(recipe.fold_outcomes) if recipe.fold_outcomes else {}
     blocks: list[Block] = []
     for seed in recipe.seeds:
-        benchmark = load_benchmark(recipe.benchmark.name, recipe.benchmark.options, seed=seed)
+        benchmark = for_recipe(_loaded(recipe, seed, dry), recipe)
         train = _first(benchmark.train, recipe.train, limit, "training")
         test = _first(benchmark.test, recipe.test, limit, "test")
         if recipe.folds >= 2:
-            parts = stratified_folds([*train, *test], recipe.folds, seed)
+            parts = stratified_folds([*train, *test], recipe.folds, seed, ended)
             for number, part in enumerate(parts):
                 rest = [task for other in parts if other is not part for task in other]
-                end = len(rest) - held
-                blocks.append(_block(recipe, seed, number, benchmark, rest[:end], part, rest[end:]))
+                end = len(rest) - held - probed
+                blocks.append(_block(recipe, seed, number, benchmark, rest[:end], part, rest[end:], held))
         else:
-            after = benchmark.train[len(train) : len(train) + held]
-            blocks.append(_block(recipe, seed, 0, benchmark, train, test, after))
-        _check_gate_tasks(recipe, blocks[-1], held)
-    chosen = conditions(recipe.conditions, blocks[0].benchmark.manner)
+            after = benchmark.train[len(train) : len(train) + held + probed]
+            blocks.append(_block(recipe, seed, 0, benchmark, train, test, after, held))
+        _check_held_back(recipe, blocks[-1], held, probed)
+    first = blocks[0].benchmark
+    chosen = conditions(recipe.conditions, "code" if first.programs else first.manner)
     return Plan(recipe, tuple(chosen), tuple(blocks))
+
+
+def _loaded(recipe: Recipe, seed: int, dry: bool) -> Benchmark:
+    name, options = recipe.benchmark.name, recipe.benchmark.options
+    try:
+        return load_benchmark(name, options, seed=seed)
+    except (ConfigError, DataError) as error:
+        counted = stand_in(name, options, max(recipe.train, recipe.test, 1)) if dry else None
+        if counted is None:
+            raise
+        return replace(counted, source=f"not there, so the recipe's own numbers are counted: {error}")
 
 
 def _block(
@@ -223,13 +253,13 @@ def _block(
     benchmark: Benchmark,
     train: Sequence[Task],
     test: Sequence[Task],
-    gate: Sequence[Task],
+    after: Sequence[Task],
+    held: int,
 ) -> Block:
+    """A block; of the tasks after the training tasks the first so many are the gate's, the others the probe's."""
     limit, gated = recipe.limit, any(condition.gated for condition in conditions(recipe.conditions))
-    tried = train if recipe.gate.crossfit else gate
-    return Block(
-        seed, fold, benchmark, tuple(train[:limit]), tuple(test[:limit]), tuple(tried[:limit]) if gated else ()
-    )
+    tried = (train if recipe.gate.crossfit else after[:held]) if gated else ()
+    return Block(seed, fold, benchmark, *(tuple(tasks[:limit]) for tasks in (train, test, tried, after[held:])))
 
 
 def _held_back(recipe: Recipe) -> int:
@@ -250,22 +280,42 @@ def _held_back(recipe: Recipe) -> int:
     return 0 if crossed else recipe.gate.tasks
 
 
-def _check_gate_tasks(recipe: Recipe, block: Block, held: int) -> None:
-    """Assert that a gate has its tasks, and none of them is judged.
+def _probed(recipe: Recipe) -> int:
+    """How many training tasks a probe has to itself.
+
+    Raises:
+        ConfigError: the gate is crossed, for which each part's lessons would have to be probed.
+    """
+    if not any(condition.probed for condition in conditions(recipe.conditions)):
+        return 0
+    if recipe.gate.crossfit:
+        raise ConfigError("gate.crossfit learns anew for each part, which cannot be probed: set it to 0 beside +probed")
+    return recipe.probe.tasks
+
+
+def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> None:
+    """Assert that gate and probe have their tasks, and none of them is judged.
 
     Raises:
         ConfigError: the benchmark has too few tasks.
-        LeakError: a gate task is a test task as well.
+        LeakError: one of their tasks is a test task as well.
     """
     if held and len(block.gate) < min(held, recipe.limit or held):
         raise ConfigError(
             f"the gate needs {held} training tasks beside the {len(block.train)} that are learned from, and "
             f"{block.benchmark.name} has {len(block.gate)} more: lower train or gate.tasks, or set gate.crossfit=4"
         )
+    if probed and len(block.probe) < min(probed, recipe.limit or probed):
+        raise ConfigError(
+            f"the probe needs {probed} training tasks beside the {len(block.train) + len(block.gate)} for learning and "
+            f"the gate, and {block.benchmark.name} has {len(block.probe)} more: lower train, gate.tasks or probe.tasks"
+        )
     judged = {task.id for task in block.test} | {task.text for task in block.test}
-    for task in block.gate:
-        if task.id in judged or task.text in judged:
-            raise LeakError(f"the gate task {task.id} is a test task as well (seed {block.seed}, fold {block.fold})")
+    for what, tasks in (("gate", block.gate), ("probe", block.probe)):
+        for task in tasks:
+            if task.id in judged or task.text in judged:
+                where = f"(seed {block.seed}, fold {block.fold})"
+                raise LeakError(f"the {what} task {task.id} is a test task as well {where}")
 
 
 def _first(tasks: Sequence[Task], n: int, limit: int | None, what: str) -> tuple[Task, ...]:

@@ -6,16 +6,19 @@ secrets, and `Recipe` written as TOML and read again is the same recipe.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from seasoned.errors import ConfigError
 from seasoned.lab.run.faults import faults
+from seasoned.lab.run.profiles import Profile, laid_over, profile_settings
 from seasoned.lab.run.settings import (
     ROOMY,
     SHORT,
@@ -25,13 +28,36 @@ from seasoned.lab.run.settings import (
     Caps,
     ERLSettings,
     ExpeLSettings,
+    FactsSettings,
     GateSettings,
     GatherSettings,
     Limits,
     LLMSettings,
     MethodSettings,
+    ProbeSettings,
+    ReflexionSettings,
+    ScaffoldSettings,
+    ToolSettings,
 )
 from seasoned.llm.opening import ModelSettings, Section
+
+_LATER: dict[str, Any] = {
+    **dict.fromkeys(("ranker", "longer", "llm.window", "learner.window", "agent.note_turns", "agent.example_notes")),
+    **dict.fromkeys(f"expel.{key}" for key in ("room", "insight_chars", "insights_room")),
+    **dict.fromkeys(f"erl.{key}" for key in ("room", "rank_room", "chars")),
+    **dict.fromkeys(("autoguide.room", "autoguide.contexts_room", "method.retry_temperature")),
+    "profile": "small",
+    "fold_outcomes": "",
+    "reflexion": {"memory": 3, "attempt_chars": None},
+    "scaffold": {"worked": None, "begins": None, "filters": None},
+    "agent.halt": "",
+    "agent.omega": 1,
+    "agent.epsilon": 30,
+    "agent.cycle": 1,
+    "gather.answers": False,
+    "method.coupled": False,
+}
+"""Settings that older runs did not have, with the value that stands for what was done then."""
 
 
 class Recipe(Section):
@@ -41,7 +67,12 @@ class Recipe(Section):
     both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
     counts to evaluate the first learning condition at. `repeats` is how often each test task is run, each time with
     other seeds of the model. `workers` 0 means one a slot. `learner` is the model that writes insights, heuristics and
-    guidelines, where that is another than the one that acts; no key of `llm` is taken over.
+    guidelines, where that is another than the one that acts; no key of `llm` is taken over. `ranker` ranks heuristics,
+    and `longer` gets the prompts that the acting or the learning model refuses as too long (ExpeL, appendix D.5).
+    `user` plays the user where a benchmark has one, `judge` decides about tasks whose success is told in words; both at
+    temperature 0. `tools` says which an agent is offered.
+    `profile` says whether lessons are written as small models need it or as the papers have it; `profiles.py` has the
+    settings that go with it. `fold_outcomes` is a run whose training attempts fold the tasks by how they ended, too.
     With `trust`, lessons whose content stems from an observation alone are not recalled; see `seasoned.trust.lineage`.
     """
 
@@ -59,13 +90,24 @@ class Recipe(Section):
     workers: int = Field(default=0, ge=0)
     llm: LLMSettings = LLMSettings()
     learner: ModelSettings | None = None
+    user: ModelSettings | None = None
+    judge: ModelSettings | None = None
+    ranker: ModelSettings | None = None
+    longer: ModelSettings | None = None
+    profile: Profile = "small"
+    fold_outcomes: str = ""
     agent: AgentSettings = AgentSettings()
     method: MethodSettings = MethodSettings()
     gather: GatherSettings = GatherSettings()
     gate: GateSettings = GateSettings()
+    probe: ProbeSettings = ProbeSettings()
+    reflexion: ReflexionSettings = ReflexionSettings()
+    scaffold: ScaffoldSettings = ScaffoldSettings()
     expel: ExpeLSettings = ExpeLSettings()
     erl: ERLSettings = ERLSettings()
     autoguide: AutoGuideSettings = AutoGuideSettings()
+    tools: ToolSettings = ToolSettings()
+    facts: FactsSettings = FactsSettings()
     embedder: str = "static"
     trust: bool = False
     episode_limits: Limits = Limits()
@@ -94,6 +136,10 @@ class Recipe(Section):
             return self
         return self.model_copy(update={"llm": LLMSettings(**self.learner.model_dump())})
 
+    def at_temperature(self, temperature: float) -> Recipe:
+        """The recipe with another temperature of the agent."""
+        return self.model_copy(update={"llm": self.llm.model_copy(update={"temperature": temperature})})
+
     def for_seed(self, seed: int) -> Recipe:
         """The recipe with one seed alone: what methods draw by it then differs from seed to seed."""
         return self.model_copy(update={"seeds": (seed,)})
@@ -103,31 +149,91 @@ class Recipe(Section):
         """A short hash of what decides the results (12 hex digits): workers, the run's limits and patience do not."""
         patience = {"timeout", "max_retries"}
         left_out: dict[str, Any] = {"workers": True, "run_limits": True, "llm": patience, "learner": patience}
-        if not self.trust:  # as before there was the setting
-            left_out["trust"] = True
-        text = self.model_dump_json(exclude=left_out)
+        for name in ("trust", "user", "judge", "tools"):  # as before there was the setting
+            if getattr(self, name) == type(self).model_fields[name].default:
+                left_out[name] = True
+        raw = json.loads(self.model_dump_json(exclude=left_out))
+        for path, default in _LATER.items():
+            section, _, key = path.rpartition(".")
+            place = raw.get(section) if section else raw
+            if isinstance(place, dict) and place.get(key, default) == default:
+                place.pop(key, None)
+        text = json.dumps(raw, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    def helps(self, aid: Literal["worked", "begins", "filters"], without: str = "") -> bool:
+        """Whether an aid of the scaffold is on, for a condition that does `without` one of them, or all."""
+        if without in (aid, "all"):
+            return False
+        chosen: bool | None = getattr(self.scaffold, aid)
+        return self.profile == "small" if chosen is None else chosen
 
-def load_recipe(path: str | Path, settings: Sequence[str] = ()) -> Recipe:
-    """Read a recipe and put `key=value` settings (dotted keys, TOML values) over it.
+
+def load_recipe(path: str | Path, settings: Sequence[str] = (), profile: str = "") -> Recipe:
+    """Read a recipe and put a profile, if any, and `key=value` settings (dotted keys, TOML values) over it.
+
+    The settings of the profile that the recipe names itself lie below what it says.
+
+    Args:
+        path: a file, or the name of a recipe that comes with Seasoned: `emoji`, `paper/expel_table2`.
+        settings: what to change, in order.
+        profile: one that is laid over the recipe, below the settings.
 
     Raises:
         ConfigError: if the file is missing or no TOML, a key is unknown, or a value is of the wrong kind.
     """
     file = Path(path)
     try:
-        raw = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        raw = tomllib.loads(_own_recipe(file).read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        near = ", ".join(sorted(str(p) for p in Path("experiments").glob("*.toml"))) or "none in experiments/"
-        raise ConfigError(f"expected a recipe at {file}, but there is no such file; recipes here: {near}") from None
+        there = [*own_recipes(), *sorted(str(p) for p in Path("experiments").glob("*.toml"))]
+        near = difflib.get_close_matches(str(path), there, n=3, cutoff=0.5) or there
+        raise ConfigError(f"there is no recipe {file}; there are {', '.join(near)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the recipe {file} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"the recipe {file} is not valid TOML: {error}") from error
+    return make_recipe(_profiled(raw, settings, profile))
+
+
+def _profiled(raw: dict[str, Any], settings: Sequence[str], asked: str) -> dict[str, Any]:
+    """A recipe, the profiles that it and the caller name, and the settings over all."""
+    known = laid_over(raw, {})
+    for setting in settings:
+        _put(known, setting)
+    benchmark, own = known.get("benchmark"), known.get("profile", "small")
+    name = benchmark.get("name") if isinstance(benchmark, dict) else ""
+    name, asked = name if isinstance(name, str) else "", asked or ("" if own == raw.get("profile", "small") else own)
+    if asked:
+        raw = laid_over(raw, profile_settings(str(asked), name))
+    elif own == "paper":
+        raw = laid_over(profile_settings(own, name), raw)
+    else:
+        return known
     for setting in settings:
         _put(raw, setting)
-    return make_recipe(raw)
+    return raw
+
+
+def own_recipes() -> list[str]:
+    """The names of the recipes that come with Seasoned."""
+    folder = _recipes()
+    return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.toml"))
+
+
+def _recipes() -> Path:
+    """The folder with them: in an installed package beside its modules, in a checkout `experiments`."""
+    here = Path(__file__).resolve()
+    installed = here.parents[1] / "recipes"
+    return installed if installed.is_dir() else here.parents[4] / "experiments"
+
+
+def _own_recipe(file: Path) -> Path:
+    """The file, or where there is none, the recipe of Seasoned's that it names."""
+    if file.exists() or file.is_absolute():
+        return file
+    name = file.as_posix().removeprefix("experiments/").removesuffix(".toml")
+    return _recipes() / f"{name}.toml" if name in own_recipes() else file
 
 
 def make_recipe(raw: Mapping[str, Any]) -> Recipe:

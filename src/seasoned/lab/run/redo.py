@@ -95,8 +95,8 @@ def forget(store: Store, plan: Plan, directory: Path, redo: Sequence[str]) -> No
             again.append(CONDITIONS["erl"])  # its heuristics guided the training, whether or not it is to be judged
         for block in plan.blocks:
             _unlearn(store, plan, run_id, block, again)
-            for condition in plan.gated:
-                if condition.name in names:
+            for condition in plan.conditions:
+                if (condition.gated or condition.probed) and condition.name in names:
                     forget_gate(store, run_id, block.name, condition.name)
 
 
@@ -138,9 +138,8 @@ def drop_outdated(
         not_complete(directory)
     with store.transaction():
         _drop(store, directory.name, old)
-        for condition in plan.gated:
-            if any(judged_as(key.condition) == condition.name for key in old):
-                forget_gate(store, directory.name, block.name, condition.name)
+        for name in {judged_as(key.condition) for key in old}:
+            forget_gate(store, directory.name, block.name, name)
     for key in old:
         del done[key]
     return len(old)

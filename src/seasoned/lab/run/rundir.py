@@ -30,6 +30,7 @@ _LIBRARIES = ("seasoned", "openai", "pydantic", "sqlalchemy", "numpy", "scipy", 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 _PROMPT_HOMES = (
+    "seasoned.llm",
     "seasoned.agents",
     "seasoned.methods",
     "seasoned.lab.benchmarks",

@@ -42,16 +42,26 @@ class AgentSettings(Section):
     how, `examples` the worked trajectories it is shown, `repeats` the identical actions in a row that end an attempt
     (0: never; with `same_observation`, only where the observation was the same, too), and `max_actions` how many
     actions end one, beside the benchmark's own limit. A prompt of more than `prompt_tokens` ends one, too (0 or None:
-    as many as the model takes). `guidance` is where what is recalled for a task stands: with the `task`, where the
-    prefix cache still serves all before it, or at the end of the `system` prompt (ERL, section 2).
+    as many as the model takes). `halt` is another rule that ends an attempt: `reflexion`, with `omega`, `epsilon` and
+    `cycle`, or the import path of a function; see `seasoned.agents.halting`. `note_turns` are the dialogue's turns
+    after its answer was judged, in the free style (None: as many as are left), `example_notes` the notes of each
+    of its worked cases. `guidance` is where what is recalled for
+    a task stands: with the `task`, where the prefix cache still serves all before it, or at the end of the `system`
+    prompt (ERL, section 2).
     """
 
     style: Literal["guided", "free"] = "guided"
-    policy: Literal["act", "react", "choose"] = "react"
+    policy: Literal["act", "react", "choose", "tools", "coder"] = "react"
     examples: int = Field(default=2, ge=0)
     repeats: int = Field(default=3, ge=0)
     same_observation: bool = True
     max_actions: int | None = Field(default=None, ge=1)
+    halt: str = ""
+    omega: int = Field(default=1, ge=0)
+    epsilon: int = Field(default=30, ge=1)
+    cycle: int = Field(default=1, ge=1)
+    note_turns: int | None = Field(default=None, ge=1)
+    example_notes: int | None = Field(default=None, ge=1)
     prompt_tokens: int | None = Field(default=None, ge=0)
     action_tokens: int | None = Field(default=None, ge=1)
     think_tokens: int | None = Field(default=None, ge=1)
@@ -82,6 +92,8 @@ class GatherSettings(Section):
     attempt, both, or nothing. `order` is one task after the other, or all open tasks once a trial; by trials, it stops
     after `patience` trials in a row that solved nothing more.
 
+    Where one answer is asked for, tasks are tried again with `answers` alone, and no attempt is told the right answer.
+
     With `iterate`, each task is tried once, `batch` of them between two learnings, guided by the heuristics that those
     before taught (ERL, appendix E): all of them, or failures alone. Conditions of ERL recall those heuristics.
     """
@@ -92,13 +104,35 @@ class GatherSettings(Section):
     patience: int = Field(default=2, ge=1)
     iterate: Literal["", "all", "failures"] = ""
     batch: int = Field(default=8, ge=1)
+    answers: bool = False
+
+
+class ReflexionSettings(Section):
+    """Reflexion: `memory` reflections are shown at most; `attempt_chars` of an attempt (None: by the window)."""
+
+    memory: int = Field(default=3, ge=1)
+    attempt_chars: int | None = Field(default=None, ge=100)
+
+
+class ScaffoldSettings(Section):
+    """What helps a small model to write lessons, and no paper has; None: on in the profile `small`, off in `paper`.
+
+    `worked`: a worked attempt is shown, with the lesson that it teaches. `begins`: a lesson has to begin as the
+    benchmark says ("answer "). `filters`: heuristics with the word "agent", with words of the prompt, or about how the
+    attempt ended are dropped.
+    """
+
+    worked: bool | None = None
+    begins: bool | None = None
+    filters: bool | None = None
 
 
 class ExpeLSettings(Section):
     """ExpeL (its table 4): `chunk` is L, `k` the demonstrations; the rest are its ablations.
 
     An own success of more than `demo_tokens` is not shown (None: than the longest worked attempt has). `human` are
-    insights written by a person, to be used instead of extracted ones.
+    insights written by a person, to be used instead of extracted ones. `room`, `insight_chars` and `insights_room` are
+    those of `ExpeL` (None: by the model's window).
     """
 
     chunk: int = Field(default=8, ge=1)
@@ -113,6 +147,9 @@ class ExpeLSettings(Section):
     with_reflections: bool = False
     human: tuple[str, ...] = ()
     structured: bool = True
+    room: int | None = Field(default=None, ge=100)
+    insight_chars: int | None = Field(default=None, ge=40)
+    insights_room: int | None = Field(default=None, ge=10)
 
 
 class ERLSettings(Section):
@@ -121,7 +158,8 @@ class ERLSettings(Section):
     `recall_first` are those that a two-stage retrieval ranks; with `reasons` a ranking is of lists and tells why,
     without each is marked on its own, as small models need it (None: with, unless a bundled model ranks). `judge` lets
     the model judge attempts of unknown outcome, `blind` all of them; `first` learns from first attempts alone;
-    `trajectories` are those of few-shot-trajectories.
+    `trajectories` are those of few-shot-trajectories. `room`, `rank_room` and `chars` are those of `ERL` (None: by the
+    model's window).
     """
 
     k: int = Field(default=20, ge=1)
@@ -133,21 +171,41 @@ class ERLSettings(Section):
     blind: bool = False
     first: bool = True
     trajectories: int = Field(default=3, ge=1)
+    room: int | None = Field(default=None, ge=100)
+    rank_room: int | None = Field(default=None, ge=100)
+    chars: int | None = Field(default=None, ge=40)
 
 
 class AutoGuideSettings(Section):
-    """AutoGuide: at most `k` guidelines a turn, their context found by the model or by meaning, at `least` so alike."""
+    """AutoGuide: at most `k` guidelines a turn, their context found by the model or by meaning, at `least` so alike.
+
+    `room` and `contexts_room` are those of `AutoGuide` (None: by the model's window).
+    """
 
     k: int = Field(default=3, ge=1)
     by: By = "llm"
     least: float = 0.5
+    room: int | None = Field(default=None, ge=100)
+    contexts_room: int | None = Field(default=None, ge=100)
+
+
+class FactsSettings(Section):
+    """Facts: `explore` seconds before the first task, `each` facts of at most so many `functions` a task, `mends`."""
+
+    explore: float = Field(default=90.0, ge=0)
+    each: int = Field(default=3, ge=1)
+    functions: int = Field(default=8, ge=1)
+    mends: int = Field(default=2, ge=0)
+    unsafe: bool = False
 
 
 class MethodSettings(Section):
     """ExpNote's settings; None takes the benchmark's (`k`, `share`, `on`). `facts` is TeachMe's CSV.
 
     `trials` are the attempts after the first one that a condition with retries may make at a test task (R1 to R3);
-    `order` and `patience` are theirs as `gather` has them. `given` is a file of lessons (JSON lines).
+    `order` and `patience` are theirs as `gather` has them. With `coupled`, the condition `retry` makes as many trials
+    as those with reflections did, and no stopping rule of its own; `retry_temperature` is that of its attempts after
+    the first (None: the agent's). `given` is a file of lessons (JSON lines).
     """
 
     policy: Literal["last", "merge"] = "merge"
@@ -160,6 +218,8 @@ class MethodSettings(Section):
     order: Literal["task-first", "trial-first"] = "task-first"
     patience: int = Field(default=2, ge=1)
     given: str = ""
+    coupled: bool = False
+    retry_temperature: float | None = Field(default=None, ge=0.0, le=2.0)
 
 
 class GateSettings(Section):
@@ -170,6 +230,26 @@ class GateSettings(Section):
 
     tasks: int = Field(default=60, ge=0)
     crossfit: int = Field(default=0, ge=0)
+
+
+class ProbeSettings(Section):
+    """How conditions with `+probed` choose lessons: on so many training `tasks` that nothing else is done with.
+
+    Each lesson that is recalled for one is withheld with the chance `share`, by a coin of its own.
+    """
+
+    tasks: int = Field(default=40, ge=3)
+    share: float = Field(default=0.5, gt=0, lt=1)
+
+
+class ToolSettings(Section):
+    """What is offered to an agent that calls tools: `all`, or those `relevant` to its task.
+
+    Relevant are those that attempts at the task's family have needed, and `k` more that are found by meaning.
+    """
+
+    offer: Literal["all", "relevant"] = "all"
+    k: int = Field(default=8, ge=0)
 
 
 class Limits(Section):

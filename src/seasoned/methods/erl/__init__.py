@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.jobs import run_jobs
+from seasoned.llm.window import LONG_TEXT, Cuts, is_roomy, room_for, said_of
 from seasoned.methods import check_least
-from seasoned.methods.attempts import thoughts
-from seasoned.methods.erl.book import LINE_CHARS, Book, as_block, as_item, fitting, open_book, trigger
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG, UNUSABLE, Sources, thoughts
+from seasoned.methods.erl.book import Book, as_block, as_item, as_line, fitting, trigger
 from seasoned.methods.erl.heuristics import as_lesson, write_heuristic
-from seasoned.methods.erl.ranking import ROOM, rank, rank_each
 from seasoned.methods.expel.demonstrations import attempts_at
+from seasoned.methods.ranking import ROOM, rank, rank_each
 from seasoned.protocols import LLM, Method
 from seasoned.replies.heuristics import Draft
-from seasoned.text import TOKEN, guidance_tokens, prompt_line
+from seasoned.text import TOKEN, guidance_tokens
 from seasoned.types import Guidance, Lesson, Task, Trajectory
 
 if TYPE_CHECKING:
@@ -59,9 +60,14 @@ class ERL:
         first: whether only the first attempt at each task is learned from, where there were retries.
         failures: whether only failures are learned from: known ones, and those that the model itself judges to be some.
         workers: how many heuristics are written at once.
+        ranker: the model that ranks; None: `llm`.
+        form: of a heuristic: `short`, or as in the `paper` with a rationale and of any length (figures 6 and 8).
+        filters: whether what small models write in place of a heuristic is dropped; see `read_heuristic`.
+        chars: characters of each part of a heuristic; None: as short as its form is, or 8,000 in a long window.
         max_tokens: of a reply of the model; a ranking gets more where it needs more.
-        room: tokens that an attempt may take in a prompt.
-        rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls.
+        room: tokens that an attempt may take in a prompt. None: three quarters of a long window, or 2,400.
+        rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls. None: three
+            quarters of its window where that is long, or 2,000.
         reasons: whether the ranker scores lists and says in a few words why (figure 9); without, it marks each
             heuristic in a call of its own, which a small model can do and a list it cannot.
         guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
@@ -92,9 +98,13 @@ class ERL:
     first: bool = False
     failures: bool = False
     workers: int = 1
+    ranker: LLM | None = None
+    form: Literal["short", "paper"] = "short"
+    filters: bool = True
+    chars: int | None = None
     max_tokens: int = 300
-    room: int = 2400
-    rank_room: int = ROOM
+    room: int | None = None
+    rank_room: int | None = None
     reasons: bool = True
     guidance_tokens: int = 2000
     matched: Method | None = None
@@ -103,8 +113,13 @@ class ERL:
 
     def __post_init__(self) -> None:
         counts = dict.fromkeys(("k", "recall_first", "workers", "guidance_tokens"), 1)
-        check_least(self, {**counts, "max_tokens": 16, "room": 100, "rank_room": 100})
-        names = {"retrieve": get_args(Retrieve), "outcomes": get_args(Outcomes), "on": ("task", "thought")}
+        check_least(self, {**counts, "max_tokens": 16, "room": 100, "rank_room": 100, "chars": 40})
+        names = {
+            "form": ("short", "paper"),
+            "retrieve": get_args(Retrieve),
+            "outcomes": get_args(Outcomes),
+            "on": ("task", "thought"),
+        }
         for name, known in names.items():
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} of ERL is one of {', '.join(known)}, not {getattr(self, name)!r}")
@@ -123,19 +138,32 @@ class ERL:
         """
         pool.writable()
         # Deleted ones too: what a person removed is not written again.
-        known = {source for lesson in pool.lessons("heuristic", status=None) for source in lesson.sources}
+        known = pool.derived(Sources, "heuristic", None).known
         new = {t.id: t for t in trajectories if t.id not in known and self._teaches(t)}
-        wanted = list(new.values())
+        pool.skip(
+            (t for t in trajectories if t.outcome.success is None and t.id not in known and t.id not in new), NO_OUTCOME
+        )
+        wanted, cuts, long = list(new.values()), Cuts(), self._chars * 3
         for start in range(0, len(wanted), self.workers):
             batch = wanted[start : start + self.workers]
-            drafts = run_jobs(partial(self._write, pool), batch, self.workers)
+            drafts = run_jobs(partial(self._write, pool, cuts), batch, self.workers)
             for trajectory, draft in zip(batch, drafts, strict=True):
-                if draft is None:
-                    pool.passed_over(f"no heuristic of {trajectory.id}: what came back holds none that can be used")
+                if isinstance(draft, str):
+                    log.warning("no heuristic of %s: %s", trajectory.id, draft)
+                    pool.passed_over(f"no heuristic of {trajectory.id}: {draft}")
+                    pool.skip([trajectory], draft)
                 elif self.failures and draft.succeeded:
                     log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
                 else:
-                    pool.add(as_lesson(draft, trajectory, self._goal(trajectory.task)), why="learned from one attempt")
+                    lesson = as_lesson(draft, trajectory, self._goal(trajectory.task), long)
+                    pool.add(lesson, why="learned from one attempt")
+        if cut := said_of(cuts):
+            pool.passed_over(cut)
+
+    @property
+    def _chars(self) -> int:
+        """Characters of each part of a heuristic; 0: those of the short form."""
+        return self.chars or (LONG_TEXT if self.form == "paper" or is_roomy(self.llm) else 0)
 
     def _judges(self, trajectory: Trajectory) -> bool:
         """Whether the model is to say how an attempt ended."""
@@ -150,19 +178,28 @@ class ERL:
             return False
         return not self.failures or judges or not trajectory.outcome.success
 
-    def _write(self, pool: ExperiencePool, trajectory: Trajectory) -> Draft | None:
-        return write_heuristic(
-            self.llm,
-            trajectory,
-            judges=self._judges(trajectory),
-            about=self.about,
-            example=self.example,
-            worked=self.worked,
-            begins=self.begins,
-            max_tokens=self.max_tokens,
-            room=self.room,
-            keep_verdict=partial(pool.keep_verdict, trajectory.id),
-        )
+    def _write(self, pool: ExperiencePool, cuts: Cuts, trajectory: Trajectory) -> Draft | str:
+        """The heuristic of an attempt, or why there is none."""
+        try:
+            draft = write_heuristic(
+                self.llm,
+                trajectory,
+                judges=self._judges(trajectory),
+                about=self.about,
+                example=self.example,
+                worked=self.worked,
+                begins=self.begins,
+                max_tokens=self.max_tokens,
+                room=self.room or room_for(self.llm, 2400),
+                keep_verdict=partial(pool.keep_verdict, trajectory.id),
+                paper=self.form == "paper",
+                filters=self.filters,
+                chars=self._chars or None,
+                cuts=cuts,
+            )
+        except ContextLengthError as error:
+            return f"{TOO_LONG}: {error}"
+        return draft or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The heuristics that help with a task, the best first; nothing where `on` names the other moment.
@@ -207,7 +244,7 @@ class ERL:
 
     def _candidates(self, task: Task, pool: ExperiencePool) -> tuple[Book, dict[str, Lesson]]:
         """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""
-        book = pool.derived(open_book, "heuristic")
+        book = pool.derived(Book, "heuristic")
         own = set() if self.same_task else attempts_at(task, pool)
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
         if not own and outcome is None:
@@ -242,12 +279,14 @@ class ERL:
             lessons = book.nearest(pool, lessons=candidates, k=max(self.recall_first, self.k), **near)
         if len(lessons) <= self.k:
             return lessons, []
-        sought, items = f"{task.text}\n{thought}".strip(), list(map(as_item, lessons))
+        ranker = self.ranker or self.llm
+        whole = self.form == "paper" or is_roomy(ranker)
+        sought, items = f"{task.text}\n{thought}".strip(), [as_item(lesson, whole) for lesson in lessons]
+        asked: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens}
         if self.reasons:
-            options: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens, "room": self.rank_room}
-            ranking = rank(self.llm, sought, items, self.k, **options)
+            ranking = rank(ranker, sought, items, self.k, room=self.rank_room or room_for(ranker, ROOM), **asked)
         else:
-            ranking = rank_each(self.llm, sought, items, about=self.about, max_tokens=self.max_tokens)
+            ranking = rank_each(ranker, sought, items, **asked)
         for problem in ranking.problems:
             log.info("the ranking for %s: %s", task.id, problem)
         chosen = {each.place: lessons[each.place] for each in ranking.scored[: self.k]}
@@ -289,5 +328,5 @@ class ERL:
                 if each.id not in shown:
                     shown[each.id] = group
                     group.append(each)
-            size += len(prompt_line(lesson.text, LINE_CHARS))
+            size += len(as_line(lesson))
         return groups

@@ -7,12 +7,11 @@ pair alone is longer and that is allowed; those that contradict each other stand
 from __future__ import annotations
 
 import logging
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from seasoned.methods.alike import AlikeIndex
 from seasoned.methods.erl.contradictions import ALIKE, contradict, forbids, telling
 from seasoned.text import TOKEN, prompt_line, same_words
 from seasoned.types import Block, Entry, Lesson
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LINE_CHARS = 400
-"""Characters of a heuristic in guidance."""
+"""Characters of a heuristic in guidance, where it was not written to be longer."""
 
 _HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
 _OPPOSED = "- These contradict each other; go by what you see:"
@@ -35,14 +34,38 @@ Side = tuple[Literal["success", "forbids"], bool]
 """What a heuristic is, so that only one that is the opposite can contradict it."""
 
 
-@dataclass
 class Book:
-    """All heuristics as a recall needs them: equal ones together, by the words of their triggers, and by meaning."""
+    """All heuristics as a recall needs them: equal ones together, by the words of their triggers, and by meaning.
 
-    groups: list[list[Lesson]]
-    triggers: _Triggers
-    firsts: dict[str, Lesson]  # the first of each group, by its id; not to be changed
-    rows: NDArray[np.intp] | None = None  # of the tasks that these come from, in the pool whose book this is
+    `groups` are those of equal words, in the order of their firsts, and `firsts` has the first of each by its id. They
+    grow by `add` alone, while others read.
+    """
+
+    def __init__(self, lessons: Sequence[Lesson]) -> None:
+        self.groups: list[list[Lesson]] = []
+        self.firsts: dict[str, Lesson] = {}
+        self._by_words: dict[tuple[str, str], int] = {}  # the places of groups
+        self._alike = AlikeIndex(ALIKE)
+        self._sides: dict[frozenset[str], dict[Side, list[int]]] = {}  # the groups of a side, by their triggers' words
+        self._rows: NDArray[np.intp] | None = None  # of the firsts' tasks, in the pool whose book this is
+        self.add(lessons)
+
+    def add(self, lessons: Sequence[Lesson]) -> None:
+        """Take in heuristics that stand behind all others."""
+        for lesson in lessons:
+            said = same_words(lesson.key), same_words(str(lesson.data.get("action") or lesson.text))
+            place = self._by_words.setdefault(said, len(self.groups))
+            if place == len(self.groups):
+                self.groups.append([])
+                self.firsts[lesson.id] = lesson
+            self.groups[place].append(lesson)
+            words = telling(self.groups[place][0].key) if lesson.key else frozenset()
+            if not words:  # without a trigger nothing contradicts it
+                continue
+            sides = self._sides.setdefault(words, {})
+            self._alike.add(words)
+            for side in _sides(lesson):
+                _put(sides.setdefault(side, []), place)
 
     def nearest(
         self,
@@ -58,13 +81,13 @@ class Book:
         """
         if not lessons:
             return []
-        keeps = lessons is self.firsts and of is None
-        rows = self.rows if keeps else None
-        if rows is None:
-            rows = pool.text_rows([(of or origin)(lesson) for lesson in lessons.values()])
-            if keeps:
-                self.rows = rows
+        if lessons is self.firsts and of is None:
+            known = self._rows
+            new = self.groups[0 if known is None else len(known) :]
+            self._rows = rows = pool.text_rows([origin(group[0]) for group in new], known)
+            return [self.groups[place][0] for place in pool.nearest_texts(text, rows, k)]
         chosen = list(lessons.values())
+        rows = pool.text_rows([(of or origin)(lesson) for lesson in chosen])
         return [chosen[place] for place in pool.nearest_texts(text, rows, k)]
 
     def nearest_or_newest(
@@ -77,42 +100,14 @@ class Book:
 
     def rival(self, lesson: Lesson, candidates: Mapping[str, Lesson]) -> Lesson | None:
         """A candidate that contradicts a lesson, or None."""
-        for name, value in _sides(lesson):
-            for near in self.triggers.near(telling(lesson.key), (name, not value)):
-                other = candidates.get(near.id)
-                if other is not None and contradict(lesson, other):
-                    return other
+        words = telling(lesson.key)
+        for name, value in _sides(lesson) if words else ():
+            for trigger in self._alike.near(words):
+                for place in self._sides[trigger].get((name, not value), ()):
+                    other = candidates.get(self.groups[place][0].id)
+                    if other is not None and contradict(lesson, other):
+                        return other
         return None
-
-
-class _Triggers:
-    """The firsts of groups by the words of their triggers and by their sides, so that few have to be compared.
-
-    Triggers are alike where `ALIKE` of their words is in common. Then they have a word in common among the rarest ones
-    of each: of n words, as many as may be missing and one more.
-    """
-
-    def __init__(self, groups: Sequence[Sequence[Lesson]]) -> None:
-        self.sides: dict[frozenset[str], dict[Side, list[Lesson]]] = {}
-        for group in groups:
-            sides = self.sides.setdefault(telling(group[0].key), {})
-            for side in dict.fromkeys(side for lesson in group for side in _sides(lesson)):
-                sides.setdefault(side, []).append(group[0])
-        self.counts = Counter(word for words in self.sides for word in words)
-        self.places: dict[str, list[frozenset[str]]] = {}
-        for words in self.sides:
-            for word in self._rarest(words):
-                self.places.setdefault(word, []).append(words)
-
-    def near(self, words: frozenset[str], side: Side) -> Iterator[Lesson]:
-        """Those of a side whose triggers are as these words, or may be alike; of the same words first."""
-        others = (near for word in self._rarest(words) for near in self.places.get(word, ()))
-        for trigger in dict.fromkeys((words, *others)):
-            yield from self.sides.get(trigger, {}).get(side, ())
-
-    def _rarest(self, words: frozenset[str]) -> list[str]:
-        most = int(len(words) * (1 - ALIKE) + 1e-9) + 1
-        return sorted(words, key=lambda word: (self.counts[word], word))[:most]
 
 
 def _sides(lesson: Lesson) -> list[Side]:
@@ -121,14 +116,11 @@ def _sides(lesson: Lesson) -> list[Side]:
     return [*known, ("forbids", forbids(lesson))]
 
 
-def open_book(lessons: Sequence[Lesson]) -> Book:
-    """The book of these heuristics, in their order."""
-    groups: dict[tuple[str, str], list[Lesson]] = {}
-    for lesson in lessons:
-        said = same_words(lesson.key), same_words(str(lesson.data.get("action") or lesson.text))
-        groups.setdefault(said, []).append(lesson)
-    firsts = [group[0] for group in groups.values()]
-    return Book(list(groups.values()), _Triggers(list(groups.values())), {lesson.id: lesson for lesson in firsts})
+def _put(places: list[int], place: int) -> None:
+    """Put a place where it belongs in an ordered list, once."""
+    at = bisect_left(places, place)
+    if at == len(places) or places[at] != place:
+        places.insert(at, place)
 
 
 def origin(lesson: Lesson) -> str:
@@ -147,9 +139,16 @@ def came_from(lesson: Lesson) -> str:
     return "success" if success is True else "failure" if success is False else ""
 
 
-def as_item(lesson: Lesson) -> str:
-    """A heuristic as a ranking model sees it: its text, and the task that it comes from."""
+def as_line(lesson: Lesson) -> str:
+    """A heuristic in one line of guidance."""
+    return prompt_line(lesson.text, max(LINE_CHARS, int(lesson.data.get("chars") or 0)))
+
+
+def as_item(lesson: Lesson, whole: bool = False) -> str:
+    """A heuristic as a ranking model sees it: its text, and the task that it comes from; both cut, unless `whole`."""
     task = str(lesson.data.get("task") or "")
+    if whole:
+        return f"Task: {task or 'unknown'} Outcome: {came_from(lesson) or 'unknown'}. Heuristic: {as_line(lesson)}"
     origin = f" (from a {came_from(lesson) or 'task'}: {prompt_line(task, 100)})" if task else ""
     return f"{prompt_line(lesson.text, 220)}{origin}"
 
@@ -192,7 +191,7 @@ def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:
     """Heuristics as guidance, an entry a group; a group of several contradict each other and stay together."""
     entries = []
     for group in groups:
-        lines = [prompt_line(each.text, LINE_CHARS) for each in group]
+        lines = list(map(as_line, group))
         if len(group) == 1:
             text = f"- {lines[0]}"
         else:

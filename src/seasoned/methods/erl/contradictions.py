@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
+from seasoned.methods.alike import overlap
 from seasoned.text import words_of
 from seasoned.types import Lesson
 
@@ -34,12 +35,12 @@ def contradict(one: Lesson, other: Lesson) -> bool:
 
     Those of a success and a failure do where their actions differ; any two do where one forbids what the other says.
     """
-    if _overlap(telling(one.key), telling(other.key)) < ALIKE:
+    if overlap(telling(one.key), telling(other.key)) < ALIKE:
         return False
     first, second = _said(one), _said(other)
     outcomes = [one.data.get("success"), other.data.get("success")]
     if outcomes in ([True, False], [False, True]) and (
-        first.denies != second.denies or _overlap(first.words, second.words) < _OTHER
+        first.denies != second.denies or overlap(first.words, second.words) < _OTHER
     ):
         return True
     if first.forbids == second.forbids:
@@ -53,7 +54,7 @@ def contradict(one: Lesson, other: Lesson) -> bool:
 
 def forbids(lesson: Lesson) -> bool:
     """Whether a heuristic says what not to do."""
-    return _said(lesson).forbids
+    return not _FORBIDS.isdisjoint(words_of(_action_of(lesson)))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -72,7 +73,11 @@ class _Action(NamedTuple):
 
 
 def _said(lesson: Lesson) -> _Action:
-    return _action(str(lesson.data.get("action") or lesson.text))
+    return _action(_action_of(lesson))
+
+
+def _action_of(lesson: Lesson) -> str:
+    return str(lesson.data.get("action") or lesson.text)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -86,7 +91,3 @@ def _action(text: str) -> _Action:
 def _stem(word: str) -> str:
     stem = _ENDING.sub("", word)
     return stem[:-1] if len(stem) > 2 and stem[-1] == stem[-2] else stem  # putting, put
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0

@@ -14,12 +14,14 @@ from typing import Any
 
 from seasoned.asking import ask
 from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.window import Cuts
 from seasoned.methods.attempts import last_word, without_verdict
 from seasoned.protocols import LLM
 from seasoned.replies.heuristics import (
     BAD,
     COPIED,
     GOOD,
+    LONG_CHARS,
     OWN,
     PART_CHARS,
     TOO_LATE,
@@ -56,6 +58,10 @@ def write_heuristic(
     max_tokens: int = 300,
     room: int = 2400,
     keep_verdict: Callable[[bool], object] | None = None,
+    paper: bool = False,
+    filters: bool = True,
+    chars: int | None = None,
+    cuts: Cuts | None = None,
 ) -> Draft | None:
     """Let the model say what one attempt teaches (ERL section 2, figure 8).
 
@@ -71,26 +77,28 @@ def write_heuristic(
         max_tokens: of the reply.
         room: tokens of the attempt, and of the worked one; halved up to three times where the prompt is too long.
         keep_verdict: called with the verdict of a model that judges, whatever becomes of its heuristic.
+        paper: whether it is asked for in the paper's form (figures 6 and 8), which has a rationale.
+        filters: see `read_heuristic`.
+        chars: characters of each part; None: as the form has it.
+        cuts: how much of the attempt was left out is added here.
 
     Returns:
-        The heuristic; None where the reply holds none or the attempt does not fit, and that is logged.
+        The heuristic; None where the reply holds none, and that is logged.
 
     Raises:
-        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+        LLMError: as the model raises it, but for ParseError; a ContextLengthError where the attempt does not fit.
     """
     shown = None if judges or example is None else worked
-    schema = heuristic_schema(judges, begins)
-    system = _system(about, judges, example, quotes=shown is None)
+    limits = LONG_CHARS if paper else PART_CHARS
+    limits = {part: chars or most for part, most in limits.items()}
+    schema = heuristic_schema(judges, begins, limits)
+    system = _system(about, judges, example, quotes=shown is None, paper=paper)
 
     def prompt(room: int) -> list[Message]:
         before = _exchange(*shown, example, TOKEN * room) if shown and example else []
         return [system, *before, {"role": "user", "content": _case(trajectory, judges, TOKEN * room)}]
 
-    try:
-        answer = ask(llm, prompt, room, schema=schema, max_tokens=max_tokens)
-    except ContextLengthError as error:
-        log.warning("no heuristic of %s, whatever is cut from it: %s", trajectory.id, error)
-        return None
+    answer = ask(llm, prompt, room, schema=schema, max_tokens=max_tokens)
     read_reply = partial(
         read_heuristic,
         judges=judges,
@@ -98,7 +106,12 @@ def write_heuristic(
         begins=begins,
         prompt=system["content"],
         attempt=answer.messages[-1]["content"],
+        chars=limits,
+        filters=filters,
     )
+    if cuts is not None:
+        whole, kept = (len(transcript(trajectory, limit=limit)) for limit in (10**9, TOKEN * answer.room))
+        cuts.append((whole, kept))
     plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
     draft, problem, verdict = _mended(
         answer.value,
@@ -113,14 +126,16 @@ def write_heuristic(
     return draft
 
 
-def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
+def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "", chars: int = 0) -> Lesson:
     """The heuristic of an attempt as it is stored; `data["judged"]` is the model's verdict where it was asked.
 
-    `task` is what other tasks are compared with, by default the text of the attempt's task.
+    `task` is what other tasks are compared with, by default the text of the attempt's task. `chars` are the characters
+    that it may have in guidance and its task in a prompt; 0: as many as small models write.
     """
     judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
     success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
     parts = {"analysis": draft.analysis, "trigger": draft.trigger, "action": draft.action}
+    parts |= {} if draft.rationale is None else {"rationale": draft.rationale}
     return Lesson(
         kind="heuristic",
         text=draft.text,
@@ -128,7 +143,8 @@ def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "") -> Lesson:
         category=trajectory.category,
         method="erl",
         sources=(trajectory.id,),
-        data={**parts, "success": success, "task": prompt_line(task or trajectory.task, _TASK), **judged},
+        data={**parts, "success": success, "task": prompt_line(task or trajectory.task, chars or _TASK), **judged}
+        | ({"chars": chars} if chars else {}),
     )
 
 
@@ -141,9 +157,10 @@ def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit
     ]
 
 
-def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: bool) -> Message:
+def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: bool, paper: bool = False) -> Message:
     values = {"about": prompt_line(about, 1000), "judges": judges, "example": example, "good": GOOD, "bad": BAD}
-    return {"role": "system", "content": render_prompt("seasoned.methods", "erl_system.j2", **values, quotes=quotes)}
+    name = "erl_paper.j2" if paper else "erl_system.j2"
+    return {"role": "system", "content": render_prompt("seasoned.methods", name, **values, quotes=quotes)}
 
 
 def _fault(problem: str) -> str:

@@ -12,14 +12,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from seasoned.llm.window import LONG_TEXT, is_roomy, room_for, said_of, window_of
 from seasoned.methods import check_least
+from seasoned.methods.attempts import TOO_LONG, UNUSABLE
 from seasoned.methods.expel.demonstrations import Demonstrations, Rerank, RetrieveBy, attempts_at, reflections
-from seasoned.methods.expel.extraction import BAD, GOOD, Call, Extractor, attempts_before, plan_calls, worked_pair
+from seasoned.methods.expel.extraction import (
+    BAD,
+    GOOD,
+    Call,
+    Extractor,
+    attempts_before,
+    plan_calls,
+    skip_unused,
+    worked_pair,
+)
 from seasoned.methods.expel.operations import Applied, apply
 from seasoned.methods.nearest import case_block
 from seasoned.protocols import LLM
 from seasoned.replies.operations import ADDED, INSIGHT_CHARS, Item
-from seasoned.text import holds_words, prompt_line, same_words
+from seasoned.text import CAP, holds_words, prompt_line, same_words, tokens
 from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
 if TYPE_CHECKING:
@@ -57,7 +68,12 @@ class ExpeL:
         seed: of the order of successes, and of random demonstrations.
         structured: whether operations are asked for as JSON.
         room: tokens that the attempts in one call may take together (a quarter of their characters); less is tried
-            where the model refuses that.
+            where the model refuses that. None: three quarters of a long window, or 2,400.
+        insight_chars: characters of an insight. None: 8,000 where the window is long, or 300.
+        insights_room: tokens of insights that are recalled; where the list is longer, those nearest to the task are
+            (paper section 4.3). None: a quarter of a long window, or all.
+        full: when the list is full: `above` `max_insights`, or `at` so many, as the released code compares.
+        first: whether only the first attempt at each task is learned from, and shown (figure 6: gathered by ReAct).
         max_tokens: of a reply of the extracting model; more for one that reasons before it answers.
         same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
             evaluation must leave it off.
@@ -86,13 +102,17 @@ class ExpeL:
     human: tuple[str, ...] = ()
     seed: int = 0
     structured: bool = True
-    room: int = 2400
+    room: int | None = None
+    insight_chars: int | None = None
+    insights_room: int | None = None
+    full: Literal["above", "at"] = "above"
+    first: bool = False
     max_tokens: int = 400
     same_task: bool = False
 
     def __post_init__(self) -> None:
         least = {"chunk": 1, "k": 0, "max_insights": 1, "cap": 1, "demo_tokens": 1, "room": 100, "max_tokens": 16}
-        check_least(self, least)
+        check_least(self, least | {"insight_chars": 40, "insights_room": 10})
         if self.worked is not None:
             worked_pair(self.worked[0])
 
@@ -110,15 +130,16 @@ class ExpeL:
             StoreError: when the pool is read-only; no model was called then.
         """
         pool.writable()
+        longest = self._longest
+        if self.first:
+            trajectories = [trajectory for trajectory in trajectories if not trajectory.meta.get("trial", 0)]
         if self.human:
             known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
             texts: dict[str, str] = {}
             for text in self.human:
-                texts.setdefault(same_words(text), prompt_line(text, INSIGHT_CHARS))
-                if len(prompt_line(text, 2 * INSIGHT_CHARS)) > INSIGHT_CHARS:
-                    pool.passed_over(
-                        f"Of the insight {prompt_line(text, 60)!r} only {INSIGHT_CHARS} characters are kept"
-                    )
+                texts.setdefault(same_words(text), prompt_line(text, longest))
+                if len(prompt_line(text, 2 * longest)) > longest:
+                    pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {longest} characters are kept")
             fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
             pool.add(fresh, why="written by a person", who="person")
             return
@@ -136,11 +157,14 @@ class ExpeL:
             log.warning("%s, so there is nothing to learn insights from", few)
             pool.passed_over(f"{few}, so there is nothing to learn insights from")
         worked = (self.worked[0], "When {1}, {2}.".format(*self.worked)) if self.worked else None
-        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, self.room, worked)
+        room = self.room or room_for(self.llm, 2400)
+        extractor = Extractor(self.llm, self.about, self.structured, self.max_tokens, room, worked, longest)
         book = _Book.of(pool)
+        unused: dict[str, str] = {}
+        taught: set[str] = set()
         examples, barred = (*GOOD, *BAD, *(worked[1:] if worked else ())), _taken_away(pool)
         for call in calls:
-            crowded = len(book.items) > self.max_insights
+            crowded = len(book.items) + (self.full == "at") > self.max_insights
             parsed, extractor = extractor.ask(call, book.items, crowded)
             wanted = [
                 operation
@@ -149,13 +173,19 @@ class ExpeL:
                 and not any(holds_words(operation.text, example) for example in examples)
             ]
             full = len(book.items) >= self.max_insights + FULL
-            applied = apply(book.items, wanted, full, self.cap)
+            applied = apply(book.items, wanted, full, self.cap, longest)
             refused = [f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in wanted]
             for problem in (*parsed.problems, *refused, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
                 pool.passed_over(f"Insights from {call}: {problem}")
             book = book.after(call, applied)
+            why = next((said for said in parsed.problems if said.startswith(TOO_LONG)), UNUSABLE)
+            unused |= {} if applied.done else dict.fromkeys(call.sources, why)
+            taught |= set(call.sources) if applied.done else set()
+        if cut := said_of(extractor.cuts):
+            pool.passed_over(cut)
         book.write(pool)
+        skip_unused(pool, trajectories, calls, {name: why for name, why in unused.items() if name not in taught})
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """All insights, the most important first, and the demonstrations that fit (algorithm 3).
@@ -172,12 +202,33 @@ class ExpeL:
         if self.mode != "retrieve":
             own = set() if self.same_task else attempts_at(task, pool)
             shown = [lesson for lesson in in_order(pool.lessons("insight")) if own.isdisjoint(lesson.sources)]
-        lines = [prompt_line(lesson.text) for lesson in shown]
+            shown = self._fitting(task, pool, shown)
+        lines = [prompt_line(lesson.text, max(CAP, self._longest)) for lesson in shown]
         blocks = [Block.listing("Lessons from earlier tasks:", shown, lines)] if shown else []
         examples = self._demonstrations(task, pool, progress)
         if self.tell and examples:
             blocks.append(case_block(examples))
         return Guidance(lessons=tuple(shown), demonstrations=examples, blocks=tuple(blocks))
+
+    @property
+    def _longest(self) -> int:
+        """Characters of an insight."""
+        return self.insight_chars or (LONG_TEXT if is_roomy(self.llm) else INSIGHT_CHARS)
+
+    def _fitting(self, task: Task, pool: ExperiencePool, insights: list[Lesson]) -> list[Lesson]:
+        """The insights that there is room for, in their order: those nearest to the task, else the most important."""
+        room = self.insights_room or ((window_of(self.llm) or 0) // 4 if is_roomy(self.llm) else None)
+        sizes = {lesson.id: tokens(lesson.text) for lesson in insights}
+        if room is None or sum(sizes.values()) <= room:
+            return insights
+        scores = pool.nearness(task.text, [lesson.text for lesson in insights]) if pool.searches else {}
+        kept, used = set[str](), 0
+        for lesson in sorted(insights, key=lambda lesson: -scores.get(lesson.text, 0.0)):
+            used += sizes[lesson.id]
+            if kept and used > room:
+                break
+            kept.add(lesson.id)
+        return [lesson for lesson in insights if lesson.id in kept]
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
         if self.mode == "insights":
@@ -190,6 +241,7 @@ class ExpeL:
             longest=self.demo_tokens,
             seed=self.seed,
             same_task=self.same_task,
+            first=self.first,
         )
         return chooser.choose(task, pool, progress)
 

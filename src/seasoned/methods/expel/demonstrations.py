@@ -46,6 +46,7 @@ class Demonstrations:
             example, or no limit where there is none.
         seed: for `random`.
         same_task: whether attempts at the task itself may be shown: for work that comes again, never in an evaluation.
+        first: whether only first attempts are shown, and none that came after a failure.
     """
 
     k: int = 2
@@ -55,6 +56,7 @@ class Demonstrations:
     longest: int | None = None
     seed: int = 0
     same_task: bool = False
+    first: bool = False
 
     def choose(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> tuple[Trajectory, ...]:
         """The demonstrations for a task, best first; those of its category stand before all others.
@@ -101,7 +103,8 @@ class Demonstrations:
         ]
         for size, success in (*shown, *((_size(each), each) for each in self.manual)):
             own = success.task_id == task.id or split_words(success.task) == words
-            if (own and not self.same_task) or (limit is not None and size > limit):
+            later = self.first and success.meta.get("trial", 0)
+            if later or (own and not self.same_task) or (limit is not None and size > limit):
                 continue
             if success.task_id not in shortest or size < shortest[success.task_id][0]:
                 shortest[success.task_id] = (size, success)

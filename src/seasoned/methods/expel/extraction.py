@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from seasoned.asking import Prompt, ask
 from seasoned.errors import ConfigError, ContextLengthError
+from seasoned.llm.window import MEASURED, Cuts
+from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG
 from seasoned.protocols import LLM
 from seasoned.replies.commands import RIGHT, WRONG, told_answer
-from seasoned.replies.operations import MOST, Item, Parsed, operations_schema, read_operations
-from seasoned.text import TOKEN, prompt_line, render_prompt, transcript
+from seasoned.replies.operations import INSIGHT_CHARS, MOST, Item, Parsed, operations_schema, read_operations
+from seasoned.text import CAP, TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Message, Trajectory
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ GOOD = (
     "Before you hand in a form, check that every field that was asked for is filled in.",
 )
 BAD = ("Send the letter to Mr Hale in room 12.",)
+_ENDLESS = 10**9
 _THOUGHTS = 3  # reflections that are shown with one call
 
 
@@ -65,6 +68,8 @@ class Extractor:
         room: tokens that the attempts of one call may take together (a quarter of their characters).
         worked: attempts as `worked_pair` takes them, and the insight that they should give. They are shown as an
             exchange before: a small model copies what is merely quoted.
+        longest: characters of an insight.
+        cuts: what was left out of the prompts that were sent is added here.
     """
 
     llm: LLM
@@ -73,6 +78,8 @@ class Extractor:
     max_tokens: int = 400
     room: int = 2400
     worked: tuple[Sequence[Trajectory], str] | None = None
+    longest: int = INSIGHT_CHARS
+    cuts: Cuts = field(default_factory=list)
 
     def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
         """One call.
@@ -95,13 +102,14 @@ class Extractor:
                 self.llm,
                 self._prompt(call, insights, crowded, structured=True) if self.structured else answer_lines,
                 self.room,
-                schema=operations_schema(len(insights)) if self.structured else None,
+                schema=operations_schema(len(insights), self.longest) if self.structured else None,
                 lines=answer_lines,
                 max_tokens=self.max_tokens,
             )
         except ContextLengthError as error:
-            return Parsed((), (f"{call}: too long for the model, however much is cut: {error}",)), self
-        parsed = read_operations(answer.value, insights)
+            return Parsed((), (f"{TOO_LONG}: {error}",)), self
+        self.cuts.append((_size(call, None), _size(call, answer.room)))
+        parsed = read_operations(answer.value, insights, self.longest)
         if answer.problem:
             parsed = replace(parsed, problems=(f"asked for lines instead of JSON: {answer.problem}", *parsed.problems))
         return parsed, replace(self, room=answer.room)
@@ -134,19 +142,35 @@ class Extractor:
 
 
 def _case(call: Call, insights: Sequence[Item], crowded: bool, room: int) -> str:
-    limit = TOKEN * room // len(call.attempts)
     return render_prompt(
         "seasoned.methods",
         "expel_attempts.j2",
-        insights=[prompt_line(item.text) for item in insights],
+        insights=[prompt_line(item.text, max(CAP, len(item.text))) for item in insights],
         crowded=crowded,
         pair=call.pair,
-        attempts=[
-            transcript(attempt, limit=limit, task=not (call.pair and place))
-            for place, attempt in enumerate(call.attempts)
-        ],
+        attempts=_told(call, room),
         reflections=[prompt_line(text) for text in call.reflections[-_THOUGHTS:]],
     )
+
+
+def _told(call: Call, room: int | None) -> list[str]:
+    """The attempts of a call as text: each whole where there is much room and it suffices, else in an equal part of it.
+
+    None is as much room as it takes.
+    """
+
+    def told(limit: int) -> list[str]:
+        return [transcript(one, limit=limit, task=not (call.pair and n)) for n, one in enumerate(call.attempts)]
+
+    if room is None or room > MEASURED:
+        whole = told(_ENDLESS)
+        if room is None or sum(map(len, whole)) <= TOKEN * room:
+            return whole
+    return told(TOKEN * room // len(call.attempts))
+
+
+def _size(call: Call, room: int | None) -> int:
+    return sum(map(len, _told(call, room)))
 
 
 def plan_calls(
@@ -244,6 +268,18 @@ def _judged(attempt: Trajectory) -> Trajectory:
 def attempts_before(trajectories: Sequence[Trajectory], pool: ExperiencePool) -> list[Trajectory]:
     """All attempts that the pool has at the tasks of these."""
     return [t for task in dict.fromkeys(t.task_id for t in trajectories) for t in pool.trajectories(task_id=task)]
+
+
+def skip_unused(
+    pool: ExperiencePool, trajectories: Sequence[Trajectory], calls: Sequence[Call], unused: Mapping[str, str]
+) -> None:
+    """Say which attempts teach nothing yet: without an outcome, failures beside no success, those named `unused`."""
+    shown = {name for call in calls for name in call.sources}
+    for attempt in trajectories:
+        if attempt.outcome.success is None:
+            pool.skip([attempt], NO_OUTCOME)
+        elif attempt.id in unused or (attempt.outcome.success is False and attempt.id not in shown):
+            pool.skip([attempt], unused.get(attempt.id, "no success at the same task to compare it with"))
 
 
 def near_equal(items: Sequence[Trajectory], most: int) -> list[Sequence[Trajectory]]:

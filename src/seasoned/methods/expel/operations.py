@@ -28,7 +28,11 @@ class Applied:
 
 
 def apply(
-    insights: Sequence[Item], operations: Sequence[Operation], full: bool = False, cap: int | None = None
+    insights: Sequence[Item],
+    operations: Sequence[Operation],
+    full: bool = False,
+    cap: int | None = None,
+    longest: int = INSIGHT_CHARS,
 ) -> Applied:
     """Change the list by the operations of one reply (ExpeL section 4.2, in the order of the released code).
 
@@ -41,6 +45,7 @@ def apply(
         operations: in the order of the reply.
         full: whether the list is full, so that a DOWNVOTE takes away 3.
         cap: the most insights to be kept, if any: the least important are dropped, pinned ones never.
+        longest: characters of an insight.
     """
     chosen, problems = _choose(insights, operations)
     items: list[Item | None] = list(insights)
@@ -53,15 +58,15 @@ def apply(
             if same_words(operation.text) in others:
                 problems.append(f"{operation}: another insight says that already, so it is passed over")
                 continue
-        if operation.kind in ("ADD", "EDIT") and len(prompt_line(operation.text, 2 * INSIGHT_CHARS)) > INSIGHT_CHARS:
-            problems.append(f"{operation}: it has more than {INSIGHT_CHARS} characters, so the rest is cut")
+        if operation.kind in ("ADD", "EDIT") and len(prompt_line(operation.text, 2 * longest)) > longest:
+            problems.append(f"{operation}: it has more than {longest} characters, so the rest is cut")
         if old is None:
-            items.append(Item(prompt_line(operation.text, INSIGHT_CHARS)))
+            items.append(Item(prompt_line(operation.text, longest)))
         elif operation.kind == "DOWNVOTE":
             left = old.count - (_HEAVY if full else 1.0)
             items[place] = replace(old, count=left) if left > 0 else None
         else:
-            text = prompt_line(operation.text, INSIGHT_CHARS) if operation.kind == "EDIT" else old.text
+            text = prompt_line(operation.text, longest) if operation.kind == "EDIT" else old.text
             items[place] = replace(old, text=text, count=old.count + 1.0)
         done.append(operation)
     kept = sorted((item for item in items if item is not None), key=lambda item: -item.count)

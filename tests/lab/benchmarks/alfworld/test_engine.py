@@ -3,33 +3,18 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seasoned.lab.benchmarks.alfworld import engine
-from seasoned.lab.benchmarks.alfworld.engine import answer, evaluate, serve
+from seasoned.lab.benchmarks.alfworld import ENGINE
+from seasoned.lab.benchmarks.alfworld.engine import evaluate
+from seasoned.lab.benchmarks.worker import SERVING
 
-SCRIPT = Path(engine.__file__)
 O = SimpleNamespace(name="mug 1", indefinite="a", id="Mug", _secret="x")  # noqa: E741
 NO_NAME = SimpleNamespace(name="", id="Shelf")
-
-
-class Engine:
-    """Loads any game but `broken`, and says back what it is told."""
-
-    def load(self, game):
-        if game == "broken":
-            raise SystemExit("no parse")
-        return {"observation": game, "won": False}
-
-    def step(self, command):
-        if command == "stop":
-            raise KeyboardInterrupt
-        return {"observation": command, "won": command == "win"}
 
 
 @pytest.mark.parametrize(
@@ -76,47 +61,8 @@ def test_no_text_is_run(text):
     assert isinstance(value, str)
 
 
-@pytest.mark.parametrize(
-    ("request_", "reply"),
-    [
-        ({"id": 1, "do": "load", "game": "g"}, {"id": 1, "observation": "g", "won": False}),
-        ({"id": 2, "do": "step", "command": "win"}, {"id": 2, "observation": "win", "won": True}),
-        ({"id": 3, "do": "load", "game": "broken"}, {"id": 3, "error": "SystemExit: no parse", "kind": "game"}),
-        ({"id": 4, "do": "fly"}, {"id": 4, "error": "ValueError: unknown request 'fly'", "kind": "request"}),
-        ({"id": 5, "do": "step"}, {"id": 5, "error": "KeyError: 'command'", "kind": "game"}),
-        ({"do": "step"}, {"id": None, "error": "KeyError: 'id'", "kind": "request"}),
-        ([1], {"id": None, "error": "TypeError: list indices must be integers or slices, not str", "kind": "request"}),
-    ],
-)
-def test_requests_and_replies(request_, reply):
-    assert answer(Engine(), json.dumps(request_)) == reply
-
-
-def test_what_is_no_request():
-    assert answer(Engine(), "no json")["kind"] == "request"
-    with pytest.raises(KeyboardInterrupt):
-        answer(Engine(), '{"id": 1, "do": "step", "command": "stop"}')
-
-
-def test_it_serves_until_the_end(monkeypatch):
-    said = []
-    monkeypatch.setattr(engine, "Games", Engine)
-    monkeypatch.setattr(engine, "version", lambda package: f"{package}-1")
-    serve(['{"id": 1, "do": "step", "command": "win"}', "x"], said.append)
-    assert said[0] == {"id": 0, "versions": {"alfworld": "alfworld-1", "textworld": "textworld-1"}}
-    assert said[1]["won"] is True
-    assert said[2]["kind"] == "request"
-
-
-def test_a_python_without_the_engine_says_so():
-    done = subprocess.run([sys.executable, SCRIPT], input="", capture_output=True, text=True, check=True)
-    reply = json.loads(done.stdout)
-    assert (reply["id"], reply["kind"]) == (0, "install")
-    assert "textworld" in reply["error"]
-
-
 def test_it_stands_alone(tmp_path):
-    """Packages are not shadowed by the modules beside the script, and what they print is not taken for a reply."""
+    """Packages are not shadowed by the modules beside the programs, and what they print is not taken for a reply."""
     for name, text in {
         "textworld/__init__.py": "def EnvInfos(**how): print('loading', flush=True)",
         "textworld/envs/__init__.py": "class PddlEnv:\n    def __init__(self, infos): pass",
@@ -142,7 +88,7 @@ class AlfredDemangler:
     requests = [{"do": "step", "command": "x"}, {"do": "load", "game": "g"}, {"do": "step", "command": "ä"}]
     lines = "".join(f"{json.dumps({'id': n, **request})}\n" for n, request in enumerate(requests, 1))
     done = subprocess.run(
-        [sys.executable, SCRIPT],
+        [sys.executable, SERVING, ENGINE],
         input=lines,
         capture_output=True,
         text=True,
@@ -151,7 +97,7 @@ class AlfredDemangler:
     )
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
         {"id": 0, "versions": {"alfworld": "1", "textworld": "2"}},
-        {"id": 1, "error": "ValueError: no game was begun", "kind": "game"},
+        {"id": 1, "error": "ValueError: no game was begun", "kind": "data"},
         {"id": 2, "observation": "room", "won": False},
         {"id": 3, "observation": "ä", "won": True},
     ]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, DataError, InfrastructureError
-from seasoned.lab.benchmarks.alfworld.env import AlfworldEnvironment, command_of, shown
+from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment, command_of, shown
 from seasoned.lab.benchmarks.worker import Workers
 from seasoned.types import Task
 
@@ -28,6 +28,14 @@ def make(engine, write_game):
         open_.close()
 
 
+def test_a_call_is_the_command_that_it_stands_for(make):
+    env, task = make()
+    env.reset(task)
+    called = env.step('go_to({"place": "desk 1"})')
+    env.reset(task)
+    assert called == env.step("go to desk 1")
+
+
 def test_a_game_is_won(make):
     env, task = make()
     observation, info = env.reset(task)
@@ -35,7 +43,7 @@ def test_a_game_is_won(make):
         "You are in the middle of a room. Looking quickly around you, you see a desk 1, a drawer 1, and a shelf 1.\n"
         "Your task is to: put some mug on shelf."
     )
-    assert info == {"choices": ["go to desk 1", "go to drawer 1", "go to shelf 1"], "seen": {}}
+    assert info == {"choices": ["go to desk 1", "go to drawer 1", "go to shelf 1"], "seen": {}, **CALLS.info}
     observation, reward, terminated, truncated, info = env.step(WIN[0])
     assert (observation, reward, terminated, truncated) == ("On the desk 1, you see a mug 1.", 0.0, False, False)
     assert info["choices"][0] == WIN[1]
@@ -134,12 +142,12 @@ def test_tasks_that_are_no_games(make, tmp_path):
 def test_workers_go_back(make):
     env, task = make()
     env.reset(task)
-    pid = env._worker.pid
+    pid = env._episode.pid
     env.reset(task)
-    assert env._worker.pid == pid
+    assert env._episode.pid == pid
     other = AlfworldEnvironment(env.workers, 5)
     other.reset(task)
-    assert other._worker.pid != pid
+    assert other._episode.pid != pid
     other.close()
 
 

@@ -11,6 +11,7 @@ from seasoned.contracts import check_environment
 from seasoned.errors import ContractError, InfrastructureError
 from seasoned.lab.benchmarks.search.docstore import Docstore, make_page
 from seasoned.lab.benchmarks.search.env import (
+    CALLS,
     MAX_OBSERVATION,
     NO_ACTION,
     NO_PAGE,
@@ -42,7 +43,7 @@ def make(reveal: bool = True, max_steps: int = 7) -> SearchEnvironment:
 
 def begun(**settings: Any) -> SearchEnvironment:
     env = make(**settings)
-    assert env.reset(TASK) == (TASK.text, {})
+    assert env.reset(TASK) == (TASK.text, CALLS.info)
     return env
 
 
@@ -50,6 +51,13 @@ def test_a_search_shows_five_sentences() -> None:
     observation, reward, terminated, truncated, info = begun().step("Search[inkwell]")
     assert observation == " ".join(PAGES[0].sentences[:5])
     assert (reward, terminated, truncated, info) == (0.0, False, False, {})
+
+
+def test_a_call_is_the_action_that_it_stands_for() -> None:
+    env = begun()
+    assert env.step('search({"title": "inkwell"})') == begun().step("Search[inkwell]")
+    assert env.step('lookup({"words": "paper"})')[0].startswith("(Result 1 / 2)")
+    assert env.step('finish({"answer": "ink"})')[4]["success"] is True
 
 
 def test_a_search_that_fails_names_similar_titles_and_closes_the_page() -> None:

@@ -8,7 +8,16 @@ from seasoned.errors import ContractError, DataError
 from seasoned.lab.benchmarks.webshop.catalogue import MAX_QUERY, Product, make_search, read_products
 from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import Goal, as_task
-from seasoned.lab.benchmarks.webshop.shop import CLICK_HERE, CUT, SEARCH_FIRST, STEPS, Shop, ShopEnvironment, read_words
+from seasoned.lab.benchmarks.webshop.shop import (
+    CALLS,
+    CLICK_HERE,
+    CUT,
+    SEARCH_FIRST,
+    STEPS,
+    Shop,
+    ShopEnvironment,
+    read_words,
+)
 from seasoned.lab.report.measures import endings
 from seasoned.lab.report.rows import Row
 from seasoned.llm.scripted import ScriptedModel
@@ -105,7 +114,12 @@ def test_a_wrong_purchase_is_an_end_of_its_own():
 def test_the_first_page_and_what_is_offered():
     observation, info = make().reset(TASK)
     assert observation == TASK.text == "WebShop\nInstruction:\nFind me mugs\n[Search]"
-    assert info == {"choices": [], "free": "search"}
+    assert info == {"choices": [], "free": "search", **CALLS.info}
+
+
+def test_a_call_is_the_action_that_it_stands_for():
+    called = play('search({"words": "mug"})', 'click({"what": "MUG1"})')
+    assert called == play("search[mug]", "click[MUG1]")
 
 
 def test_choices_are_the_clicks_of_the_page():

@@ -21,18 +21,19 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
 from seasoned.lab.benchmarks.act import act_benchmark
 from seasoned.lab.benchmarks.alfworld.choices import NOTHING
-from seasoned.lab.benchmarks.alfworld.env import AlfworldEnvironment
+from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
 from seasoned.lab.benchmarks.alfworld.words import read_words
 from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, check_options, check_share, in_turns
 from seasoned.lab.benchmarks.install import interpreter
-from seasoned.lab.benchmarks.worker import Workers
+from seasoned.lab.benchmarks.worker import Workers, engine_workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -79,7 +80,26 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         make_env=make_env,
         goal=goal_of,
         source=source,
+        calls=CALLS,
     )
+
+
+def stand_in(options: Mapping[str, Any], count: int) -> Benchmark:
+    """The benchmark without its games and its engine, with so many tasks of each pool, to count what a run would "
+    "take."""
+    set_to = check_options("alfworld", options, OPTIONS)
+    room = "You are in the middle of a room. Looking quickly around you, you see nothing.\nYour task is to: "
+
+    def tasks(pool: str) -> tuple[Task, ...]:
+        kinds = cycle(CATEGORIES)
+        return tuple(Task(id=f"{pool}-{n}", text=f"{room}{pool} {n}.", category=next(kinds)) for n in range(count))
+
+    def make_env(reveal: bool) -> Environment:
+        raise DataError("a stand-in for ALFWorld has no games to play")
+
+    words = read_words(set_to["notebook"], set_to["focus"])
+    limits = {"max_turns": set_to["max_steps"], "make_env": make_env, "goal": goal_of}
+    return act_benchmark("alfworld", words, pools=(tasks("train"), tasks("test")), source="not there", **limits)
 
 
 def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
@@ -121,9 +141,9 @@ def _left_out(path: Path, root: Path) -> bool:
 
 def workers(python: str, timeout: float) -> Workers:
     """The engine's processes, none of them started yet."""
-    command = (str(Path(python).expanduser()), str(ENGINE))
     # Imported, the package makes the folder that this names; the user's home is not the place for it.
-    return Workers(command, name="ALFWorld's engine", timeout=timeout, environ={OWN_VARIABLE: str(ENGINE.parent)})
+    homes = {OWN_VARIABLE: str(ENGINE.parent)}
+    return engine_workers(python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)
 
 
 def find_root(given: str) -> Path:

@@ -1,11 +1,8 @@
-"""ALFWorld's engine for another process: one JSON object a line in, one a line out.
+"""ALFWorld's engine for another process, as `serving.py` runs it.
 
-Run by the Python of the engine's own environment; it needs `textworld` and `alfworld` and nothing of Seasoned.
-Requests: {"id": n, "do": "load", "game": path} begins a game, {"id": n, "do": "step", "command": text} goes on with it.
-A reply has the same id, "observation" and "won", or "error" (a sentence) and "kind" ("game": the file is at fault). The
-first line is the reply 0: {"id": 0, "versions": {...}}, or an error. Always holds: nothing but replies reaches standard
-output, whatever the engine prints; no expression of a game file is run as Python; the end of standard input ends the
-process.
+It needs `textworld` and `alfworld` and nothing of Seasoned. Requests: {"do": "load", "game": path} begins a game,
+{"do": "step", "command": text} goes on with it. A reply has "observation" and "won". Always holds: no expression of a
+game file is run as Python.
 """
 
 from __future__ import annotations
@@ -13,13 +10,8 @@ from __future__ import annotations
 import ast
 import copy
 import functools
-import json
-import os
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 PACKAGES = ("alfworld", "textworld")
@@ -101,50 +93,7 @@ class Games:
         return {"observation": str(state["feedback"]), "won": bool(state["won"])}
 
 
-def answer(games: Games, line: str) -> dict[str, Any]:
-    """The reply to one request; whatever goes wrong is a reply too."""
-    number, kind = None, "request"
-    try:
-        request = json.loads(line)
-        number = request["id"]
-        if request["do"] not in ("load", "step"):
-            raise ValueError(f"unknown request {request['do']!r}")
-        kind = "game"
-        reply = games.load(request["game"]) if request["do"] == "load" else games.step(request["command"])
-        return {"id": number, **reply}
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # the planner's reader of PDDL leaves with SystemExit
-        return {"id": number, "error": f"{type(error).__name__}: {str(error)[:300]}", "kind": kind}
-
-
-def serve(lines: Iterable[str], write: Callable[[dict[str, Any]], None]) -> None:
-    """Answers requests until there are none."""
-    try:
-        games = Games()
-        versions = {package: version(package) for package in PACKAGES}
-    except Exception as error:
-        write({"id": 0, "error": f"{type(error).__name__}: {str(error)[:300]}", "kind": "install"})
-        return
-    write({"id": 0, "versions": versions})
-    for line in lines:
-        write(answer(games, line))
-
-
-def main() -> None:
-    """Serves on standard input and output; what the engine prints goes to standard error."""
-    # The modules beside this file have plain names, and must not stand in for those of the engine's packages.
-    here = Path(__file__).resolve().parent
-    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != here]
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-    os.dup2(2, 1)
-
-    def write(reply: dict[str, Any]) -> None:
-        out.write(json.dumps(reply) + "\n")
-        out.flush()
-
-    serve(os.fdopen(os.dup(0), encoding="utf-8", errors="replace"), write)
-
-
-if __name__ == "__main__":
-    main()
+def begin() -> dict[str, Callable[..., dict[str, Any]]]:
+    """What the engine does: "load" begins a game, "step" goes on with it."""
+    games = Games()
+    return {"load": games.load, "step": games.step}

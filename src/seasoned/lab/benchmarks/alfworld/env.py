@@ -1,19 +1,18 @@
 """ALFWorld's household games as an Environment: the engine in a worker process, its text in one form.
 
 Always holds: putting down reads `move X to Y` and an arrival shows only what is there, whichever version the game file
-is of; whatever an action holds, a step gives Gymnasium's five values; an engine that fails is replaced once and the
-episode repeated up to where it was (the engine is deterministic), and only then is it an InfrastructureError.
+is of; whatever an action holds, a step gives Gymnasium's five values; an engine that fails is replaced once, as
+`Episode` does it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seasoned.errors import ContractError, InfrastructureError, SeasonedError
+from seasoned.errors import ContractError, SeasonedError
 from seasoned.lab.benchmarks.alfworld.choices import (
     NOTHING,
     Known,
@@ -25,12 +24,30 @@ from seasoned.lab.benchmarks.alfworld.choices import (
     seen,
 )
 from seasoned.lab.benchmarks.alfworld.game import read_game
-from seasoned.lab.benchmarks.worker import Worker, Workers
+from seasoned.lab.benchmarks.calls import Calls, form
+from seasoned.lab.benchmarks.worker import Episode, Workers
 from seasoned.types import Task
 
 OK = "OK."
 MAX_ACTION = 200
 """Characters above which an action cannot be a command."""
+
+_PLACE, _THING = 'such as "drawer 2"', 'such as "mug 1"'
+CALLS = Calls(
+    (
+        form("go_to", "Goes to a place and shows what is there.", "go to {place}", place=_PLACE),
+        form("open", "Opens a closed place.", "open {place}", place=_PLACE),
+        form("close", "Closes a place.", "close {place}", place=_PLACE),
+        form("examine", "Looks closely at a place.", "examine {place}", place=_PLACE),
+        form("take", "Takes an object from here.", "take {object} from {place}", object=_THING, place=_PLACE),
+        form("move", "Puts what one holds down at a place.", "move {object} to {place}", object=_THING, place=_PLACE),
+        form("clean", "Cleans what one holds.", "clean {object} with {place}", object=_THING, place="a sinkbasin"),
+        form("heat", "Heats what one holds.", "heat {object} with {place}", object=_THING, place="a microwave"),
+        form("cool", "Cools what one holds.", "cool {object} with {place}", object=_THING, place="a fridge"),
+        form("use", "Switches a lamp on.", "use {object}", object='such as "desklamp 1"'),
+    )
+)
+"""The commands of the instruction as tools."""
 
 _ARRIVAL = re.compile(r"^You arrive at [^.\n]*\.\s*")
 _OLD_PUT = re.compile(r"^You put the (?P<thing>.+?) (?:in/on|into|in|on) the (?P<place>.+?)\.$")
@@ -54,15 +71,19 @@ class AlfworldEnvironment:
     notebook: bool = False
     focus: bool = False
     _book: Notebook = field(default_factory=Notebook, init=False)
-    _worker: Worker | None = field(default=None, init=False)
+    _episode: Episode = field(init=False)
     _game: Path | None = field(default=None, init=False)
     _moves: str = field(default="", init=False)
-    _done: list[str] = field(default_factory=list, init=False)
+    _steps: int = field(default=0, init=False)
     _thoughts: int = field(default=0, init=False)
     _known: Known = field(default_factory=Known, init=False)
 
+    def __post_init__(self) -> None:
+        """Takes no worker yet."""
+        self._episode = Episode(self.workers)
+
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a game: the room and the task, and an info as that of `step`. `seed` changes nothing.
+        """Begins a game: the room and the task; the info of `step`, and tools. `seed` changes nothing.
 
         Raises:
             DataError: the task names no game that can be played.
@@ -71,14 +92,14 @@ class AlfworldEnvironment:
         self.close()
         path = Path(str(task.data.get("game", "")))
         self._moves = read_game(path).moves
-        self._game, self._done, self._thoughts = path, [], 0
+        self._game, self._steps, self._thoughts = path, 0, 0
         try:
-            observation = shown(self._kept(self._replayed)["observation"])
+            observation = shown(self._episode.begin("load", game=str(path))["observation"])
         except SeasonedError:
             self.close()
             raise
         self._known, self._book = begin(observation), open_notebook(observation, self.focus)
-        return observation, self._info()
+        return observation, {**self._info(), **CALLS.info}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Does one command. A thought (`think: ..`) is answered and reaches no engine.
@@ -94,13 +115,15 @@ class AlfworldEnvironment:
         """
         if self._game is None:
             raise ContractError("step was called before reset or after the end of the game: call reset(task) first")
+        action = CALLS.action(action)
         if _THOUGHT.match(action.strip()):
             self._thoughts += 1
             return self._result(OK, False)
         command = command_of(action)
         # An empty or endless text is a step like any other that the engine does not understand.
-        self._done.append(_put_down(command, self._moves) if len(command) <= MAX_ACTION else "")
-        reply = self._kept(self._stepped)
+        done = _put_down(command, self._moves) if len(command) <= MAX_ACTION else ""
+        self._steps += 1
+        reply = self._episode.ask("step", command=done)
         observation = shown(reply["observation"])
         self._known = after(self._known, command, observation)
         self._book = self._book.after(self._known)
@@ -108,12 +131,11 @@ class AlfworldEnvironment:
 
     def close(self) -> None:
         """Ends the game, if one is open, and gives its worker back. May be called again."""
-        worker, self._worker, self._game = self._worker, None, None
-        if worker is not None:
-            self.workers.give(worker)
+        self._game = None
+        self._episode.close()
 
     def _result(self, observation: str, won: bool) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        truncated = not won and max(len(self._done), self._thoughts) >= self.max_steps
+        truncated = not won and max(self._steps, self._thoughts) >= self.max_steps
         info = self._info()
         if observation == NOTHING:
             info["invalid"] = True
@@ -127,28 +149,6 @@ class AlfworldEnvironment:
     def _info(self) -> dict[str, Any]:
         commands = choices(self._known)
         return {"choices": self._book.choices(commands) if self.notebook else commands, "seen": seen(self._known)}
-
-    def _kept(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """A reply of the engine; when it fails, that of another one that was brought to the same place."""
-        try:
-            return ask()
-        except InfrastructureError:
-            self._worker = None
-            try:
-                return self._replayed()
-            except InfrastructureError:
-                self._worker = None
-                raise
-
-    def _stepped(self) -> dict[str, Any]:
-        return self._worker.ask("step", command=self._done[-1]) if self._worker else self._replayed()
-
-    def _replayed(self) -> dict[str, Any]:
-        self._worker = self.workers.take()
-        reply = self._worker.ask("load", game=str(self._game))
-        for command in self._done:
-            reply = self._worker.ask("step", command=command)
-        return reply
 
 
 def command_of(action: str) -> str:

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.act import Words, act_benchmark, play_words
 from seasoned.lab.benchmarks.base import DATA, PROMPTS, Benchmark, Check, check_options, find_data, named, split
+from seasoned.lab.benchmarks.calls import Calls
 from seasoned.lab.benchmarks.rows import read_jsonl, read_lines
 from seasoned.lab.benchmarks.search.docstore import Docstore, Miss, Page, Search, make_page
-from seasoned.lab.benchmarks.search.env import STEPS, Judge, SearchEnvironment
+from seasoned.lab.benchmarks.search.env import CALLS, STEPS, Judge, SearchEnvironment
 from seasoned.lab.benchmarks.search.wikipedia import API, live
 from seasoned.types import Outcome, Task
 
@@ -43,8 +44,8 @@ class Kind:
     """What sets a benchmark apart.
 
     `own` are the files that come with Seasoned. `make_case` reads a row that has the field `case_field`; it raises a
-    DataError that names neither file nor line. `judge` says what an answer is worth. `select` takes some of the tasks,
-    given all in the order of the files, and the options.
+    DataError that names neither file nor line. `judge` says what an answer is worth. `calls` are the
+    actions as tools. `select` takes some of the tasks, given all in the order of the files, and the options.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Kind:
     make_case: Callable[[Mapping[str, Any]], Case]
     judge: Judge
     options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
+    calls: Calls = CALLS
     select: Callable[[list[Task], Mapping[str, Any]], list[Task]] = lambda tasks, set_to: tasks
 
     def files(self, data: str) -> tuple[tuple[Path, ...], str]:
@@ -75,7 +77,8 @@ class Kind:
             read_words(self.name, self.judge),
             pools=pools,
             max_turns=set_to["max_steps"],
-            make_env=partial(SearchEnvironment, search, self.judge, max_steps=set_to["max_steps"]),
+            make_env=partial(SearchEnvironment, search, self.judge, max_steps=set_to["max_steps"], calls=self.calls),
+            calls=self.calls,
             source=f"{source}; docstore: {set_to['docstore']}",
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from seasoned.errors import ContractError
 from seasoned.lab.benchmarks.action import read_action
+from seasoned.lab.benchmarks.calls import Calls, form
 from seasoned.lab.benchmarks.search.docstore import Miss, Page, Search
 from seasoned.types import Task
 
@@ -24,6 +25,13 @@ STEPS = 7
 """Steps a case may take: H of HotpotQA and FEVER (ExpeL, table 4)."""
 
 RIGHT, WRONG = "Right.", "Wrong."
+CALLS = Calls(
+    (
+        form("search", "Opens the page of a title, shows its beginning.", "Search[{title}]", title="of the page"),
+        form("lookup", "Shows the open page's next sentence with these words.", "Lookup[{words}]", words="to find"),
+        form("finish", "Gives the answer and ends the task.", "Finish[{answer}]", answer="in as few words as will do"),
+    )
+)
 NO_ACTION = "That is no action. There are Search[title of a page], Lookup[words on the page] and Finish[answer]."
 EMPTY = "Nothing was done: {name} needs something between its brackets."
 NO_PAGE = "No page is open to look in. Open one first: Search[title of a page]."
@@ -45,13 +53,14 @@ Judge = Callable[[str, Mapping[str, Any]], dict[str, Any] | str]
 class SearchEnvironment:
     """One case at a time: the question or claim, then actions until Finish or the last of `max_steps`.
 
-    With `reveal`, the last observation says if the answer was right.
+    With `reveal`, the last observation says if the answer was right. `calls` are the actions as tools.
     """
 
     find: Search
     judge: Judge
     reveal: bool
     max_steps: int = STEPS
+    calls: Calls = CALLS
     _task: Task | None = field(default=None, init=False)
     _steps: int = field(default=0, init=False)
     _page: Page | None = field(default=None, init=False)
@@ -60,9 +69,9 @@ class SearchEnvironment:
     _shown: int = field(default=0, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case. Returns its text, and nothing else; `seed` changes nothing."""
+        """Begins a case. Returns its text, and the tools; `seed` changes nothing."""
         self._task, self._steps, self._page, self._words = task, 0, None, ""
-        return task.text, {}
+        return task.text, self.calls.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Takes one action.
@@ -79,7 +88,7 @@ class SearchEnvironment:
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
         self._steps += 1
-        name, argument = read_action(action, ACTIONS) or ("", "")
+        name, argument = read_action(self.calls.action(action), ACTIONS) or ("", "")
         if name == "Finish" and argument:
             verdict = self.judge(argument, self._task.data)
             if isinstance(verdict, dict):

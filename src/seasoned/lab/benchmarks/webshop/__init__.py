@@ -7,8 +7,9 @@ won.
 Options: `data` (a folder with WebShop's files; else $SEASONED_DATA/webshop; else generated), `goals` ("synthetic", or
 "human" where the folder has items_human_ins.json), `prices` ("mean" as in ExpeL, or "drawn" as in WebShop: prices of a
 range and price limits are drawn by the seed), `upstream_colors` (compare options as WebShop does, with its fault),
-`products` (how many are generated), `train_share` (of the products), `focus` (offer only the clicks that lead on to a
-purchase; see `pages.leading_on`), `told` (an attempt that is learned from is told what it missed, not its score alone).
+`products` (how many are generated), `sessions` (only so many goals, the first in WebShop's own order, of which the
+papers take 100; 0: all), `train_share` (of the products), `focus` (offer only the clicks that lead on to a purchase;
+see `pages.leading_on`), `told` (an attempt that is learned from is told what it missed, not its score alone).
 The seed decides the pools and their order, drawn prices, and the generated catalogue.
 """
 
@@ -30,7 +31,7 @@ from seasoned.lab.benchmarks.webshop.generated import make_catalogue
 from seasoned.lab.benchmarks.webshop.goals import as_task, goal_of, human_goals, numbered, pools, synthetic_goals
 from seasoned.lab.benchmarks.webshop.pages import PER_PAGE, shown
 from seasoned.lab.benchmarks.webshop.reward import alike, nouns
-from seasoned.lab.benchmarks.webshop.shop import STEPS, Shop, ShopEnvironment, read_words
+from seasoned.lab.benchmarks.webshop.shop import CALLS, STEPS, Shop, ShopEnvironment, read_words
 from seasoned.types import Task
 
 OPTIONS = {
@@ -39,6 +40,7 @@ OPTIONS = {
     "prices": "mean",
     "upstream_colors": False,
     "products": 300,
+    "sessions": 0,
     "train_share": 0.5,
     "focus": False,
     "told": False,
@@ -59,6 +61,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         max_turns=STEPS,
         make_env=partial(ShopEnvironment, shop, focus=set_to["focus"], told=set_to["told"]),
         source=source,
+        calls=CALLS,
     )
 
 
@@ -120,6 +123,9 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
     nouns("a table")
     alike("a", "b")
     tasks = tuple(as_task(number, goal, products[goal.asin].section) for number, goal in enumerate(numbered(made)))
+    if set_to["sessions"] < 0 or set_to["sessions"] > len(tasks):
+        raise ConfigError(f"benchmark.sessions should be from 0 (all) to {len(tasks)}, but is {set_to['sessions']}")
+    tasks = tasks[: set_to["sessions"] or len(tasks)]
     return shop, tasks, source + (f"; rows left out: {left_out}" if left_out else ""), set_to
 
 

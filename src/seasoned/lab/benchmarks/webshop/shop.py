@@ -15,6 +15,7 @@ from typing import Any
 from seasoned.errors import ContractError, DataError
 from seasoned.lab.benchmarks.act import Words, play_words
 from seasoned.lab.benchmarks.action import read_action
+from seasoned.lab.benchmarks.calls import Calls, form
 from seasoned.lab.benchmarks.webshop import pages
 from seasoned.lab.benchmarks.webshop.catalogue import MAX_QUERY, Product, Search, make_search, read_products
 from seasoned.lab.benchmarks.webshop.goals import Goal, as_task, goal_of
@@ -25,6 +26,12 @@ STEPS = 15
 """Steps an attempt may take: H of WebShop (ExpeL, table 4)."""
 
 ACTIONS = ("search", "click", "think")
+CALLS = Calls(
+    (
+        form("search", "Looks for products, where the page shows [Search].", "search[{words}]", words="to find"),
+        form("click", "Clicks on something in brackets on the page.", "click[{what}]", what="what the brackets hold"),
+    )
+)
 
 SEARCH_FIRST = "That cannot be done here. Send search[words]."
 CLICK_HERE = "That cannot be done here. Send click[..] with something that stands in brackets on this page."
@@ -81,7 +88,7 @@ class ShopEnvironment:
     _visit: _Visit | None = field(default=None, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins an attempt: the instruction and the search box, and the info of `step`. `seed` changes nothing.
+        """Begins an attempt: the instruction and the search box; the info of `step`, and tools. `seed` changes nothing.
 
         Raises:
             DataError: The task is none of WebShop, or of another catalogue.
@@ -90,7 +97,7 @@ class ShopEnvironment:
         if goal.asin not in self.shop.products:
             raise DataError(f"the task {task.id!r} asks for the product {goal.asin}, which is not in this catalogue")
         self._visit = _Visit(goal)
-        return self._show(self._visit).text, self._offered(self._visit)
+        return self._show(self._visit).text, {**self._offered(self._visit), **CALLS.info}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Takes one action.
@@ -107,6 +114,7 @@ class ShopEnvironment:
         visit = self._visit
         if visit is None:
             raise ContractError("step was called before reset or after the end: call reset(task) first")
+        action = CALLS.action(action)
         name, argument = read_action(action, ACTIONS) or ("", "")
         if name == "think":
             return THOUGHT, 0.0, False, False, self._offered(visit)

@@ -1,0 +1,51 @@
+"""A client of Anthropic's SDK that remembers: guidance goes after its system prompt, and what was said is recorded.
+
+Always holds: what `sdk` and `talks` say of their clients and runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from seasoned.adapters.running import Check, Where, checked
+from seasoned.adapters.sdk import remember
+from seasoned.adapters.talks import Talks
+from seasoned.adapters.wire import MESSAGES
+from seasoned.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic, AsyncAnthropic
+
+    Client = TypeVar("Client", bound=Anthropic | AsyncAnthropic)
+else:
+    Client = TypeVar("Client")
+
+_POSTS = {"/v1/messages": MESSAGES}
+_KINDS = ("Anthropic", "AnthropicBedrock", "AnthropicVertex")
+
+
+def remembering(where: Where, client: Client, *, check: Check | None = None, agent: str = "") -> Client:
+    """A copy of the client that remembers: all of `messages` and `beta.messages`, streams too.
+
+    With a memory, a run begins with a request whose last message is no tool's result, and ends with the reply that
+    calls no tool of yours; the task is what the user said last.
+
+    Args:
+        where: a memory, or an attempt that all requests of this copy belong to.
+        client: an `anthropic.Anthropic` or `anthropic.AsyncAnthropic`, or one of their kinds.
+        check: told the task and the text of the last reply, says whether it was solved.
+        agent: who tries, for the record.
+
+    Raises:
+        ConfigError: when an argument has the wrong type or value.
+        MissingExtraError: when the SDK is not installed.
+    """
+    checked(where, check, "anthropic", "anthropic")
+    import anthropic
+
+    later = isinstance(client, tuple(getattr(anthropic, f"Async{kind}") for kind in _KINDS))
+    if not later and not isinstance(client, tuple(getattr(anthropic, kind) for kind in _KINDS)):
+        kind = type(client).__name__
+        raise ConfigError(f"the client should be an anthropic.Anthropic or anthropic.AsyncAnthropic, and is a {kind}")
+    copied: Any = remember(client, Talks(where, check, agent), _POSTS, later=later)
+    return copied  # type: ignore[no-any-return]

@@ -1,0 +1,107 @@
+"""LiteLLM's `completion` and `acompletion` that remember, and any function that is called and answers as they do.
+
+Always holds: the function that was given is left as it was; requests and replies pass unchanged but for the guidance,
+streams chunk by chunk; what `talks` says of runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Self
+
+from seasoned.adapters.running import Check, StreamLeft, Where, checked, recording
+from seasoned.adapters.talks import Talks, Tape
+from seasoned.adapters.wire import CHAT
+from seasoned.errors import ConfigError
+from seasoned.jobs import off_loop
+
+
+def remembering(
+    where: Where, function: Callable[..., Any], *, check: Check | None = None, agent: str = ""
+) -> Callable[..., Any]:
+    """Make a function remember; a coroutine function, too.
+
+    With a memory, a run begins with a request whose last message is no tool's result, and ends with the reply that
+    calls no tool; the task is what the user said last.
+
+    Args:
+        where: a memory, or an attempt that all requests of this function belong to.
+        function: takes a model and messages as OpenAI's chat completions do, `stream=True` too; a method of a
+            `litellm.Router`, say.
+        check: told the task and the text of the last reply, says whether it was solved.
+        agent: who tries, for the record.
+
+    Raises:
+        ConfigError: when an argument has the wrong type or value.
+    """
+    checked(where, check)
+    if not callable(function):
+        raise ConfigError(f"the function should be one such as litellm.completion, and is a {type(function).__name__}")
+    talks = Talks(where, check, agent)
+
+    def completion(model: str, messages: Any = (), **options: Any) -> Any:
+        talk, before, sent = talks.begin(CHAT, {"messages": messages, **options})
+        with talk.asking():
+            reply = function(model=model, **sent)
+        if options.get("stream"):
+            return _Stream(reply, talks.tape(CHAT, talk, before))
+        with recording(talk.run):
+            talks.end(talk, before, CHAT.read([reply]))
+        return reply
+
+    async def acompletion(model: str, messages: Any = (), **options: Any) -> Any:
+        talk, before, sent = await off_loop(talks.begin, CHAT, {"messages": messages, **options})
+        with talk.asking():
+            reply = await function(model=model, **sent)
+        if options.get("stream"):
+            return _Stream(reply, talks.tape(CHAT, talk, before))
+        with recording(talk.run):
+            await off_loop(talks.end, talk, before, CHAT.read([reply]))
+        return reply
+
+    return acompletion if inspect.iscoroutinefunction(function) else completion
+
+
+class _Stream:
+    """Stands for a stream: passes each chunk on as it comes and notes it; all else is the stream's own."""
+
+    def __init__(self, stream: Any, tape: Tape) -> None:
+        self._stream, self._tape = stream, tape
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            chunk = next(self._stream)
+        except StopIteration:
+            self._tape.end()
+            raise
+        except BaseException as error:
+            self._tape.end(error)
+            raise
+        self._tape.parts.append(chunk)
+        return chunk
+
+    async def __anext__(self) -> Any:
+        try:
+            chunk = await anext(self._stream)
+        except StopAsyncIteration:
+            await off_loop(self._tape.end)
+            raise
+        except BaseException as error:
+            await off_loop(self._tape.end, error)
+            raise
+        self._tape.parts.append(chunk)
+        return chunk
+
+    def __del__(self) -> None:
+        if not self._tape.over:
+            self._tape.end(StreamLeft())

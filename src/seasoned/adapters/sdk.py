@@ -1,0 +1,163 @@
+"""The SDKs of OpenAI and Anthropic, which one generator makes: all that they ask for goes through their `post`.
+
+Always holds: the client that was given is left as it was; requests and replies pass unchanged but for the guidance. A
+stream is the SDK's own object: its bytes are noted as the agent reads them, each as it comes, and read only when the
+stream ends, breaks off or is closed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Self
+
+from seasoned.adapters.running import StreamLeft, recording
+from seasoned.adapters.talks import Talk, Talks
+from seasoned.adapters.wire import Form
+from seasoned.jobs import off_loop
+
+Posts = Mapping[str, Form]
+"""The form of what is asked for at each path that is remembered."""
+
+
+def remember(client: Any, talks: Talks, posts: Posts, *, later: bool) -> Any:
+    """A copy of a client that remembers; copies of it, such as by `with_options`, do so too.
+
+    Args:
+        client: of one of the SDKs.
+        talks: the runs that its requests belong to.
+        posts: what is remembered.
+        later: whether its functions are coroutine functions.
+    """
+    return _remembering(client.copy(), talks, posts, later)
+
+
+def _remembering(client: Any, talks: Talks, posts: Posts, later: bool) -> Any:
+    copy = client.copy
+    client.post = (_posting_later if later else _posting)(client.post, talks, posts)
+    client.copy = client.with_options = lambda **options: _remembering(copy(**options), talks, posts, later)
+    return client
+
+
+def _posting(real: Callable[..., Any], talks: Talks, posts: Posts) -> Callable[..., Any]:
+    def post(path: str, *, body: Any = None, **options: Any) -> Any:
+        form = posts.get(path)
+        if form is None or not isinstance(body, Mapping):
+            return real(path, body=body, **options)
+        talk, before, sent = talks.begin(form, body)
+        with talk.asking():
+            reply = real(path, body=sent, **options)
+        if not _streams(reply, talks, form, talk, before):
+            with recording(talk.run):
+                talks.end(talk, before, form.body(_json(reply)))
+        return reply
+
+    return post
+
+
+def _posting_later(real: Callable[..., Any], talks: Talks, posts: Posts) -> Callable[..., Any]:
+    async def post(path: str, *, body: Any = None, **options: Any) -> Any:
+        form = posts.get(path)
+        if form is None or not isinstance(body, Mapping):
+            return await real(path, body=body, **options)
+        talk, before, sent = await off_loop(talks.begin, form, body)
+        with talk.asking():
+            reply = await real(path, body=sent, **options)
+        if not _streams(reply, talks, form, talk, before):
+            with recording(talk.run):
+                await off_loop(talks.end, talk, before, form.body(_json(reply)))
+        return reply
+
+    return post
+
+
+def _streams(reply: Any, talks: Talks, form: Form, talk: Talk, before: list[Any]) -> bool:
+    """Whether a reply is still to come; then its response takes a tape along."""
+    response = getattr(reply, "http_response", None) or getattr(reply, "response", None)
+    if response is None or response.is_closed:
+        return False
+    kind: Any = type(response)
+    response.__class__ = _taped(kind)
+    response.tape, response.reading = talks.tape(form, talk, before), False
+    return True
+
+
+def _json(reply: Any) -> Any:
+    """The JSON of a reply: of an SDK's object, or of the response where the agent asked for that."""
+    if hasattr(reply, "model_dump"):
+        return reply.model_dump(warnings=False, exclude_none=True)
+    response = getattr(reply, "http_response", reply)
+    try:
+        return json.loads(response.content)
+    except (AttributeError, ValueError, RecursionError):
+        return None
+
+
+class _Reading:
+    """What is read of a response in coroutines. No generator: one around the library's own would end when that does."""
+
+    def __init__(self, response: Any, parts: AsyncGenerator[bytes, None]) -> None:
+        self._response, self._parts = response, parts
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        response, tape = self._response, self._response.tape
+        response.reading = True
+        try:
+            part = await anext(self._parts)
+        except StopAsyncIteration:
+            await off_loop(tape.end)
+            raise
+        except BaseException as error:
+            await off_loop(tape.end, error)
+            raise
+        response.reading = False
+        tape.parts.append(part)
+        return part
+
+    async def aclose(self) -> None:
+        await self._parts.aclose()
+
+
+@cache
+def _taped(kind: Any) -> Any:
+    """A class of responses that notes what is read of it, made of the class of the SDK's HTTP library.
+
+    A response gets another class, and no functions of its own, as these would hold it in a cycle: then one that is
+    dropped would no longer be closed at once.
+    """
+
+    class Response(kind):  # type: ignore[misc]
+        def iter_bytes(self, chunk_size: int | None = None) -> Iterator[bytes]:
+            self.reading = True  # while it does, `close` comes from below, and what is read is not over
+            try:
+                for part in super().iter_bytes(chunk_size):
+                    self.tape.parts.append(part)
+                    self.reading = False
+                    yield part
+                    self.reading = True
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                self.tape.end(error)
+                raise
+            self.tape.end()
+
+        def aiter_bytes(self, chunk_size: int | None = None) -> _Reading:
+            return _Reading(self, super().aiter_bytes(chunk_size))
+
+        def close(self) -> None:
+            super().close()
+            if not self.reading:
+                self.tape.end(StreamLeft())
+
+        async def aclose(self) -> None:
+            await super().aclose()
+            if not (self.reading or self.tape.over):  # what is over is closed more than once, and must not wait here
+                await off_loop(self.tape.end, StreamLeft())
+
+    Response.__name__, Response.__qualname__, Response.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return Response

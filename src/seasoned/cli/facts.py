@@ -1,0 +1,132 @@
+"""`seasoned lessons verify|facts`: run facts again, and take facts from doctests and from reports of pytest.
+
+Always holds: what no longer holds is disabled with what came instead, and nothing is deleted; a library is run in the
+sandbox, and only where a person names it or a fact does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seasoned.cli.shared import (
+    HOME,
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    chosen_pool,
+    many,
+    open_store,
+    pool_of,
+    print_json,
+    tell,
+)
+from seasoned.errors import ConfigError
+from seasoned.files import read_text
+
+if TYPE_CHECKING:
+    from seasoned.pool import ExperiencePool
+
+_SHOWN = 20
+
+
+def _allow(wanted: bool) -> bool:
+    if wanted:
+        from seasoned.sandbox.walls import UNSAFE
+
+        os.environ[UNSAFE] = "1"
+    return wanted
+
+
+UnsafeOption = Annotated[
+    bool,
+    typer.Option(
+        "--unsafe-sandbox",
+        callback=_allow,
+        help="Run code without a sandbox where none works: only on a machine that you can throw away.",
+    ),
+]
+LibraryOption = Annotated[str, typer.Option("--library", help="The library, as `import` names it.")]
+
+
+def verify(
+    library: LibraryOption = "",
+    namespace: NamespaceOption = None,
+    scope: Annotated[str | None, typer.Option(help="Only this pool (see `lessons show`).")] = None,
+    store: StoreOption = STORE,
+    unsafe: UnsafeOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run facts again: what no longer holds is disabled, and what came instead is told and kept."""
+    from seasoned.pool import ExperiencePool
+
+    del unsafe
+    held, skipped, stale, why = 0, 0, list[dict[str, str]](), list[str]()
+    with open_store(store, must_exist=True) as opened:
+        chosen = chosen_pool(opened, namespace, scope)
+        for name in opened.scopes() if chosen is None else [chosen]:
+            pool = ExperiencePool(opened, name)
+            known = [str(lesson.data.get("library") or "") for lesson in pool.lessons("fact")]
+            for one in dict.fromkeys(library or each for each in known):
+                found = _verified(pool, one, why)
+                held, skipped = held + found[0], skipped + found[1]
+                stale += [{**row, "scope": name} for row in found[2]]
+    if as_json:
+        print_json({"held": held, "stale": stale, "skipped": skipped, "problems": why})
+        return
+    for row in stale[:_SHOWN]:
+        tell(f"{row['id']}  {row['fact']}\n  now: {row['instead']}")
+    if len(stale) > _SHOWN:
+        typer.echo(f"and {len(stale) - _SHOWN:,} more")
+    for words in why:
+        tell(words, err=True)
+    rest = f", {skipped:,} could not be run" if skipped else ""
+    typer.echo(f"{many(held, 'fact holds', 'facts hold')}, {len(stale):,} no longer do and are disabled{rest}")
+
+
+def _verified(pool: ExperiencePool, library: str, why: list[str]) -> tuple[int, int, list[dict[str, str]]]:
+    """How many facts of a library hold, how many could not be run, and those that no longer hold."""
+    from seasoned.methods.facts import Facts
+
+    mine = [lesson for lesson in pool.lessons("fact") if lesson.data.get("library") in (library, "", None)]
+    if not library:
+        why.append(f"{many(len(mine), 'fact names', 'facts name')} no library: say which with --library")
+        return 0, len(mine), []
+    try:
+        found = Facts(library=library).verify(pool)
+    except ConfigError as error:
+        why.append(str(error))
+        return 0, len(mine), []
+    rows = [{"id": lesson.id, "fact": lesson.text, "instead": instead} for lesson, instead in found.stale]
+    return found.held, max(len(mine) - found.held - len(rows), 0), rows
+
+
+def take(
+    file: Annotated[Path, typer.Argument(help="A module or text with doctests, or what pytest printed.")],
+    library: LibraryOption = "",
+    namespace: NamespaceOption = None,
+    scope: Annotated[str | None, typer.Option(help="Into this pool (see `lessons show`).")] = None,
+    store: StoreOption = STORE,
+    unsafe: UnsafeOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take facts from doctests, or from a report of pytest; with --library each is run, and kept as it is now."""
+    from seasoned.methods.facts import Facts, read_facts
+    from seasoned.pool import ExperiencePool
+
+    del unsafe
+    found = read_facts(read_text(file))
+    with open_store(store) as opened:
+        pool = ExperiencePool(opened, pool_of(namespace, scope) or HOME)
+        kept = Facts(library=library).keep_facts(found, pool)
+    counts: dict[str, Any] = {"found": len(found), "kept": len(kept)}
+    if as_json:
+        print_json({"file": str(file), **counts, "facts": [lesson.text for lesson in kept]})
+        return
+    for lesson in kept[:_SHOWN]:
+        tell(lesson.text)
+    typer.echo(f"{many(len(found), 'fact')} in {file}, {len(kept):,} kept")

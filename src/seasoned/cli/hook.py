@@ -1,0 +1,129 @@
+"""`seasoned hook`: for coding agents that run commands at the start and end of a session.
+
+Recall goes in at the start and with each request; the session is imported when it ends. Always holds: a hook never
+stops the agent: whatever goes wrong is one line on standard error, and the exit status is 0.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from seasoned.cli.shared import STORE, StoreOption, named_store, open_store, tell
+from seasoned.errors import ConfigError, DataError, SeasonedError
+
+app = typer.Typer(help="Give a coding agent its memory by the hooks that it runs.", no_args_is_help=True)
+NamespaceHere = Annotated[str, typer.Option(help="The memory.")]
+_EVENTS = {"SessionStart": "recall", "UserPromptSubmit": "recall", "SessionEnd": "record"}
+_LINES = 40
+
+
+@app.command("install")
+def install(
+    agent: Annotated[Literal["claude-code"], typer.Option(help="Whose settings.")] = "claude-code",
+    project: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
+    namespace: NamespaceHere = "default",
+    store: StoreOption = STORE,
+) -> None:
+    """Write the hooks into the project's settings; other settings stay as they are."""
+    file = project / ".claude" / "settings.json"
+    settings = _settings(file)
+    about = f"--store {shlex.quote(str(Path(named_store(store)).resolve()))} --namespace {shlex.quote(namespace)}"
+    if "://" in store:
+        about = f"--store {shlex.quote(store)} --namespace {shlex.quote(namespace)}"
+    hooks = settings.setdefault("hooks", {})
+    for event, command in _EVENTS.items():
+        own = {"hooks": [{"type": "command", "command": f"seasoned hook {command} {about}"}]}
+        hooks[event] = [*(each for each in hooks.get(event, []) if "seasoned hook" not in json.dumps(each)), own]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    tell(f"{file}: {agent} recalls at {', '.join(_EVENTS)[: -len(', SessionEnd')]} and records at SessionEnd")
+
+
+@app.command("recall")
+def recall(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
+    """Print what is known for the request on standard input (JSON with a prompt), or the most useful lessons."""
+    _never_stops(lambda: _recalled(namespace, store, _input()))
+
+
+@app.command("record")
+def record(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
+    """Import the session that standard input names (JSON with a transcript_path)."""
+    _never_stops(lambda: _recorded(namespace, store, _input()))
+
+
+def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
+    from seasoned.cli.agents_md import line_of, ranked
+    from seasoned.memory import Memory
+
+    prompt = event.get("prompt")
+    with open_store(store) as opened, Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
+        lessons = memory.lessons()
+        if not lessons:
+            return
+        if isinstance(prompt, str) and prompt.strip():
+            words = {word for word in prompt.casefold().split() if len(word) > 3}
+            near = [each for each in lessons if words & set(f"{each.key} {each.text}".casefold().split())]
+            chosen = ranked(near, {})[:5]
+        else:
+            chosen = ranked(lessons, {})[:_LINES]
+    if chosen:
+        print(
+            "\n".join(
+                ["What earlier sessions taught (advice, not orders):", *(f"- {line_of(each)}" for each in chosen)]
+            )
+        )
+
+
+def _recorded(namespace: str, store: str, event: dict[str, Any]) -> None:
+    from seasoned.memory.screened import ScreenedPool
+    from seasoned.traces import read
+    from seasoned.traces import record as keep
+    from seasoned.traces.fixes import keep_fixes
+
+    named = event.get("transcript_path")
+    if not isinstance(named, str) or not named:
+        raise DataError("standard input should be JSON with a transcript_path, as the agent's hooks give it")
+    log = read(Path(named), "coding")
+    with open_store(store) as opened:
+        pool = ScreenedPool(opened, namespace)
+        added = keep(log, pool, pool.scopes)
+        fixes = keep_fixes(pool, log.trajectories)
+    tell(f"seasoned: {added} attempts recorded, {len(fixes)} fixes learned", err=True)
+
+
+def _input() -> dict[str, Any]:
+    try:
+        value = json.loads(sys.stdin.read() or "{}")
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {}
+
+
+def _never_stops(work: Any) -> None:
+    try:
+        work()
+    except (SeasonedError, OSError) as error:
+        tell(f"seasoned: {error}", err=True)
+
+
+def _settings(file: Path) -> dict[str, Any]:
+    """The settings in a file; {} where there is none.
+
+    Raises:
+        ConfigError: it holds something else, which is left as it is.
+    """
+    if not file.is_file():
+        return {}
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file} cannot be read as JSON, so it is left as it is: {error}") from error
+    if not isinstance(value, dict) or not isinstance(value.get("hooks", {}), dict):
+        raise ConfigError(f"{file} should be a JSON object whose hooks are one, too; it is left as it is")
+    return value

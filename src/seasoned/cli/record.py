@@ -1,0 +1,85 @@
+"""`seasoned lessons contradicted`: which lessons the recorded attempts speak against."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import (
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    many,
+    one_scope,
+    open_store,
+    pool_of,
+    print_json,
+    tell,
+)
+from seasoned.proof.record import Way, against_record
+from seasoned.text import one_line
+
+if TYPE_CHECKING:
+    from seasoned.store.sql import Store
+    from seasoned.types import Trajectory
+
+MOST = 5000
+"""Attempts of the record that are read, at most."""
+
+
+def contradicted(
+    by: Annotated[
+        Way, typer.Option(help="How: by words (free), by a model's judgement, or by how a lesson shifts its odds.")
+    ] = "words",
+    llm: Annotated[
+        str, typer.Option(help="The model that judges: local, or the name of one behind a server.")
+    ] = "local",
+    namespace: NamespaceOption = None,
+    scope: Annotated[str | None, typer.Option("--scope", help="The pool; not needed where there is one.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")] = 20,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare lessons with recorded attempts, and list first what successes speak against.
+
+    A score below 0 says that the record speaks against a lesson, 0 that it says nothing. Scores choose what to look at:
+    whether a lesson helps, a gate or a holdout tells.
+    """
+    from seasoned.llm import opening
+
+    with open_store(store, must_exist=True) as opened:
+        pool = one_scope(opened, pool_of(namespace, scope))
+        lessons = opened.lessons(pool, status="active")
+        attempts = _record(opened, pool, [source for lesson in lessons for source in lesson.sources])
+        model = nullcontext(None) if by == "words" else opening.open_llm(opening.ModelSettings(model=llm))
+        with model as asked:
+            found = against_record(lessons, attempts, by, asked)
+    texts = {lesson.id: lesson.text for lesson in lessons}
+    found.sort(key=lambda one: one.score)
+    if as_json:
+        lines = [{"lesson": one.lesson_id, "score": one.score, "text": texts[one.lesson_id]} for one in found]
+        print_json({"by": by, "attempts": len(attempts), "lessons": lines})
+        return
+    for one in found[:limit]:
+        tell(f"{one.score:+6.2f}  {one.lesson_id}  {one_line(texts[one.lesson_id], 80)}")
+    if len(found) > limit:
+        tell(f"and {len(found) - limit:,} more")
+    against = sum(one.score < 0 for one in found)
+    known = f"{many(len(attempts), 'attempt')} with a known outcome"
+    tell(f"{known} speak against {against:,} of {many(len(found), 'lesson')}")
+
+
+def _record(store: Store, pool: str, sources: list[str]) -> list[Trajectory]:
+    """The attempts with a known outcome in a pool; of a run, those in the pool that its lessons came from."""
+    from seasoned.store.pages import attempt_lines
+
+    attempts = store.trajectories(pool, limit=MOST)
+    if not attempts and sources:
+        lines = attempt_lines(store, list(dict.fromkeys(sources))[:50])
+        attempts = [
+            each for scope in {line.scope for line in lines.values()} for each in store.trajectories(scope, limit=MOST)
+        ]
+    return [attempt for attempt in attempts if attempt.outcome.success is not None]

@@ -1,0 +1,53 @@
+"""`seasoned store copy`: a store moved from a file to a database server, or back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from seasoned.cli.shared import JsonOption, many, open_store, print_json, tell
+from seasoned.errors import StoreError
+
+app = typer.Typer(name="store", help="Move a store, and say who may see which memory in it.", no_args_is_help=True)
+
+
+@app.command("copy")
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A store: a SQLite file, or a postgresql:// address.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Where it goes: a new file, or an empty database.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a whole store into an empty one, and see that both hold the same."""
+    from seasoned.store.copying import copy as copy_all
+
+    with open_store(source, must_exist=True) as opened, open_store(target) as fresh:
+        counts, digest = copy_all(opened, fresh)
+        where = fresh.where
+    if as_json:
+        print_json({"rows": counts, "digest": digest})
+        return
+    lessons, attempts = (
+        many(counts["lessons"], "lesson", "lessons"),
+        many(counts["trajectories"], "attempt", "attempts"),
+    )
+    rows = many(sum(counts.values()), "row", "rows")
+    tell(f"copied to {where}: {lessons}, {attempts}, {rows} in all; the digest of both is {digest[:16]}")
+
+
+@app.command("grant")
+def grant(
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the Postgres server, which is there already.")],
+    namespace: Annotated[
+        list[str] | None, typer.Option("--namespace", help="A memory that the role may see and change; repeat it.")
+    ] = None,
+    store: Annotated[str, typer.Option("--store", envvar="SEASONED_STORE", help="A postgresql:// address.")] = "",
+) -> None:
+    """Let a role of Postgres see these memories alone, by row-level security; without any, none."""
+    from seasoned.store.access import allow
+
+    if "://" not in store:
+        raise StoreError("roles are Postgres' own: say --store postgresql://..; in a file, whoever reads it reads all")
+    with open_store(store, must_exist=True) as opened:
+        allow(opened, role, namespace or [])
+    tell(f"{role} sees {', '.join(namespace) if namespace else 'no memory'} in this store, and nothing else")

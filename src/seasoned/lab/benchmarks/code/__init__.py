@@ -1,0 +1,301 @@
+"""What the benchmarks of programs share: the environment that runs them, and how they are judged.
+
+Always holds: a program runs in the sandbox and nowhere else; hidden inputs, answers and tests never reach the process
+that the program runs in, but as the arguments of its function; a program that fails in whatever way is wrong, and a
+sandbox that fails is an error of the infrastructure.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+from typing import Any
+
+from seasoned.lab.benchmarks.base import Benchmark, Check, Retrieval
+from seasoned.methods.facts import HEADING
+from seasoned.sandbox import Library, Ran, Sandbox
+from seasoned.text import cut, prompt_line
+from seasoned.types import Outcome, Step, Task, Trajectory
+
+CODE_OPTIONS: dict[str, Any] = {"probes": 1, "drafts": 2, "unsafe": False}
+"""How often an attempt may call something of its own choosing and write its program, and `unsafe`."""
+
+PROBE = ">>>"
+RIGHT = "Right."
+SECONDS = 4.0
+_SHOWN = 200
+_WRITTEN = "2026-01-01T00:00:00.000+00:00"
+
+INSTRUCTION = """
+You write short Python functions. Where a task names functions of a library, they are imported already: use them.
+Reply with the function alone: no imports, no comments, no explanation. After an error you may look first, with one
+line such as >>> name(3), and are told what it gives; then write the function again.
+"""
+ABOUT = "Short Python functions, many of them for a private library whose functions do not work as their names suggest."
+_EXAMPLES = (
+    (
+        "Write solve(pots): the largest of the sacks of glaze for each of `pots` pots (`pots` is a list).\n"
+        "Use: mudok (glaze for pots).\nIt is called like solve([3, 8]).",
+        ">>> mudok([5])['sum']\n14\n>>> mudok([2])['sum']\n8",
+        "def solve(pots):\n    return max(mudok([n])['sum'] for n in pots)",
+    ),
+    (
+        "Write solve(herb, nights): the price of the herb `herb` (a name in small letters) plus the price of "
+        "`nights` nights at an inn.\nUse: zelin (price of a herb); kopur (nights at an inn).\n"
+        "It is called like solve('mint', 4).",
+        ">>> int(zelin('sage'.title()).split()[1])\n12\n>>> int(zelin('dill'.title()).split()[1])\n7\n"
+        ">>> kopur(f'{5} ni')[1]\n31\n>>> kopur(f'{2} ni')[1]\n16",
+        "def solve(herb, nights):\n    return int(zelin(herb.title()).split()[1]) + kopur(f'{nights} ni')[1]",
+    ),
+)
+"""Tasks of a library that does not exist, what a memory of its calls would say, and the programs."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a program is right; what was seen, in a sentence; and the calls of the library that it made."""
+
+    right: bool
+    says: str = ""
+    ran: Ran | None = None
+
+
+def code_benchmark(
+    name: str,
+    pools: tuple[tuple[Task, ...], tuple[Task, ...]],
+    libraries: Sequence[Library],
+    options: Mapping[str, Any],
+    source: str,
+) -> Benchmark:
+    """A benchmark whose tasks take a program, with a library or without."""
+    train, test = pools
+    libraries = tuple(libraries)
+    make_env = partial(_environment, libraries or (Library(),), options)
+    return Benchmark(
+        name=name,
+        instruction=" ".join(INSTRUCTION.split()),
+        train=train,
+        test=test,
+        examples=(),
+        retrieval=Retrieval(),
+        max_turns=options["drafts"] + options["probes"],
+        think_hint="",
+        note_hint="",
+        make_env=make_env,
+        source=source,
+        manner="act",
+        trajectories=worked(name) if libraries else (),
+        about=ABOUT,
+        programs=True,
+        libraries=libraries,
+    )
+
+
+def program_task(
+    name: str, prompt: str, entry: str, *, hidden: Sequence[str], visible: Sequence[str], reference: str = ""
+) -> Task:
+    """A task that gives the head of a function and wants the whole of it.
+
+    Args:
+        name: the task's id.
+        prompt: imports, helpers and the head, with its docstring: it runs before the program.
+        entry: the function's name.
+        hidden: statements that judge it.
+        visible: statements that an attempt may be told of.
+        reference: a program that is right, where one is known.
+    """
+    data = {"entry": entry, "setup": prompt, "hidden": list(hidden), "visible": list(visible), "answer": reference}
+    return Task(id=name, text=f"Complete this function:\n\n{prompt.strip()}", data=data)
+
+
+def check_references(tasks: Sequence[Task], source: str, *, unsafe: bool) -> Check:
+    """Runs each task's reference solution against its tests; without one, a function that gives nothing must fail."""
+    problems: list[str] = []
+    with Sandbox(Library(), unsafe=unsafe) as sandbox:
+        for task in tasks:
+            known = str(task.data.get("answer") or "")
+            verdict = judged(sandbox, task, known or f"def {task.data['entry']}(*args, **named):\n    return None")
+            if verdict.right is not bool(known) or not (verdict.ran and verdict.ran.tests):
+                fails = "fails" if known else "is not told from a function that gives nothing"
+                problems.append(f"the reference solution of {task.id} {fails}: {verdict.says}")
+    without = sum(not task.data.get("answer") for task in tasks)
+    facts = (f"{without} tasks come without a reference solution; a function that gives nothing fails there",)
+    return Check(len(tasks) - len(problems), len(tasks), tuple(problems[:5]), source, 0, facts if without else ())
+
+
+def worked(benchmark: str) -> tuple[Trajectory, ...]:
+    """Worked attempts at tasks of a library that does not exist, with facts of it; every condition is shown them."""
+    return tuple(
+        Trajectory(
+            id=f"tra-{benchmark}-worked-{place}",
+            task_id=f"{benchmark}-worked-{place}",
+            task=task,
+            benchmark=benchmark,
+            agent="worked",
+            steps=(Step(action=program, observation=RIGHT, reward=1.0),),
+            guidance=f"{HEADING}\n{known}",
+            outcome=Outcome(success=True, reward=1.0, reason="answered", answer=program),
+            meta={"trial": 0},
+            created=_WRITTEN,
+        )
+        for place, (task, known, program) in enumerate(_EXAMPLES, 1)
+    )
+
+
+@cache
+def shared_sandbox(library: Library, unsafe: bool) -> Sandbox:
+    """One worker for all attempts of this process with a library."""
+    sandbox = Sandbox(library, seconds=SECONDS, unsafe=unsafe)
+    atexit.register(sandbox.close)
+    return sandbox
+
+
+def _environment(libraries: Sequence[Library], options: Mapping[str, Any], reveal: bool) -> CodeEnvironment:
+    return CodeEnvironment(libraries, reveal, options["drafts"], options["probes"], options["unsafe"])
+
+
+class CodeEnvironment:
+    """Takes programs and probes; the first program that runs is judged.
+
+    An action that begins with `>>>` is a probe: its lines are run, and what the last one gives is observed. Any other
+    action is a program. It is run on what the task shows; an error is observed while there are drafts left, and
+    otherwise the program is judged. `info["calls"]` are the calls of the library that were made. With `reveal`, the
+    verdict says what was wrong.
+    """
+
+    def __init__(self, libraries: Sequence[Library], reveal: bool, drafts: int, probes: int, unsafe: bool) -> None:
+        self.libraries, self.reveal, self.drafts, self.probes, self.unsafe = libraries, reveal, drafts, probes, unsafe
+        self._task: Task | None = None
+        self._drafts = self._probes = 0
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin a task."""
+        del seed
+        self._task, self._drafts, self._probes = task, 0, 0
+        return task.text, {"probes": self.probes}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Run a probe or a program."""
+        assert self._task is not None, "call reset first"
+        sandbox = shared_sandbox(self._library(self._task), self.unsafe)
+        if action.lstrip().startswith(PROBE):
+            return self._probed(sandbox, action)
+        self._drafts += 1
+        seen = tried(sandbox, self._task, action) if self.drafts > 1 or self.libraries[0].name else Verdict(True)
+        info = self._info(sandbox, seen.ran)
+        if not seen.right and self._drafts < self.drafts:
+            return f"{seen.says}\nWrite the function again.", 0.0, False, False, info
+        # A program that fails an example of the docstring may still be right by the hidden tests.
+        verdict = judged(sandbox, self._task, action) if seen.right or "hidden" in self._task.data else seen
+        self._task = None
+        info |= {"success": verdict.right, "answer": action[:4000]}
+        says = (RIGHT if verdict.right else f"Wrong: {verdict.says}") if self.reveal else ""
+        return says, float(verdict.right), True, False, info
+
+    def close(self) -> None:
+        """End the attempt; the worker stays for the next one."""
+        self._task = None
+
+    def _library(self, task: Task) -> Library:
+        return self.libraries[min(int(task.data.get("version", 1)), len(self.libraries)) - 1]
+
+    def _probed(self, sandbox: Sandbox, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self._probes += 1
+        if self._probes > self.probes:
+            return (
+                "No more probes: write the function.",
+                0.0,
+                False,
+                self._probes > 3 * self.probes + 3,
+                {"invalid": True},
+            )
+        lines = [line.strip().removeprefix(PROBE).strip() for line in action.strip().splitlines()]
+        ran = sandbox.run("", calls=[[line for line in lines if line][:6] or ["None"]], trace=True)
+        return _gave(ran), 0.0, False, False, self._info(sandbox, ran)
+
+    def _info(self, sandbox: Sandbox, ran: Ran | None) -> dict[str, Any]:
+        library = {"library": sandbox.library.name, "library_version": sandbox.version}
+        return {"calls": [{**asdict(call), **library} for call in (ran.calls if ran else ())]}
+
+
+def tried(sandbox: Sandbox, task: Task, program: str) -> Verdict:
+    """The program on what the task shows: an input, which it must take, or visible tests, which it must pass."""
+    if "visible" in task.data:
+        return _tested(sandbox, task, program, task.data["visible"]) if task.data["visible"] else Verdict(True)
+    ran = sandbox.run(program, calls=[task.data["sample"]], trace=True)
+    if fault := _fault(ran):
+        return Verdict(False, f"{task.data['sample']}: {fault}{_where(program, ran)}", ran)
+    return Verdict(True, "", ran)
+
+
+def judged(sandbox: Sandbox, task: Task, program: str) -> Verdict:
+    """The program on what it never sees."""
+    if "hidden" in task.data:
+        return _tested(sandbox, task, program, task.data["hidden"])
+    calls, answers = task.data["calls"], task.data["answers"]
+    ran = sandbox.run(program, calls=calls, apart=True)
+    if ran.fault or len(ran.values) < len(calls):
+        return Verdict(False, f"{_fault(ran) or _ENDED.get(ran.ended, 'it gave nothing')}", ran)
+    for call, answer, value in zip(calls, answers, ran.values, strict=True):
+        if value.fault:
+            return Verdict(False, f"{call} raised {prompt_line(value.fault.text, _SHOWN)}, but {answer} is right", ran)
+        if not (value.exact and same(value.text, answer)):
+            return Verdict(False, f"{call} gave {prompt_line(value.text, _SHOWN)}, but {answer} is right", ran)
+    return Verdict(True, "", ran)
+
+
+def same(text: str, other: str) -> bool:
+    """Whether two texts are the same Python value; True is not 1."""
+    if text == other:
+        return True
+    try:
+        one, two = ast.literal_eval(text), ast.literal_eval(other)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+    try:
+        return bool(one == two) and isinstance(one, bool) == isinstance(two, bool)
+    except RecursionError:
+        return False
+
+
+_ENDED = {
+    "time": "it did not end in time",
+    "output": "it printed too much",
+    "early": "it ended before it gave anything",
+}
+
+
+def _tested(sandbox: Sandbox, task: Task, program: str, tests: Sequence[str]) -> Verdict:
+    setup = str(task.data.get("setup", ""))
+    whole = f"{setup}\n\n{program}"
+    ran = sandbox.test(whole, task.data["entry"], tests, setup=setup, seconds=3 * SECONDS)
+    if fault := _fault(ran):
+        return Verdict(False, fault + _where(whole, ran), ran)
+    for test, result in zip(tests, ran.tests, strict=False):
+        if not result.passed:
+            last = f" ({result.last})" if result.last else ""
+            return Verdict(False, f"`{cut(test, _SHOWN).strip()}` fails: {prompt_line(result.why, _SHOWN)}{last}", ran)
+    return Verdict(len(ran.tests) == len(tests), "" if ran.tests else "nothing was tested", ran)
+
+
+def _fault(ran: Ran) -> str:
+    if ran.ended != "done":
+        return _ENDED[ran.ended]
+    fault = ran.fault or next((value.fault for value in ran.values if value.fault), None)
+    return prompt_line(fault.text, _SHOWN) if fault else ""
+
+
+def _where(program: str, ran: Ran) -> str:
+    fault = ran.fault or next((value.fault for value in ran.values if value.fault), None)
+    lines = program.splitlines()
+    if fault is None or not 0 < fault.line <= len(lines):
+        return ""
+    return f" (line {fault.line}: {prompt_line(lines[fault.line - 1], 100)})"
+
+
+def _gave(ran: Ran) -> str:
+    fault = _fault(ran)
+    return fault if fault or not ran.values else prompt_line(ran.values[0].text, _SHOWN)

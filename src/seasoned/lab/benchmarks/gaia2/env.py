@@ -1,0 +1,127 @@
+"""Gaia2's scenarios as an Environment: ARE's apps in a worker process, a call of a tool an action.
+
+Always holds: whatever an action holds, a step gives Gymnasium's five values; text that is no call is the message to the
+user that ends the turn; an engine that fails is replaced once, as `Episode` does it; and the model that judges texts,
+where there is one, is asked from this process, so that no worker has a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from seasoned.errors import ContractError, SeasonedError
+from seasoned.lab.benchmarks.worker import Episode, Workers
+from seasoned.protocols import LLM
+from seasoned.replies.calls import read_call
+from seasoned.types import Task, ToolCall
+
+TO_USER = "AgentUserInterface__send_message_to_user"
+MAX_ACTION = 20_000
+"""Characters of an action beyond which it is cut: no call of these apps is that long."""
+
+
+@dataclass(eq=False)
+class Gaia2Environment:
+    """One scenario at a time. It holds a worker from `reset` to the end of the episode or `close`.
+
+    Args:
+        workers: the engine's processes.
+        read: gives the text of a task's scenario.
+        max_steps: calls an attempt may make.
+        most: characters of an observation; of a longer one the beginning is shown, and how much is missing.
+        judge: the model that judges texts; None: texts are checked as a scenario of ours says, or not at all.
+        told: whether the end says what the judge missed.
+    """
+
+    workers: Workers
+    read: Callable[[Task], str]
+    max_steps: int
+    most: int
+    judge: LLM | None = None
+    told: bool = False
+    _episode: Episode = field(init=False)
+    _begun: bool = field(default=False, init=False)
+    _steps: int = field(default=0, init=False)
+    _last: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        """Takes no worker yet."""
+        self._episode = Episode(self.workers)
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begins a scenario: what the user wants, and in the info the "tools". `seed` changes nothing.
+
+        Raises:
+            DataError: the scenario cannot be read or run.
+            InfrastructureError: the engine failed, twice.
+        """
+        del seed
+        self.close()
+        try:
+            reply = self._episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
+        except SeasonedError:
+            self.close()
+            raise
+        self._begun, self._steps, self._last = True, 0, ""
+        return f"{reply['observation']}\n\n{reply['time']}", {"tools": reply["tools"]}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Makes one call, `name({"argument": value, ..})`; other text is said to the user.
+
+        Returns:
+            observation, reward (1.0 when the judge is content), terminated, truncated, info. `info` has "invalid": True
+            where a tool could not do it, and at the end "success" and "answer", the last message.
+
+        Raises:
+            ContractError: There was no `reset`, or the scenario has ended.
+            InfrastructureError: the engine failed, twice.
+        """
+        if not self._begun:
+            raise ContractError("step was called before reset or after the end of the scenario: call reset(task) first")
+        call = self._call(action)
+        self._steps += 1
+        reply = self._episode.ask("step", tool=call.name, arguments=call.arguments)
+        while "ask" in reply:
+            assert self.judge is not None
+            reply = self._episode.ask("told", text=self.judge.chat(reply["ask"]).text)
+        if call.name == TO_USER:
+            self._last = str(call.arguments.get("content", ""))
+        return self._result(reply)
+
+    def oracle(self) -> list[ToolCall]:
+        """The calls that solve the scenario which was begun."""
+        return [ToolCall(**call) for call in self._episode.ask("oracle")["calls"]]
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the engine's process, while there is one."""
+        return self._episode.pid
+
+    def close(self) -> None:
+        """Ends the scenario, if one is open, and gives its worker back. May be called again."""
+        self._begun = False
+        self._episode.close()
+
+    def _call(self, action: str) -> ToolCall:
+        text = action[:MAX_ACTION]
+        return read_call(text) or ToolCall(name=TO_USER, arguments={"content": text.strip()})
+
+    def _result(self, reply: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        over = bool(reply["over"])
+        truncated = not over and self._steps >= self.max_steps
+        success = bool(reply.get("success"))
+        observation = shortened(str(reply["observation"]), self.most)
+        info: dict[str, Any] = {"invalid": True} if reply["invalid"] else {}
+        if over or truncated:
+            info |= {"success": success, "answer": self._last}
+            if self.told and reply.get("why"):
+                observation = f"{observation} The user is not content: {reply['why']}"
+            self.close()
+        return observation, float(success), over, truncated, info
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a long text, with a note of what is missing."""
+    return text if len(text) <= most else f"{text[:most]} .. ({len(text) - most} more characters)"

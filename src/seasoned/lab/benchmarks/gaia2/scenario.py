@@ -1,0 +1,177 @@
+"""Scenarios of our own, written as Gaia2's files are: what the user wants, what solves it, and how that is checked.
+
+Always holds: a scenario follows from its universe and family alone. Its file has what ARE reads (apps, events, the
+oracle among them) and under "seasoned" what the judge checks without a model: `checks` of arguments by event, `answer`
+of the last message, and the content of `files`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from seasoned.lab.benchmarks.gaia2.states import app_states
+from seasoned.lab.benchmarks.gaia2.universe import Universe, universe
+from seasoned.replies.calls import write_call
+from seasoned.types import ToolCall
+
+Kind = Literal["search", "execution"]
+TO_USER = "AgentUserInterface__send_message_to_user"
+DONE = "Done."
+CLASSES = {
+    "Contacts": "ContactsApp",
+    "Emails": "EmailClientV2",
+    "Messages": "MessagingAppV2",
+    "Chats": "MessagingAppV2",
+    "Calendar": "CalendarApp",
+    "RentAFlat": "ApartmentListingApp",
+    "Shopping": "ShoppingApp",
+    "Cabs": "CabApp",
+}
+"""The classes of the apps that are written to, by which ARE's judge knows a tool."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a tool. `says` are texts that an argument has to hold, `same` arguments that have to be equal."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    says: Mapping[str, str] | None = None
+    same: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the last message has to say: all the `words`, in at most `most` characters, and no number beside them."""
+
+    words: tuple[str, ...]
+    most: int = 120
+
+    def as_check(self) -> dict[str, Any]:
+        """As the engine reads it."""
+        return {"words": list(self.words), "most": self.most}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a family makes of a universe. `reads` find out what `writes` and the answer need; `chained` writes have to
+    come in their order."""
+
+    task: str
+    reads: tuple[Call, ...]
+    writes: tuple[Call, ...] = ()
+    answer: Answer | None = None
+    said: str = DONE
+    chained: bool = False
+
+
+Family = Callable[[Universe, random.Random], Draft]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario. Its id is like those of Gaia2: the universe's number is part of it."""
+
+    universe: int
+    kind: Kind
+    family: str
+    draft: Draft
+
+    @property
+    def id(self) -> str:
+        """Such as "scenario_universe_3_buy"."""
+        return f"scenario_universe_{self.universe}_{self.family}"
+
+    @property
+    def solution(self) -> tuple[str, ...]:
+        """The actions that solve it, as an agent writes them."""
+        calls = [*self.draft.reads, *self.draft.writes, Call(TO_USER, {"content": self.draft.said})]
+        return tuple(write_call(ToolCall(name=call.tool, arguments=dict(call.arguments))) for call in calls)
+
+
+def make(number: int, kind: Kind, name: str, family: Family) -> Scenario:
+    """The scenario of a family in a universe."""
+    rng = random.Random(f"gaia2-{number}-{name}")
+    return Scenario(number, kind, name, family(universe(number), rng))
+
+
+def text_of(scenario: Scenario) -> str:
+    """The scenario's file."""
+    made, draft = universe(scenario.universe), scenario.draft
+    events: list[dict[str, Any]] = [
+        _event("user", "USER", "AgentUserInterface", "send_message_to_agent", {"content": draft.task}, [], 1)
+    ]
+    checks: dict[str, Any] = {}
+    ids: list[str] = []
+    for place, call in enumerate(draft.writes, 1):
+        name = f"oracle-{place}"
+        app, _, function = call.tool.partition("__")
+        before = [ids[-1]] if draft.chained and ids else ["user"]
+        events.append(_event(name, "AGENT", app, function, call.arguments, before, 1))
+        wanted = _checks(call, f"{CLASSES[app]}__{function}")
+        if wanted:
+            checks[name] = wanted
+        ids.append(name)
+    last = {"content": draft.said}
+    events.append(
+        _event("oracle-last", "AGENT", "AgentUserInterface", "send_message_to_user", last, ids or ["user"], 1)
+    )
+    own: dict[str, Any] = {"checks": checks, "files": {note.path: note.text for note in made.notes}}
+    if draft.answer:
+        own["answer"] = draft.answer.as_check()
+    definition = {
+        "scenario_id": scenario.id,
+        "seed": 0,
+        "duration": 3600.0,
+        "time_increment_in_seconds": 1,
+        "start_time": made.now.timestamp(),
+        "tags": [scenario.kind.capitalize()],
+    }
+    whole = {
+        "metadata": {"definition": definition},
+        "version": "are_simulation_v1",
+        "apps": app_states(made),
+        "events": events,
+        "seasoned": own,
+    }
+    return json.dumps(whole, ensure_ascii=False)
+
+
+def _event(
+    name: str, kind: str, app: str, function: str, arguments: Mapping[str, Any], after: Sequence[str], seconds: int
+) -> dict[str, Any]:
+    args = [_argument(key, value) for key, value in arguments.items()]
+    return {
+        "class_name": "OracleEvent" if kind == "AGENT" else "Event",
+        "event_type": kind,
+        "event_time": None,
+        "event_id": name,
+        "dependencies": list(after),
+        "event_relative_time": float(seconds),
+        "action": {
+            "action_id": f"action-{name}",
+            "app": app,
+            "function": function,
+            "operation_type": "write",
+            "args": args,
+        },
+    }
+
+
+def _argument(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        return {"name": name, "value": value, "value_type": "str"}
+    return {"name": name, "value": json.dumps(value, ensure_ascii=False), "value_type": type(value).__name__}
+
+
+def _checks(call: Call, tool: str) -> list[dict[str, Any]]:
+    """What the judge compares beside the arguments that it always does."""
+    says = [
+        {"tool": tool, "argument": name, "check": "contain_all_checker", "targets": [words]}
+        for name, words in (call.says or {}).items()
+    ]
+    return says + [{"tool": tool, "argument": name, "check": "eq_checker"} for name in call.same]

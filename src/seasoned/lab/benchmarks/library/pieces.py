@@ -1,0 +1,450 @@
+"""The pieces of a private library: each a function or class with a made-up name, a meaning that its name does not tell,
+and a quirk that nobody could guess.
+
+A piece knows its quirky source, how it is called rightly and how it would be called if it had no quirk, and what it
+means as a Python function. Always holds: what it means is computed without its source, so that a reference solution
+is checked against something else than itself; pieces are drawn from a random generator alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Gives = Literal["number", "text", "truth", "names"]
+
+TOWNS = ("arbon", "brask", "cavel", "dorin", "elmet", "fosse", "garde", "hulst", "ivrea", "jarna", "kolin", "lunde")
+COLOURS = ("amber", "black", "coral", "green", "ivory", "lilac", "olive", "pearl", "russet", "white")
+
+_NUMBERS = (
+    ("postage of a parcel", "kilos", "the postage in crowns of a parcel of {} kilograms", "kg"),
+    ("toll of a road", "miles", "the toll in crowns for {} miles of road", "mi"),
+    ("seed for a field", "acres", "the sacks of seed for a field of {} acres", "ac"),
+    ("oil for a lamp", "nights", "the drops of oil for a lamp that burns {} nights", "nt"),
+    ("rope for a well", "metres", "the loops of rope for a well {} metres deep", "m"),
+    ("flour for loaves", "loaves", "the cups of flour for {} loaves", "lv"),
+    ("paint for a fence", "posts", "the tins of paint for a fence of {} posts", "ps"),
+    ("ink for letters", "letters", "the spoons of ink for {} letters", "lt"),
+    ("hay for goats", "goats", "the bales of hay for {} goats", "gt"),
+    ("wax for candles", "candles", "the bars of wax for {} candles", "cd"),
+    ("bricks for a wall", "yards", "the bricks for a wall of {} yards", "yd"),
+    ("thread for coats", "coats", "the reels of thread for {} coats", "ct"),
+    ("rent of a boat", "hours", "the rent in crowns of a boat for {} hours", "h"),
+    ("points of a game", "rounds", "the points of a game of {} rounds", "rd"),
+)
+_LABELS = (
+    ("price tag", "crowns", "the price tag for {} whole crowns", 100, "{0}.{1:02d} cr"),
+    ("clock text", "minutes", "the clock text for {} whole minutes", 60, "{0}m{1:02d}s"),
+    ("weight label", "kilos", "the weight label for {} whole kilograms", 1000, "{0},{1:03d} kg"),
+    ("length label", "metres", "the length label for {} whole metres", 10, "{0}/{1} m"),
+)
+_LOOKUPS = (
+    ("height of a town", "town", "the height of the town {}", TOWNS),
+    ("bell count of a town", "town", "how many bells the town {} has", TOWNS),
+    ("price of a dye", "colour", "the price of the dye {}", COLOURS),
+    ("stock of a dye", "colour", "how many jars of the dye {} are in stock", COLOURS),
+)
+_DATES = (
+    ("tide of a day", "the tide on the day given by {}, {} and {}"),
+    ("moon of a day", "the moon number of the day given by {}, {} and {}"),
+    ("guard of a day", "the number of the guard on the day given by {}, {} and {}"),
+)
+_TRUTHS = (
+    ("whether a bridge bears a load", "tons", "whether the bridge bears {} tons (True or False)"),
+    ("whether a licence is needed", "boats", "whether {} boats need a licence (True or False)"),
+    ("whether a guild admits", "years", "whether the guild admits somebody of {} years (True or False)"),
+)
+_JOINED = (
+    ("score of a hand of cards", "cards", "the score of a hand of cards {}"),
+    ("weight of a load of crates", "crates", "the weight of a load of crates {}"),
+    ("cost of a row of lamps", "lamps", "the cost of a row of lamps {}"),
+)
+_FARES = (
+    ("fare to a town", "town", "people", "the fare to {} for {} people", TOWNS),
+    ("freight to a town", "town", "crates", "the freight to {} for {} crates", TOWNS),
+    ("bill for a dye", "colour", "jars", "the bill for the dye {} in {} jars", COLOURS),
+)
+_LISTS = (
+    ("markets of a town", "town", "the names of the markets of {} as a list of texts, in their order", TOWNS),
+    ("mixes of a dye", "colour", "the names of the mixes of the dye {} as a list of texts, in their order", COLOURS),
+)
+_STALLS = ("apples", "bread", "cloth", "dates", "eggs", "figs")
+_BOXES = (
+    ("scale that sums weights", "weights", "the sum of the weights {} by the scale"),
+    ("ledger that sums payments", "payments", "the sum of the payments {} by the ledger"),
+    ("meter that sums readings", "readings", "the sum of the readings {} by the meter"),
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A function or class of the library.
+
+    `params` are the names of what it is asked for, and `phrase` says what it means of them. `use` and `plain` give the
+    lines and the expression that call it rightly, or as if it had no quirk; `mean` is its meaning; `draw` draws values
+    for its parameters; `quirks` names what is unusual about it.
+    """
+
+    name: str
+    says: str
+    source: str
+    params: tuple[str, ...]
+    phrase: str
+    gives: Gives
+    use: Callable[..., tuple[list[str], str]]
+    plain: Callable[..., tuple[list[str], str]]
+    mean: Callable[..., Any]
+    draw: Callable[[random.Random], tuple[Any, ...]]
+    quirks: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it takes one whole number, so that another piece's number can go into it."""
+        return len(self.params) == 1 and type(self.draw(random.Random(0))[0]) is int
+
+
+def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list[Piece]:
+    """All pieces of a library, from 20 to 60 functions, classes and methods.
+
+    Args:
+        draw: of the library's seed; the same draws give the same names and meanings for each version.
+        names: made-up names.
+        version: 1; or 2, whose functions have other quirks.
+    """
+    families: tuple[tuple[Callable[..., Piece], Sequence[Any]], ...] = (
+        (_number, draw.sample(_NUMBERS, 12)),
+        (_label, _LABELS),
+        (_lookup, _LOOKUPS),
+        (_date, _DATES),
+        (_truth, _TRUTHS),
+        (_joined, _JOINED),
+        (_fare, _FARES),
+        (_names, _LISTS),
+        (_box, _BOXES),
+    )
+    # Each has a generator of its own, so that what a version draws for one does not change the next.
+    rows = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
+    return [make(row, next(names), own, version) for make, row, own in rows]
+
+
+def made_up_names(draw: random.Random) -> Iterator[str]:
+    """Names of two syllables that are no words of Python's, each once."""
+    taken: set[str] = set()
+    while True:
+        name = "".join(draw.choice("bdfgklmnprstvz") + draw.choice("aeiou") for _ in range(2)) + draw.choice("klnrsx")
+        if name not in taken:
+            taken.add(name)
+            yield name
+
+
+def _choose(draw: random.Random, options: Sequence[str], version: int) -> str:
+    """A quirk: another one for version 2, with the same draws."""
+    place = draw.randrange(len(options))
+    return options[(place + version - 1) % len(options)]
+
+
+def _raises(draw: random.Random, informative: str) -> str:
+    """What an error says: what was expected, or next to nothing."""
+    return informative if draw.random() < 0.5 else "no"
+
+
+def _answered(quirk: str, unit: str) -> tuple[str, Callable[[str], str]]:
+    """How a function gives a number `n`: the expression in its source, and how the number is got out of it."""
+    return {
+        "number": ("n", lambda call: call),
+        "pair": (f"(n, {unit!r})", lambda call: f"{call}[0]"),
+        "second": (f"({unit!r}, n)", lambda call: f"{call}[1]"),
+        "words": (f"f'{{n}} {unit}'", lambda call: f"int({call}.split()[0])"),
+        "record": ("{'value': n}", lambda call: f"{call}['value']"),
+    }[quirk]
+
+
+def _number(row: tuple[str, str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase, unit = row
+    a, b = draw.randint(2, 9), draw.randint(1, 20)
+    both = draw.random()
+    taken = _choose(draw, ("words", "digits", "list", "named"), version) if both < 0.45 else "number"
+    given = _choose(draw, ("pair", "second", "words", "record"), version) if both > 0.3 else "number"
+    out, get = _answered(given, "cr")
+    hint = {"words": f"'3 {unit}'", "digits": "'3'", "list": "[3]", "named": "", "number": "3"}[taken]
+    said = _raises(draw, f"expected something like {hint}") if taken != "words" else f"expected a text like {hint}"
+    read = {
+        "words": f"    if not isinstance(a, str) or not a.endswith(' {unit}'):\n        raise ValueError({said!r})\n"
+        f"    x = int(a[:-{len(unit) + 1}])\n",
+        "digits": f"    if not isinstance(a, str):\n        raise ValueError({said!r})\n    x = int(a)\n",
+        "list": f"    if not isinstance(a, list):\n        raise ValueError({said!r})\n    x = a[0]\n",
+        "named": "    x = size\n",
+        "number": f"    if not isinstance(a, int):\n        raise ValueError({said!r})\n    x = a\n",
+    }[taken]
+    call: Callable[[str], str] = {
+        "words": lambda x: f"{name}(f'{{{x}}} {unit}')",
+        "digits": lambda x: f"{name}(str({x}))",
+        "list": lambda x: f"{name}([{x}])",
+        "named": lambda x: f"{name}(size={x})",
+        "number": lambda x: f"{name}({x})",
+    }[taken]
+    signature = "*, size" if taken == "named" else "a"
+    return Piece(
+        name,
+        says,
+        f"def {name}({signature}):\n{read}    n = {a} * x + {b}\n    return {out}\n",
+        (param,),
+        phrase,
+        "number",
+        lambda x: ([], get(call(x))),
+        lambda x: ([], f"{name}({x})"),
+        lambda x: a * x + b,
+        lambda r: (r.randint(2, 30),),
+        (f"takes {taken}", f"gives {given}"),
+    )
+
+
+def _label(row: tuple[str, str, str, int, str], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase, parts, form = row
+    front = draw.choice(("", "~ ", "= "))
+    order = _choose(draw, ("small", "pair"), version)
+    if order == "small":
+        source = f"def {name}(a):\n    return {front!r} + {form!r}.format(*divmod(a, {parts}))\n"
+        use: Callable[[str], str] = lambda x: f"{name}({x} * {parts})"  # noqa: E731
+    else:
+        source = (
+            f"def {name}(a):\n    if not isinstance(a, tuple):\n        raise ValueError('expected a pair (0, 3)')\n"
+            f"    return {front!r} + {form!r}.format(a[1], a[0])\n"
+        )
+        use = lambda x: f"{name}((0, {x}))"  # noqa: E731
+    return Piece(
+        name,
+        says,
+        source,
+        (param,),
+        f"{phrase}, as text",
+        "text",
+        lambda x: ([], use(x)),
+        lambda x: ([], f"{name}({x})"),
+        lambda x: front + form.format(x, 0),
+        lambda r: (r.randint(2, 30),),
+        (f"takes {order} units",),
+    )
+
+
+def _lookup(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase, keys = row
+    table = {key: draw.randint(11, 99) for key in keys}
+    taken = _choose(draw, ("upper", "title", "short"), version)
+    given = _choose(draw, ("number", "pair", "words"), version) if draw.random() < 0.6 else "number"
+    out, get = _answered(given, "pt")
+    fold: Callable[[str], str] = {"upper": str.upper, "title": str.title, "short": lambda key: key[:3].upper()}[taken]
+    call = {"upper": "{}.upper()", "title": "{}.title()", "short": "{}[:3].upper()"}[taken]
+    said = _raises(draw, f"no such key; there is {fold(keys[0])!r}")
+    source = (
+        f"_{name} = { ({fold(key): value for key, value in table.items()})!r}\n\n\ndef {name}(a):\n"
+        f"    if a not in _{name}:\n        raise KeyError({said!r})\n    n = _{name}[a]\n    return {out}\n"
+    )
+    return Piece(
+        name,
+        says,
+        source,
+        (param,),
+        f"{phrase} (a name in small letters)",
+        "number",
+        lambda x: ([], get(f"{name}({call.format(x)})")),
+        lambda x: ([], f"{name}({x})"),
+        lambda x: table[x],
+        lambda r: (r.choice(keys),),
+        (f"takes {taken} case", f"gives {given}"),
+    )
+
+
+def _date(row: tuple[str, str], name: str, draw: random.Random, version: int) -> Piece:
+    says, phrase = row
+    a, b, c = draw.randint(2, 5), draw.randint(2, 5), draw.randint(5, 9)
+    taken = _choose(draw, ("dmy", "dotted", "ymd", "slashed"), version)
+    given = _choose(draw, ("number", "second"), version)
+    out, get = _answered(given, "pt")
+    hint = {"dmy": "(31, 12, 2024)", "dotted": "'31.12.2024'", "ymd": "(2024, 12, 31)", "slashed": "'12/31/2024'"}[
+        taken
+    ]
+    said = _raises(draw, f"expected a day like {hint}") if taken in ("dmy", "ymd") else f"expected a day like {hint}"
+    read = {
+        "dmy": "d, m, y = a",
+        "ymd": "y, m, d = a",
+        "dotted": "d, m, y = map(int, a.split('.'))",
+        "slashed": "m, d, y = map(int, a.split('/'))",
+    }[taken]
+    call: Callable[..., str] = {
+        "dmy": lambda y, m, d: f"({d}, {m}, {y})",
+        "ymd": lambda y, m, d: f"({y}, {m}, {d})",
+        "dotted": lambda y, m, d: f"f'{{{d}}}.{{{m}}}.{{{y}}}'",
+        "slashed": lambda y, m, d: f"f'{{{m}}}/{{{d}}}/{{{y}}}'",
+    }[taken]
+    source = (
+        f"def {name}(a):\n    try:\n        {read}\n        assert m <= 12 and d <= 31 < y\n    except Exception:\n"
+        f"        raise ValueError({said!r}) from None\n"
+        f"    n = {a} * d + {b} * m + y % {c}\n    return {out}\n"
+    )
+    return Piece(
+        name,
+        says,
+        source,
+        ("year", "month", "day"),
+        phrase,
+        "number",
+        lambda y, m, d: ([], get(f"{name}({call(y, m, d)})")),
+        lambda y, m, d: ([], f"{name}({y}, {m}, {d})"),
+        lambda y, m, d: a * d + b * m + y % c,
+        lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
+        (f"takes {taken}", f"gives {given}"),
+    )
+
+
+def _truth(row: tuple[str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase = row
+    least = draw.randint(8, 20)
+    over = draw.random() < 0.5
+    yes, no = draw.sample(("Y", "N", "ok", "no", "in", "out", "+", "-"), 2)
+    if version == 2:
+        yes, no = no, yes
+    test = f"a >= {least}" if over else f"a < {least}"
+    source = f"def {name}(a):\n    return {yes!r} if {test} else {no!r}\n"
+    # Which text stands for yes is told by two numbers far apart: the meaning is in the words of the piece.
+    way = "at least" if over else "fewer than"
+    return Piece(
+        name,
+        says,
+        source,
+        (param,),
+        f"{phrase}; it is so for {way} some number",
+        "truth",
+        lambda x: ([], f"{name}({x}) == {yes!r}"),
+        lambda x: ([], f"{name}({x})"),
+        lambda x: (x >= least) if over else (x < least),
+        lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
+        ("gives words",),
+    )
+
+
+def _joined(row: tuple[str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase = row
+    a = draw.randint(3, 9)
+    sign = _choose(draw, (";", "+", "|", " "), version)
+    given = _choose(draw, ("number", "pair", "words"), version)
+    out, get = _answered(given, "pt")
+    said = f"expected numbers like '4{sign}7'"
+    source = (
+        f"def {name}(a):\n    if not isinstance(a, str):\n        raise ValueError({said!r})\n"
+        f"    n = sum(int(x) * {a} + 1 for x in a.split({sign!r}))\n    return {out}\n"
+    )
+    return Piece(
+        name,
+        says,
+        source,
+        (param,),
+        f"{phrase} (a list of whole numbers)",
+        "number",
+        lambda x: ([], get(f"{name}({sign!r}.join(map(str, {x})))")),
+        lambda x: ([], f"{name}({x})"),
+        lambda x: sum(i * a + 1 for i in x),
+        lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
+        ("takes joined text", f"gives {given}"),
+    )
+
+
+def _fare(row: tuple[str, str, str, str, tuple[str, ...]], name: str, draw: random.Random, version: int) -> Piece:
+    says, place, count, phrase, keys = row
+    table = {key: draw.randint(3, 19) for key in keys}
+    taken = _choose(draw, ("swapped", "pair"), version)
+    given = _choose(draw, ("number", "words", "record"), version)
+    out, get = _answered(given, "pt")
+    said = _raises(draw, f"expected something like {'(3, ' if taken == 'swapped' else '(('}..")
+    head = f"def {name}(a, b):" if taken == "swapped" else f"def {name}(a):"
+    read = "    n, key = a, b\n" if taken == "swapped" else "    key, n = a if isinstance(a, tuple) else (None, a)\n"
+    source = (
+        f"_{name} = {table!r}\n\n\n{head}\n{read}    if key not in _{name}:\n        raise ValueError({said!r})\n"
+        f"    n = _{name}[key] * n + 2\n    return {out}\n"
+    )
+    call: Callable[..., str] = (
+        (lambda k, n: f"{name}({n}, {k})") if taken == "swapped" else (lambda k, n: f"{name}(({k}, {n}))")
+    )
+    return Piece(
+        name,
+        says,
+        source,
+        (place, count),
+        phrase,
+        "number",
+        lambda k, n: ([], get(call(k, n))),
+        lambda k, n: ([], f"{name}({k}, {n})"),
+        lambda k, n: table[k] * n + 2,
+        lambda r: (r.choice(keys), r.randint(2, 9)),
+        (f"takes {taken}", f"gives {given}"),
+    )
+
+
+def _names(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase, keys = row
+    table = {key: draw.sample(_STALLS, 3) for key in keys}
+    given = _choose(draw, ("pairs", "joined"), version)
+    out = "[(i + 1, x) for i, x in enumerate(found)]" if given == "pairs" else "'/'.join(found)"
+    get: Callable[[str], str] = (
+        (lambda call: f"[x for _, x in {call}]") if given == "pairs" else (lambda call: f"{call}.split('/')")
+    )
+    source = f"_{name} = {table!r}\n\n\ndef {name}(a):\n    found = _{name}[a]\n    return {out}\n"
+    return Piece(
+        name,
+        says,
+        source,
+        (param,),
+        phrase,
+        "names",
+        lambda x: ([], get(f"{name}({x})")),
+        lambda x: ([], f"{name}({x})"),
+        lambda x: table[x],
+        lambda r: (r.choice(keys),),
+        (f"gives {given}",),
+    )
+
+
+def _box(row: tuple[str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase = row
+    quirk = _choose(draw, ("commit", "open", "many"), version)
+    kind = name.title()
+    checks = {
+        "commit": ("", "        self._sum = sum(self._kept)\n", ""),
+        "open": (
+            "        if not self._open:\n            raise RuntimeError('not open')\n",
+            "        self._open = True\n",
+            "",
+        ),
+        "many": ("        x = x[0] * x[1]\n", "        self._sum = 0\n", ""),
+    }[quirk]
+    middle = {"commit": "commit", "open": "open", "many": "reset"}[quirk]
+    total = "self._sum" if quirk == "commit" else "sum(self._kept)"
+    source = (
+        f"class {kind}:\n    def __init__(self):\n        self._kept, self._sum, self._open = [], 0, False\n\n"
+        f"    def put(self, x):\n{checks[0]}        self._kept.append(x)\n\n"
+        f"    def {middle}(self):\n{checks[1]}\n"
+        f"    def total(self):\n        return {total}\n"
+    )
+    put = "(1, x)" if quirk == "many" else "x"
+
+    def lines(x: str, right: bool) -> tuple[list[str], str]:
+        before = ["b.open()"] if quirk == "open" and right else []
+        after = ["b.commit()"] if quirk == "commit" and right else []
+        given = put if right else "x"
+        return [f"b = {kind}()", *before, f"for x in {x}:", f"    b.put({given})", *after], "b.total()"
+
+    return Piece(
+        kind,
+        f"{says}: {kind}() with put, {middle} and total",
+        source,
+        (param,),
+        f"{phrase} (a list of whole numbers)",
+        "number",
+        lambda x: lines(x, True),
+        lambda x: lines(x, False),
+        lambda x: sum(x),
+        lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
+        (f"needs {quirk}",),
+    )

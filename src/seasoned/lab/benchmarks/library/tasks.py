@@ -1,0 +1,232 @@
+"""The tasks of a private library: one to three of its pieces, asked for in plain words, with hidden inputs.
+
+Always holds: no text names a quirk; what is right is computed from the pieces' meanings, not by running the library; a
+task's text, inputs and answers are drawn by the seed alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seasoned.lab.benchmarks.library.pieces import Piece
+from seasoned.types import Task
+
+ENTRY = "solve"
+_HIDDEN = 4
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """A question: what it asks of which values, how it is answered rightly and naively, and what is right."""
+
+    text: str
+    params: tuple[str, ...]
+    right: list[str]
+    naive: list[str]
+    mean: Callable[..., Any]
+    draw: Callable[[random.Random], tuple[Any, ...]]
+    pieces: tuple[Piece, ...]
+
+
+def make_tasks(pieces: Sequence[Piece], draw: random.Random, seed: int, wanted: int, version: int) -> list[Task]:
+    """Tasks of three levels, in the shares 40, 35 and 25 of a hundred, each text once.
+
+    Args:
+        pieces: of the library.
+        draw: of the library's seed.
+        seed: for the tasks' ids.
+        wanted: how many.
+        version: of the library.
+    """
+    single = [ask for piece in pieces for ask in _frames(piece)]
+    draw.shuffle(single)
+    asks = {ask.text: (ask, 1) for ask in single[: round(wanted * 0.4)]}
+    for level, share in ((2, 0.75), (3, 1.0)):
+        for _ in range(50 * wanted):
+            if len(asks) >= round(wanted * share):
+                break
+            ask = _ask(level, pieces, draw)
+            asks.setdefault(ask.text, (ask, level))
+    return [
+        _task(ask, level, draw, f"library-{seed}-{place}{'' if version == 1 else f'-v{version}'}", version)
+        for place, (ask, level) in enumerate(asks.values())
+    ]
+
+
+def _ask(level: int, pieces: Sequence[Piece], draw: random.Random) -> _Ask:
+    numbers = [piece for piece in pieces if piece.gives == "number"]
+    if level == 2:
+        first, second = draw.choice(numbers), draw.choice(pieces)
+        if second.whole and draw.random() < 0.6:
+            return _chain((first, second))
+        return _sum((first, draw.choice(numbers)))
+    chosen = (draw.choice(numbers), draw.choice([p for p in numbers if p.whole]), draw.choice(pieces))
+    if chosen[2].whole:
+        return _chain(chosen)
+    return _sum((chosen[0], chosen[1], draw.choice(numbers)))
+
+
+def _frames(piece: Piece) -> list[_Ask]:
+    """Tasks of one piece: its value, or that of several values; for numbers also a difference, a sum, an extreme."""
+    frames = [_value]
+    if piece.gives == "number":
+        frames.append(_twice)
+    if len(piece.params) == 1 and not piece.source.startswith("class"):
+        frames += [_each, *([_difference, _largest, _smallest, _total] if piece.gives == "number" else [])]
+    return [frame(piece) for frame in frames]
+
+
+def _called(piece: Piece, args: Sequence[str], right: bool) -> tuple[list[str], str]:
+    return (piece.use if right else piece.plain)(*args)
+
+
+def _value(piece: Piece) -> _Ask:
+    both = [_body(*_called(piece, piece.params, right)) for right in (True, False)]
+    text = piece.phrase.format(*(f"`{name}`" for name in piece.params))
+    return _Ask(text, piece.params, both[0], both[1], piece.mean, piece.draw, (piece,))
+
+
+def _body(lines: list[str], expression: str) -> list[str]:
+    return [*lines, f"return {expression}"]
+
+
+def _difference(piece: Piece) -> _Ask:
+    params = ("first", "second")
+    calls = [[_called(piece, [p], right)[1] for p in params] for right in (True, False)]
+    text = f"how much more is {piece.phrase.format('`second`')} than {piece.phrase.format('`first`')}"
+    return _Ask(
+        text,
+        params,
+        [f"return {calls[0][1]} - {calls[0][0]}"],
+        [f"return {calls[1][1]} - {calls[1][0]}"],
+        lambda a, b: piece.mean(b) - piece.mean(a),
+        lambda r: (*piece.draw(r), *piece.draw(r)),
+        (piece,),
+    )
+
+
+def _over(piece: Piece, words: str, function: str, fold: Callable[[Any], Any]) -> _Ask:
+    calls = [_called(piece, ["x"], right)[1] for right in (True, False)]
+    text = words.format(piece.phrase.format("each of `values`"))
+    return _Ask(
+        f"{text} (`values` is a list)",
+        ("values",),
+        [f"return {function}({calls[0]} for x in values)"],
+        [f"return {function}({calls[1]} for x in values)"],
+        lambda xs: fold(piece.mean(x) for x in xs),
+        lambda r: ([piece.draw(r)[0] for _ in range(r.randint(2, 4))],),
+        (piece,),
+    )
+
+
+def _largest(piece: Piece) -> _Ask:
+    return _over(piece, "the largest of {}", "max", max)
+
+
+def _smallest(piece: Piece) -> _Ask:
+    return _over(piece, "the smallest of {}", "min", min)
+
+
+def _each(piece: Piece) -> _Ask:
+    return _over(piece, "a list of {}, in their order", "list", list)
+
+
+def _twice(piece: Piece) -> _Ask:
+    one = _value(piece)
+    sides = [[line.replace("return ", "return 2 * ") for line in side] for side in (one.right, one.naive)]
+    return _Ask(
+        f"twice {one.text}", one.params, sides[0], sides[1], lambda *x: 2 * piece.mean(*x), one.draw, one.pieces
+    )
+
+
+def _total(piece: Piece) -> _Ask:
+    return _over(piece, "the sum of {}", "sum", sum)
+
+
+def _chain(pieces: Sequence[Piece]) -> _Ask:
+    """Each piece's number goes into the next."""
+    first, *rest = pieces
+    text = f"let n be {first.phrase.format(*(f'`{name}`' for name in first.params))}; "
+    sides: list[list[str]] = []
+    for right in (True, False):
+        lines, expression = _called(first, first.params, right)
+        for piece in rest:
+            lines = [*lines, f"n = {expression}"]
+            more, expression = _called(piece, ["n"], right)
+            lines += more
+        sides.append(_body(lines, expression))
+    for place, piece in enumerate(rest):
+        begins = "then give " if place == len(rest) - 1 else "now let n be "
+        text += begins + piece.phrase.format("n") + ("" if place == len(rest) - 1 else "; ")
+
+    def mean(*values: Any) -> Any:
+        n = first.mean(*values)
+        for piece in rest:
+            n = piece.mean(n)
+        return n
+
+    return _Ask(text, first.params, sides[0], sides[1], mean, first.draw, tuple(pieces))
+
+
+def _sum(pieces: Sequence[Piece]) -> _Ask:
+    """The sum of what different pieces give, each of values of its own."""
+    names: list[tuple[str, ...]] = []
+    for place, piece in enumerate(pieces, 1):
+        taken = {name for own in names for name in own}
+        names.append(tuple(f"{name}{place}" if name in taken else name for name in piece.params))
+    text = " plus ".join(p.phrase.format(*(f"`{n}`" for n in own)) for p, own in zip(pieces, names, strict=True))
+    sides: list[list[str]] = []
+    for right in (True, False):
+        lines: list[str] = []
+        parts: list[str] = []
+        for place, (piece, own) in enumerate(zip(pieces, names, strict=True)):
+            more, expression = _called(piece, own, right)
+            if more:
+                lines += [*more, f"n{place} = {expression}"]
+                expression = f"n{place}"
+            parts.append(expression)
+        sides.append(_body(lines, " + ".join(parts)))
+
+    def mean(*values: Any) -> Any:
+        total, left = 0, list(values)
+        for piece in pieces:
+            count = len(piece.params)
+            total += piece.mean(*left[:count])
+            left = left[count:]
+        return total
+
+    return _Ask(
+        text,
+        tuple(name for own in names for name in own),
+        sides[0],
+        sides[1],
+        mean,
+        lambda r: tuple(value for piece in pieces for value in piece.draw(r)),
+        tuple(pieces),
+    )
+
+
+def _task(ask: _Ask, level: int, draw: random.Random, name: str, version: int) -> Task:
+    head = f"def {ENTRY}({', '.join(ask.params)}):\n"
+    inputs = [ask.draw(draw) for _ in range(_HIDDEN + 1)]
+    calls = [f"{ENTRY}({', '.join(map(repr, values))})" for values in inputs]
+    used = "; ".join(dict.fromkeys(f"{piece.name} ({piece.says})" for piece in ask.pieces))
+    text = f"Write {head[4:-2]}: {ask.text}.\nUse: {used}.\nIt is called like {calls[0]}."
+    return Task(
+        id=name,
+        text=text,
+        category=f"level {level}",
+        data={
+            "entry": ENTRY,
+            "sample": calls[0],
+            "calls": calls[1:],
+            "answers": [repr(ask.mean(*values)) for values in inputs[1:]],
+            "answer": head + "".join(f"    {line}\n" for line in ask.right),
+            "naive": head + "".join(f"    {line}\n" for line in ask.naive),
+            "version": version,
+            "functions": [piece.name for piece in ask.pieces],
+        },
+    )

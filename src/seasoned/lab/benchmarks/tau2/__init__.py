@@ -1,0 +1,294 @@
+"""τ²-bench: customer service with tools in airline, retail, telecom and banking, on the released engine (Barres 2025).
+
+The engine and the data are a package's (`seasoned bench install tau2`), and play in worker processes; a checkout's data
+is taken where TAU2_DATA_DIR names its folder. Always holds: training and test are the released splits; the order of
+each is drawn by the seed, and any first part is balanced over the families; no model takes part but the simulated
+customer and the judge that a recipe names.
+
+Options: `domain` (telecom, airline, retail, banking_knowledge or mock), `solo` (the agent works on a ticket alone:
+telecom and mock), `family` (tasks of one family, such as service_issue), `most_calls` (tasks that so many calls solve;
+0: all), `policy` (full; brief: what telecom's comes to, in our words; none), `max_steps` (H), `python` (the interpreter
+of an environment that has the engine; else the one that `bench install` made), `timeout` (seconds of one answer).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.lab.benchmarks.act import act_benchmark
+from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, in_turns
+from seasoned.lab.benchmarks.install import interpreter
+from seasoned.lab.benchmarks.tau2.customer import customers, judge
+from seasoned.lab.benchmarks.tau2.env import Tau2Environment
+from seasoned.lab.benchmarks.tau2.words import brief, read_words
+from seasoned.lab.benchmarks.worker import Episode, Workers, engine_workers
+from seasoned.protocols import LLM, Environment
+from seasoned.replies.calls import write_call
+from seasoned.types import Task, ToolCall
+
+OPTIONS = {
+    "domain": "telecom",
+    "solo": True,
+    "family": "",
+    "most_calls": 0,
+    "policy": "full",
+    "max_steps": 100,
+    "python": "",
+    "timeout": 120.0,
+}
+DATA_VARIABLE = "TAU2_DATA_DIR"
+DOMAINS = ("telecom", "airline", "retail", "banking_knowledge", "mock")
+ALONE = ("telecom", "mock")
+"""Domains whose tickets can be worked on without a customer."""
+POLICIES = ("full", "brief", "none")
+ENGINE = Path(__file__).parent / "engine.py"
+AT_ONCE = 2
+COMPARABLE = (1, 0, 1)
+"""The version of upstream since which its scores are comparable."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What the engine says of a domain: policy, tools, words and tools of a customer, tasks, and its version."""
+
+    name: str
+    solo: bool
+    policy: str
+    tools: tuple[dict[str, Any], ...]
+    user_tools: tuple[dict[str, Any], ...]
+    guidelines: str
+    tasks: tuple[dict[str, Any], ...]
+    version: str
+
+    def env(self, engine: Workers, max_steps: int, models: Mapping[str, LLM]) -> Environment:
+        """An environment; `models` has those of the customer and of the judge, where they take part."""
+        user, judges = models.get("user"), models.get("judge")
+        customer = customers(user, self.guidelines, self.user_tools) if user is not None else None
+        return Tau2Environment(
+            engine, self.name, self.tools, max_steps, customer, judge(judges) if judges is not None else None
+        )
+
+
+def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
+    """Loads τ²-bench; see `load_benchmark`."""
+    set_to = _checked(options)
+    engine = workers(set_to["python"], set_to["timeout"])
+    domain = read_domain(set_to["domain"], set_to["solo"], set_to["python"], os.environ.get(DATA_VARIABLE, ""))
+    pools = _pools(domain, set_to, seed)
+    judged = frozenset(task.id for pool in pools for task in pool if task.data["judged"])
+    policy = {"full": domain.policy, "brief": brief(), "none": ""}[set_to["policy"]]
+
+    def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
+        del reveal
+        if not domain.solo and "user" not in models:
+            raise ConfigError(
+                f"the domain {domain.name} has a customer, whom a model plays: name it in the section [user] of a "
+                "recipe, such as -c user.model=gpt-4.1, or to `seasoned play` with --user gpt-4.1"
+            )
+        return domain.env(engine, set_to["max_steps"], models)
+
+    made = act_benchmark(
+        "tau2",
+        read_words(domain.solo, policy),
+        pools=pools,
+        max_turns=set_to["max_steps"],
+        make_env=lambda reveal: with_models(reveal, {}),
+        source=domain.version,
+    )
+    return replace(
+        made,
+        heuristic=made.heuristic if domain.solo else None,
+        models=() if domain.solo else ("user",),
+        judged=judged,
+        with_models=with_models,
+    )
+
+
+def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
+    """Makes the calls that are known to solve each task of both splits, and shows that less does not."""
+    del seed
+    set_to = _checked(options)
+    engine = workers(set_to["python"], set_to["timeout"])
+    domain = read_domain(set_to["domain"], set_to["solo"], set_to["python"], os.environ.get(DATA_VARIABLE, ""))
+    with closing(engine), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+
+        def of_all(calls: Sequence[ToolCall] | None) -> list[str]:
+            return list(pool.map(lambda task: _problem(engine, domain, task, calls), domain.tasks))
+
+        problems = [problem for problem in of_all(None) if problem]
+        lazy = {"nothing": (), "handing every ticket over": (ToolCall(name=HAND_OVER, arguments={"summary": "-"}),)}
+        facts = [domain.version]
+        for what, calls in lazy.items() if domain.solo else ():
+            won = sum(not problem for problem in of_all(calls))
+            facts.append(f"doing {what} solves {won} of {len(domain.tasks)}".replace("doing handing", "handing"))
+    unjudged = [task["id"] for task in domain.tasks if task["judged"]]
+    if unjudged:
+        named = ", ".join(unjudged)
+        facts.append(f"{len(unjudged)} tasks need a judge, and are checked but for what it would say: {named}")
+    total = len(domain.tasks)
+    return Check(total - len(problems), total, tuple(problems), source=_data(), facts=tuple(facts))
+
+
+HAND_OVER = "transfer_to_human_agents"
+
+
+def _problem(engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[ToolCall] | None) -> str:
+    """What is wrong with a task after these calls, or those known to solve it (None); "" where it is solved."""
+    name = task["id"]
+    try:
+        with engine.lent() as worker:
+            plan = worker.ask("plan", domain=domain.name, solo=domain.solo, task=name)
+        if domain.solo:
+            known = [ToolCall(name=call["name"], arguments=call["arguments"]) for call in plan["calls"]]
+            parts = _worked(engine, domain, name, known if calls is None else calls)
+        else:
+            parts = _replayed(engine, domain, name, plan)
+    except (DataError, InfrastructureError) as error:
+        return f"{name}: {error}"
+    missed = ", ".join(part for part, reward in parts.items() if reward < 1.0)
+    return f"{name}: its calls do not earn {missed}" if missed else ""
+
+
+def _worked(engine: Workers, domain: Domain, name: str, calls: Sequence[ToolCall]) -> dict[str, float]:
+    """What the parts of a ticket's reward come to, worked on through the environment."""
+    with closing(domain.env(engine, len(calls) + 1, {})) as env:
+        env.reset(Task(id="check", text="", data={"task": name}))
+        for call in calls:
+            env.step(write_call(call))
+        parts: dict[str, float] = env.step("done()")[4]["parts"]
+    return parts
+
+
+def _replayed(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any]) -> dict[str, float]:
+    """The same where calls are a customer's, too, and things have to be said: asked of the engine itself."""
+    with closing(Episode(engine)) as episode:
+        episode.begin("begin", domain=domain.name, solo=False, task=name)
+        for call in plan["calls"]:
+            episode.ask("call", **call)
+        for text in plan["says"]:
+            episode.ask("say", text=text)
+        parts: dict[str, float] = episode.ask("score")["parts"]
+    return parts
+
+
+def workers(python: str, timeout: float) -> Workers:
+    """The engine's processes, none of them started yet."""
+    data = os.environ.get(DATA_VARIABLE, "")
+    environ = {DATA_VARIABLE: str(Path(data).expanduser().resolve())} if data else {}
+    return engine_workers(
+        python or interpreter("tau2"), ENGINE, name="τ²-bench's engine", timeout=timeout, environ=environ
+    )
+
+
+@cache
+def read_domain(name: str, solo: bool, python: str, data: str) -> Domain:
+    """Asks the engine once what there is in a domain.
+
+    Raises:
+        ConfigError: the engine is not installed, or cannot be used.
+        DataError: it has no such domain, or no tasks there.
+        InfrastructureError: it failed.
+    """
+    engine = workers(python, OPTIONS["timeout"])  # type: ignore[arg-type]
+    with closing(engine), engine.lent() as worker:
+        told = worker.ask("describe", domain=name, solo=solo)
+        listed = worker.ask("tasks", domain=name, solo=solo, splits=["train", "test"])
+        version = _version(name, worker.versions, data)
+    if not listed["tasks"]:
+        raise DataError(f"the domain {name} should have tasks of the splits train and test, but has none")
+    return Domain(
+        name=name,
+        solo=solo,
+        policy=told["policy"],
+        tools=tuple(told["tools"]),
+        user_tools=tuple(told["user_tools"]),
+        guidelines=told["guidelines"],
+        tasks=tuple(listed["tasks"]),
+        version=version,
+    )
+
+
+def _version(domain: str, versions: Mapping[str, str], data: str) -> str:
+    package, number = next(iter(versions.items()), ("tau2", "unknown"))
+    parts = tuple(int(part) for part in number.split(".") if part.isdigit())
+    late = package == "tau2" and parts >= COMPARABLE
+    since = "1.0.1 or later" if late else "from before 1.0.1, not comparable with later scores"
+    where = f", the data of {data}" if data else ""
+    return f"τ²-bench, {domain}: {package} {number} ({since}){where}"
+
+
+def _data() -> str:
+    return os.environ.get(DATA_VARIABLE, "")
+
+
+def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
+    set_to = check_options("tau2", options, OPTIONS)
+    if set_to["domain"] not in DOMAINS:
+        raise ConfigError(f"benchmark.domain should be one of {', '.join(DOMAINS)}, but is {set_to['domain']!r}")
+    if set_to["solo"] and set_to["domain"] not in ALONE:
+        raise ConfigError(
+            f"the domain {set_to['domain']} cannot be worked on without a customer: set benchmark.solo=false, and name "
+            "the model that plays the customer in the section [user] of the recipe"
+        )
+    if set_to["policy"] not in POLICIES:
+        raise ConfigError(f"benchmark.policy should be one of {', '.join(POLICIES)}, but is {set_to['policy']!r}")
+    if set_to["policy"] == "brief" and not (set_to["solo"] and set_to["domain"] == "telecom"):
+        raise ConfigError("benchmark.policy = brief is there for telecom without a customer alone: take full or none")
+    if set_to["max_steps"] < 1 or set_to["timeout"] <= 0 or set_to["most_calls"] < 0:
+        raise ConfigError(
+            "benchmark.max_steps and benchmark.timeout should be above 0, and benchmark.most_calls 0 or more"
+        )
+    return set_to
+
+
+def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """Training and test, each in a seeded order that is balanced over the families."""
+    tasks = [(one["split"], _task(domain, one)) for one in domain.tasks]
+    families = sorted({task.category for _, task in tasks})
+    if options["family"] and options["family"] not in families:
+        raise ConfigError(f"benchmark.family should be one of {', '.join(families)}, but is {options['family']!r}")
+    chosen = [
+        (split, task)
+        for split, task in tasks
+        if options["family"] in ("", task.category)
+        and (not options["most_calls"] or task.data["calls"] <= options["most_calls"])
+    ]
+    train, test = ([task for at, task in chosen if at == split] for split in ("train", "test"))
+    if not train or not test:
+        raise ConfigError("no task is left in a split: raise benchmark.most_calls, or leave benchmark.family out")
+    return _ordered(train, f"tau2-train-{seed}"), _ordered(test, f"tau2-test-{seed}")
+
+
+def _ordered(tasks: Sequence[Task], seed: str) -> tuple[Task, ...]:
+    rng, groups = random.Random(seed), dict[str, list[Task]]()
+    for task in sorted(tasks, key=lambda one: one.id):
+        groups.setdefault(task.category, []).append(task)
+    for group in groups.values():
+        rng.shuffle(group)
+    return tuple(in_turns(groups.values()))
+
+
+def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
+    """A task; where there is a customer its text is what that customer wants, which the agent is not told."""
+    kind, sign, _ = one["id"].removeprefix("[").partition("]")
+    data = {"task": one["id"], "user": one["user"], "user_tools": one["user_tools"]}
+    return Task(
+        id=f"tau2-{domain.name}-{_short(one['id'])}",
+        text=one["ticket"] if domain.solo else (one["reason"] or one["user"]),
+        category=kind if sign and one["id"].startswith("[") else domain.name,
+        data={**data, "judged": one["judged"], "calls": one["calls"]},
+    )
+
+
+def _short(name: str) -> str:
+    """A task's name as a part of an id: its signs replaced."""
+    return "".join(sign if sign.isalnum() or sign in "_-" else "." for sign in name).strip(".")

@@ -1,0 +1,68 @@
+"""What a plan will cost in tokens, roughly, before any model is asked.
+
+Always holds: nothing is run and no server is asked; a figure here is an estimate for a person who decides whether to
+begin, and enters no result.
+"""
+
+from __future__ import annotations
+
+from seasoned.agents.dialogue import Dialogue
+from seasoned.agents.react import React
+from seasoned.lab.run.plan import Block, Plan
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.text import tokens, transcript
+
+_STEP = 80  # tokens of one turn where no worked attempt tells it
+_SAID = 60  # tokens of a reply of the agent
+_LESSON = {"small": 100, "paper": 1000}  # tokens of a heuristic; ERL, appendix D: 20 are about 20,000
+_WRITTEN = {"small": 150, "paper": 1200}  # tokens of a reply that writes lessons
+_BASIC = 300  # tokens of a prompt around what it is about
+
+
+def estimated_tokens(plan: Plan) -> dict[str, int]:
+    """Tokens of all prompts and of all replies, if every attempt takes half of its turns and half of the retries."""
+    prompt = completion = 0
+    for block in plan.blocks:
+        more = _block(plan, block)
+        prompt, completion = prompt + more[0], completion + more[1]
+    return {"prompt": prompt, "completion": completion}
+
+
+def _block(plan: Plan, block: Block) -> tuple[int, int]:
+    recipe, benchmark, model = plan.recipe, block.benchmark, ScriptedModel([])
+    guided = not plan.acts and recipe.agent.style == "guided"
+    turns = 3 if guided else max(benchmark.max_turns // 2, 2)
+    worked = [transcript(attempt) for attempt in benchmark.trajectories]
+    steps = sum(len(attempt.steps) for attempt in benchmark.trajectories)
+    step = sum(map(tokens, worked)) // steps if steps else _STEP
+    attempt, lesson, written = turns * step, _LESSON[recipe.profile], _WRITTEN[recipe.profile]
+    tries = 1 + (recipe.gather.retries / 2 if plan.acts or recipe.gather.answers else 0)
+    attempts = len(block.train) * tries if plan.trains else 0.0
+    task = max((tokens(one.text) for one in block.test), default=0)
+    prompt, completion, learned = 0.0, 0.0, set[str]()
+    for condition in plan.conditions:
+        agent = condition.agent(recipe.for_seed(block.seed), benchmark, model, block.train)
+        method = condition.method and condition.method(recipe, benchmark, model)
+        if isinstance(agent, React):
+            before = agent.preamble(agent.examples[: agent.shots])
+        else:
+            before = agent.preamble() if isinstance(agent, Dialogue) else []
+        base = sum(tokens(message["content"]) for message in before) + task + attempt / 2
+        shown = recipe.erl.k * lesson if condition.ranks else recipe.expel.k * attempt if condition.learns else 0
+        for trained_on in plan.points(condition, block):
+            tests = float(len(block.test) * plan.repeats(block, trained_on))
+            tests *= 1 + (recipe.method.trials / 2 if condition.retries else 0)
+            prompt += tests * turns * (base + shown)
+            completion += tests * turns * _SAID
+            if condition.ranks and recipe.erl.retrieve in ("llm", "two-stage"):
+                prompt += tests * (min(trained_on, recipe.erl.recall_first) * lesson + _BASIC)
+                completion += tests * recipe.erl.k * 60
+        pool = plan.pool(condition, block, len(block.train))
+        if hasattr(method, "llm") and condition.writes and pool not in learned:
+            learned.add(pool)
+            prompt += attempts * (2 * attempt + _BASIC)
+            completion += attempts * written
+        if condition is plan.conditions[0]:  # who gathers has much the same prompt
+            prompt += attempts * turns * base
+            completion += attempts * turns * _SAID
+    return round(prompt), round(completion)

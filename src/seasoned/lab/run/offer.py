@@ -1,0 +1,80 @@
+"""Which tools an agent is offered: all that its environment has, or those that its task seems to need.
+
+Relevant are the tools that successful training attempts, or the worked ones, called at tasks of the same family, and
+those whose description is most like the task. Always holds: what is chosen depends on the task, its family's recorded
+attempts and the embedder alone; the environment itself is not changed, and does what it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from seasoned.protocols import Embedder, Environment
+from seasoned.types import Task, Trajectory
+
+Tool = Mapping[str, Any]
+Choose = Callable[[Task, Sequence[Tool]], list[Tool]]
+
+
+@dataclass
+class Offering:
+    """An environment that offers a choice of its tools."""
+
+    env: Environment
+    choose: Choose
+    _task: Task | None = field(default=None, init=False)
+
+    def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """As the environment does it, with the tools that were chosen."""
+        self._task = task
+        observation, info = self.env.reset(task, seed=seed)
+        return observation, self._offered(info)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """As the environment does it, with the tools that were chosen."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward, terminated, truncated, self._offered(info)
+
+    def close(self) -> None:
+        """As the environment does it."""
+        self.env.close()
+
+    def _offered(self, info: dict[str, Any]) -> dict[str, Any]:
+        if not info.get("tools") or self._task is None:
+            return info
+        return {**info, "tools": self.choose(self._task, info["tools"])}
+
+
+def needed(attempts: Iterable[Trajectory]) -> dict[str, frozenset[str]]:
+    """The tools that successful attempts called, by the family of their task."""
+    found: dict[str, set[str]] = {}
+    for attempt in attempts:
+        if attempt.outcome.success:
+            calls = {step.call.name for step in attempt.steps if step.call is not None}
+            found.setdefault(attempt.category, set()).update(calls)
+    return {family: frozenset(names) for family, names in found.items()}
+
+
+def relevant(family: Collection[str], embedder: Embedder, k: int) -> Choose:
+    """Chooses the tools of a family, and of the others the `k` whose description is most like the task's text."""
+
+    def choose(task: Task, tools: Sequence[Tool]) -> list[Tool]:
+        others = [tool for tool in tools if tool["name"] not in family]
+        nearest = _nearest(task.text, others, embedder)[:k]
+        names = {*family, *(tool["name"] for tool in nearest)}
+        return [tool for tool in tools if tool["name"] in names]  # in the order of the environment
+
+    return choose
+
+
+def _nearest(text: str, tools: Sequence[Tool], embedder: Embedder) -> list[Tool]:
+    if not tools:
+        return []
+    told = [f"{str(tool['name']).replace('_', ' ')}: {tool.get('description', '')}" for tool in tools]
+    rows = embedder.embed([text, *told])
+    order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")
+    return [tools[int(place)] for place in order]

@@ -1,0 +1,107 @@
+"""The stage `probe` of a run: a condition `X+probed` keeps those of X's lessons that seem to help.
+
+On probe tasks each recalled lesson is withheld by its own coin, and its effect is estimated against the same agent
+without any lesson, as `seasoned.proof.probe` does. Always holds: probe tasks are no test or gate tasks and nothing was
+learned from them; a probe is made once; it certifies nothing, so what survives may go to a gate as a candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from seasoned.jobs import run_jobs
+from seasoned.lab.run.altered import copied_scope
+from seasoned.lab.run.evaluate import Entrant, recalling
+from seasoned.lab.run.keys import ALONE, COINS, EpisodeKey
+from seasoned.lab.run.marks import PROBE, gate_scope
+from seasoned.lab.run.part import COINS_META, Part
+from seasoned.llm.budget import Metered
+from seasoned.pool import ExperiencePool
+from seasoned.proof.effect import is_withheld
+from seasoned.proof.probe import Estimate, Estimates, Probe, estimates
+from seasoned.types import Guidance, Task, Trajectory
+
+
+def probe(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
+    """Probe the lessons of each condition that asks for it, and give the entrants with the lessons that survived."""
+    return [_survivors(part, entrant) if entrant.condition.probed else entrant for entrant in entrants]
+
+
+def read_estimates(kept: Any) -> Estimates:
+    """What the mark of a probe holds."""
+    lessons = tuple(Estimate(**one) for one in kept["lessons"])
+    return Estimates(lessons, kept["mean"], kept["deviation"])
+
+
+def _survivors(part: Part, entrant: Entrant) -> Entrant:
+    store, condition = part.session.store, entrant.condition
+    scope = gate_scope(part.session.run_id, part.block.name, condition.probed_as)
+    assert entrant.pool is not None
+    kept = store.marked(scope, PROBE)
+    if kept is None:
+        kept = asdict(_probed(part, entrant))
+        store.mark(scope, PROBE, kept)
+    known, lessons = read_estimates(kept), entrant.pool.lessons()
+    surviving = [lesson for lesson in lessons if known.keeps(lesson.id)]
+    if not condition.gated:
+        name = f"{part.block.name}: probe of {condition.of}"
+        part.watch.say(f"{name}: {len(surviving)} of {len(lessons)} lessons kept; {len(known.lessons)} had an estimate")
+    return replace(entrant, pool=_reopened(part, entrant.pool, copied_scope(store, entrant.pool, "probed", surviving)))
+
+
+def _reopened(part: Part, pool: ExperiencePool, scope: str) -> ExperiencePool:
+    return ExperiencePool(
+        pool.store,
+        scope,
+        run_id=pool.run_id,
+        embedder=pool.embedder,
+        experience=part.experience,
+        read_only=True,
+        tasks=pool.tasks,
+    )
+
+
+def _probed(part: Part, entrant: Entrant) -> Estimates:
+    """Attempt each probe task without lessons and with some withheld; errors of a server count for nothing."""
+    part.watch.stage(entrant.condition.probed_as + ALONE, len(part.block.probe))
+    part.watch.stage(entrant.condition.probed_as + COINS, len(part.block.probe))
+    pairs = run_jobs(lambda task: _both(part, entrant, task), part.block.probe, part.plan.workers)
+    known = [
+        (alone.outcome.success, tossed.outcome.success, tossed)
+        for alone, tossed in pairs
+        if "error" not in (alone.outcome.reason, tossed.outcome.reason)
+    ]
+    chance = 1 - part.recipe.probe.share
+    made = []
+    for alone, with_coins, tossed in known:
+        shown = {str(name): bool(on) for name, on in tossed.meta[COINS_META].items()}
+        made.append(Probe(float(bool(with_coins)) - float(bool(alone)), shown, dict.fromkeys(shown, chance)))
+    return estimates(made)
+
+
+def _both(part: Part, entrant: Entrant, task: Task) -> tuple[Trajectory, Trajectory]:
+    alone = _attempt(part, replace(entrant, pool=None), ALONE, task, None)
+    return alone, _attempt(part, entrant, COINS, task, {})
+
+
+def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, coins: dict[str, bool] | None) -> Trajectory:
+    """One probe attempt; `coins` is filled with what was recalled for it, shown or withheld."""
+    key = EpisodeKey(part.block.name, entrant.condition.probed_as + arm, task.id)
+    others = (*part.block.probe, *part.block.gate)
+    known = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in others))
+    seed, share = f"{part.session.run_id}/{part.block.name}".encode(), part.recipe.probe.share
+
+    def tossed(aside: Metered, progress: Trajectory | None) -> Guidance:
+        recalled = known(aside, progress)
+        if coins is None:
+            return recalled
+        held = {one.id for one in recalled.lessons if is_withheld(seed, task.id, share, one.id)}
+        shown = recalled.without(held)
+        still = {one.id for one in shown.lessons}
+        # A lesson that shares its entry with one that is shown cannot be withheld: its coin does not count.
+        coins.update({one.id: one.id in still for one in recalled.lessons if (one.id in held) != (one.id in still)})
+        return shown
+
+    return part.episode(key, task, entrant.condition.agent, tossed, entrant.trained_on, split="probe", coins=coins)

@@ -1,0 +1,247 @@
+"""Models that a user has at hand: a client of OpenAI's or Anthropic's SDK, or any function that answers messages.
+
+Always holds: what is given is used as it is and never closed; nothing is asked before the first reply is wanted; every
+error becomes one of the LLMError tree.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from seasoned.errors import AuthError, ConfigError, ContextLengthError, InfrastructureError, LLMError, RequestError
+from seasoned.llm.openai import TOO_LONG, OpenAIChat, at, cost, words_of
+from seasoned.llm.structured import cut, descend, shorten
+from seasoned.protocols import LLM
+from seasoned.text import storable
+from seasoned.types import Message, Reply, Usage
+
+OPENAI_MODEL = "gpt-5-mini"
+ANTHROPIC_MODEL = "claude-haiku-4-5"
+MAX_TOKENS = 4096
+"""Of a reply of Anthropic's, whose servers want a limit, where none is given."""
+
+
+class Client(Protocol):
+    """A client of OpenAI's or Anthropic's SDK, the synchronous one."""
+
+    def post(self, path: str, *, cast_to: Any) -> Any: ...  # noqa: D102
+    def copy(self) -> Any: ...  # noqa: D102
+
+
+AnyModel: TypeAlias = str | LLM | Client | Callable[..., Any]
+"""A name, a model, an SDK's client, or a function of messages that gives the reply; coroutine functions too."""
+
+
+def model_of(given: Any, model: str = "") -> Any:
+    """The model that a client or a function is; names and models come back as they are.
+
+    Args:
+        given: an `openai.OpenAI`, an `anthropic.Anthropic`, or a function that is given a list of messages
+            (`{"role": .., "content": ..}`), and gives a text or the reply of a client.
+        model: the model's name. Without one, OpenAI's own server is asked for OPENAI_MODEL, Anthropic's for
+            ANTHROPIC_MODEL, and any other for the first model that it lists.
+
+    Raises:
+        ConfigError: when it is an asynchronous client.
+    """
+    if given is None or isinstance(given, str | LLM):
+        return given
+    names = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(given).__mro__}
+    if names & {"openai.AsyncOpenAI", "anthropic.AsyncAnthropic"}:
+        kind = type(given).__name__
+        raise ConfigError(f"a memory learns on a thread of its own: give it a synchronous client, and no {kind}")
+    if "openai.OpenAI" in names:
+        return OpenAIClient(given, model)
+    if names & {"anthropic.Anthropic", "anthropic.AnthropicBedrock", "anthropic.AnthropicVertex"}:
+        return AnthropicClient(given, model or ANTHROPIC_MODEL)
+    return FunctionModel(given) if callable(given) and not isinstance(given, type) else given
+
+
+class OpenAIClient:
+    """A model behind a client of OpenAI's SDK. Safe in threads."""
+
+    def __init__(self, client: Any, model: str = "") -> None:
+        self._client, self._model = client, model
+        self._chat: OpenAIChat | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model's name; of a server whose first model is to be asked, that server's address."""
+        return self._model or (OPENAI_MODEL if self._is_own() else str(self._client.base_url))
+
+    def chat(self, messages: Sequence[Message], **options: Any) -> Reply:
+        """As `OpenAIChat.chat`."""
+        return self._opened().chat(messages, **options)
+
+    def _is_own(self) -> bool:
+        return str(self._client.base_url).startswith("https://api.openai.com/")
+
+    def _opened(self) -> OpenAIChat:
+        with self._lock:
+            if self._chat is None:
+                self._model = self._model or (OPENAI_MODEL if self._is_own() else self._first())
+                self._chat = OpenAIChat(self._model, client=self._client)
+            return self._chat
+
+    def _first(self) -> str:
+        try:
+            return str(next(iter(self._client.models.list())).id)
+        except Exception as error:
+            raise InfrastructureError(
+                f"{self._client.base_url} lists no model ({type(error).__name__}): name one, "
+                "llm=seasoned.llm.clients.model_of(client, 'NAME')"
+            ) from None
+
+
+class AnthropicClient:
+    """A model behind a client of Anthropic's SDK. Safe in threads."""
+
+    def __init__(self, client: Any, model: str) -> None:
+        self._client, self.name = client, model
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """One reply; the SDK sends no temperature.
+
+        Raises:
+            AuthError, ContextLengthError, RequestError, InfrastructureError, ParseError: as `OpenAIChat.chat`.
+        """
+
+        def send(prompt: list[Message], form: Any) -> Reply:
+            began = time.perf_counter()
+            body = self._send(prompt, stop, max_tokens)
+            return self._reply(body, time.perf_counter() - began)
+
+        return send(list(messages), None) if schema is None else descend(send, messages, schema, ("text",))[0]
+
+    def _send(self, prompt: list[Message], stop: Sequence[str] | None, max_tokens: int | None) -> Any:
+        import anthropic
+
+        told = "\n\n".join(message["content"] for message in prompt if message["role"] == "system")
+        wanted: dict[str, Any] = {"model": self.name, "max_tokens": max_tokens or MAX_TOKENS}
+        wanted["messages"] = [message for message in prompt if message["role"] != "system"]
+        wanted |= {"system": told} if told else {}
+        wanted |= {"stop_sequences": list(stop)} if stop else {}
+        try:
+            return self._client.messages.create(**wanted).model_dump(warnings=False)
+        except anthropic.AnthropicError as error:
+            raise self._translated(error) from None
+
+    def _translated(self, error: Any) -> LLMError:
+        import anthropic
+
+        said = f"{self._client.base_url} said of {self.name}: {shorten(' '.join(str(error).split()), 300)}"
+        if isinstance(error, anthropic.AuthenticationError | anthropic.PermissionDeniedError):
+            return AuthError(f"{said}: check ANTHROPIC_API_KEY.")
+        if isinstance(error, anthropic.APIStatusError) and error.status_code in (400, 404, 413, 422):
+            long = error.status_code == 413 or TOO_LONG.search(str(error))
+            return ContextLengthError(f"the prompt is too long: {said}") if long else RequestError(said)
+        return InfrastructureError(f"{said}. Try again later.")
+
+    def _reply(self, body: Any, seconds: float) -> Reply:
+        cached = _count(body, "cache_read_input_tokens")
+        prompt = _count(body, "input_tokens") + cached + _count(body, "cache_creation_input_tokens")
+        tokens = {
+            "prompt_tokens": prompt,
+            "cached_tokens": cached,
+            "completion_tokens": _count(body, "output_tokens"),
+        }
+        price = cost(self.name, "https://api.anthropic.com", **tokens)
+        finish = "length" if at(body, "stop_reason") == "max_tokens" else "stop"
+        usage = Usage(**tokens, calls=1, cost=price, seconds=seconds)
+        return Reply(text=storable(words_of(body) or ""), finish_reason=finish, model=self.name, usage=usage)
+
+
+class FunctionModel:
+    """A function of messages as a model."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.name = str(getattr(function, "__name__", "") or type(function).__name__)
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """One reply; the function decides itself how long it is, and at what temperature.
+
+        Raises:
+            InfrastructureError: the function raised an error, or gave what holds no text.
+            ParseError: with `schema`: the reply does not fit it, nor did the answer to one re-ask.
+        """
+
+        def send(prompt: list[Message], form: Any) -> Reply:
+            began = time.perf_counter()
+            try:
+                given = _waited(self._function([dict(message) for message in prompt]))
+            except LLMError:
+                raise
+            except Exception as error:
+                raise InfrastructureError(f"the model {self.name} failed: {type(error).__name__}: {error}") from error
+            if isinstance(given, Reply):
+                return given
+            text = _words(given)
+            if text is None:
+                raise InfrastructureError(f"the model {self.name} gave no text but {shorten(repr(given), 200)}")
+            usage = Usage(calls=1, cost=None, seconds=time.perf_counter() - began)
+            return Reply(text=storable(cut(text, stop)), model=self.name, usage=usage)
+
+        return send(list(messages), None) if schema is None else descend(send, messages, schema, ("text",))[0]
+
+
+def _waited(given: Any) -> Any:
+    """What a coroutine gives, whether or not this thread has an event loop."""
+    if not inspect.isawaitable(given):
+        return given
+    found: list[Any] = []
+
+    async def coming() -> Any:
+        return await given
+
+    def wait() -> None:
+        try:
+            found.extend((asyncio.run(coming()), None))
+        except BaseException as error:
+            found.extend((None, error))
+
+    thread = threading.Thread(target=wait, name="seasoned-model")
+    thread.start()
+    thread.join()
+    value, error = found
+    if error is not None:
+        raise error
+    return value
+
+
+def _words(given: Any) -> str | None:
+    """The text in what a function gave: itself, or a client's reply."""
+    if isinstance(given, str):
+        return given
+    dump = getattr(given, "model_dump", None)
+    body = dump() if callable(dump) else given
+    message = at(body, "choices", 0, "message")
+    output = at(body, "output_text") or getattr(given, "output_text", None)
+    return output if isinstance(output, str) else words_of(message if message is not None else body)
+
+
+def _count(body: Any, name: str) -> int:
+    value = at(body, "usage", name)
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -1,0 +1,220 @@
+"""What says or did the same: equal attempts are learned from once, and equal lessons are one, with a count.
+
+The count of a lesson is its `importance`, and its `sources` are all attempts that taught it. Always holds: no model is
+asked here; texts that differ in a number, a name, a negation or an outcome are never one, however near they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from seasoned.errors import SeasonedError
+from seasoned.text import all_words, prompt_line
+from seasoned.types import Lesson, Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.memory.screened import ScreenedPool
+    from seasoned.pool import Who
+    from seasoned.pool.state import LessonsSeen
+    from seasoned.store.sql import Store
+
+NEAR = 0.95
+"""The least cosine of lessons that may say the same."""
+AT_ONCE = 20
+"""Of more lessons than these, added at once, only those of equal words are merged."""
+
+_SHARED = 0.8  # of the telling words of both
+_SPACE = re.compile(r"\s+")
+_NAMES = re.compile(r"\S*\d\S*|\w*_\w+|\b\w+[A-Z]\w*|(?<=[a-z,;:] )[A-Z]\w+|\"[^\"]+\"|`[^`]+`")
+_NOT = re.compile(
+    r"\b(?:not|no|never|none|nothing|without|unless|except|cannot|avoid|only)\b|n't\b|n’t\b", re.IGNORECASE
+)
+_PLAIN = frozenset(
+    "a an the and or of in on at to for from by with as is are be it its this that these those you your then so "  # noqa: SIM905
+    "if when always any all every each do does will would should must can may up out into please make sure".split()
+)
+
+
+def attempt_key(attempt: Trajectory) -> str:
+    """What equal attempts share: the task, what was done and seen, the answer and the outcome; thoughts may differ."""
+    steps = [(step.action, step.observation) for step in attempt.steps]
+    if not any(action for action, _ in steps):
+        steps = [(step.thought, step.observation) for step in attempt.steps]
+    end = attempt.outcome
+    said = [attempt.task, attempt.category, end.success, end.reward, end.reason, end.answer, end.detail, steps]
+    return hashlib.sha256(repr(said).encode("utf-8", "replace")).hexdigest()
+
+
+class Said(NamedTuple):
+    """What lessons of equal words share."""
+
+    kind: str
+    category: str
+    key: str
+    text: str
+    success: object
+
+
+def said(lesson: Lesson) -> Said:
+    """The words of a lesson, whatever their case and spaces, and what it is about."""
+    return Said(
+        lesson.kind, lesson.category, _plain(lesson.key), _plain(lesson.text).rstrip(".!"), lesson.data.get("success")
+    )
+
+
+class Words:
+    """Where lessons of equal words are: an index over the lessons of a pool, by their status and words."""
+
+    def __init__(self) -> None:
+        self._at = 0, -1
+        self._ids: dict[tuple[str, Said], str] = {}
+
+    def refresh(self, store: Store, scope: str, seen: LessonsSeen) -> None:
+        """Take in what was written since; within a transaction, which may be rolled back, nothing is."""
+        if store.in_transaction or (seen.change, seen.purges) == self._at:
+            return
+        if seen.purges != self._at[1]:
+            self._ids = _places(seen.by_id.values())
+        else:
+            for place, name in _places(store.lessons_since(scope, self._at[0])).items():
+                self._ids.setdefault(place, name)
+        self._at = seen.change, seen.purges
+
+    def find(self, store: Store, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:
+        """Stored lessons that say the same in equal words as these, by the ids of these and in the same state."""
+        news = _places(store.lessons_since(scope, max(self._at[0], 0))) if store.changes(scope) != self._at else {}
+        found: dict[str, Lesson] = {}
+        for lesson in lessons:
+            for status in dict.fromkeys((lesson.status, "disabled", "deleted")):
+                place = status, said(lesson)
+                other = store.get_lesson(news.get(place) or self._ids.get(place) or "")
+                # One that was changed since may say something else now.
+                if other is not None and other.status == status and said(other) == said(lesson):
+                    found[lesson.id] = other
+                    break
+        return found
+
+
+def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
+    places: dict[tuple[str, Said], str] = {}
+    for lesson in lessons:
+        places.setdefault((lesson.status, said(lesson)), lesson.id)
+    return places
+
+
+def near_ones(pool: ScreenedPool, lessons: Sequence[Lesson]) -> dict[str, str]:
+    """The ids of lessons of a pool that mean the same as some of these, by the ids of these.
+
+    Nothing is looked up within a transaction, of many lessons at once, or where the embedder fails.
+    """
+    found: dict[str, str] = {}
+    if not pool.searches or pool.store.in_transaction or len(lessons) > AT_ONCE:
+        return found
+    for lesson in lessons:
+        text = f"{lesson.key}\n{lesson.text}" if lesson.key else lesson.text
+        with suppress(SeasonedError):  # of an embedder on a server: then equal words alone are merged
+            for other, score in pool.nearest_lessons(text, 3, lesson.kind):
+                if score >= NEAR and same_meaning(lesson, other):
+                    found[lesson.id] = other.id
+                    break
+    return found
+
+
+def same_meaning(one: Lesson, other: Lesson) -> bool:
+    """Whether two lessons that are near each other say the same: names, numbers and negations are equal, and nearly
+    all telling words; the keys of notes and reflections are."""
+    first, second = said(one), said(other)
+    if first[:2] != second[:2] or first.success != second.success:
+        return False
+    if one.kind in ("note", "reflection") and first.key != second.key:
+        return False
+    texts = f"{one.key}. {one.text}", f"{other.key}. {other.text}"
+    if any(sorted(_found(pattern, texts[0])) != sorted(_found(pattern, texts[1])) for pattern in (_NAMES, _NOT)):
+        return False
+    words, others = (frozenset(map(_stem, all_words(text))) - _PLAIN for text in texts)
+    return len(words & others) >= _SHARED * max(len(words | others), 1)
+
+
+@dataclass
+class Union:
+    """What becomes of lessons that are to be added: `fresh` ones, and stored ones that are said again, with the reason.
+
+    `ids` are those of the lessons that stand for the given ones, in their order.
+    """
+
+    fresh: list[Lesson] = field(default_factory=list)
+    again: dict[str, tuple[Lesson, str]] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+
+
+def unite(pool: ScreenedPool, lessons: Sequence[Lesson], words: Words, near: Mapping[str, str], who: Who) -> Union:
+    """Find what says the same among lessons that are to be added, and in a pool; nothing is written here.
+
+    What a person took away stays away where a model says it again. A pinned lesson stays as it is.
+
+    Args:
+        pool: where they are to be added.
+        lessons: screened ones.
+        words: its index, refreshed.
+        near: what `near_ones` gave for them.
+        who: who says so; a person's words take the place of a model's.
+    """
+    union, new = Union(), dict[tuple[str, Said], int]()
+    equal = words.find(pool.store, pool.scope, lessons)
+    for lesson in lessons:
+        place = lesson.status, said(lesson)
+        stored = equal.get(lesson.id) or pool.store.get_lesson(near.get(lesson.id, ""))
+        if stored is not None and stored.status != lesson.status:
+            if who == "person" or not pool.taken_away(stored):
+                stored = None
+            else:
+                union.ids.append(stored.id)
+                continue
+        if stored is not None:
+            if who == "person" or not stored.pinned:
+                union.again[stored.id] = _again(union.again.get(stored.id, (stored, ""))[0], lesson, who)
+            union.ids.append(stored.id)
+        elif place in new:
+            first = union.fresh[new[place]]
+            union.fresh[new[place]] = with_another(first, lesson.sources, max(lesson.importance, 1.0))
+            union.ids.append(first.id)
+        else:
+            new[place] = len(union.fresh)
+            union.fresh.append(lesson)
+            union.ids.append(lesson.id)
+    return union
+
+
+def with_another(lesson: Lesson, sources: Iterable[str], times: float = 1.0) -> Lesson:
+    """The lesson with more sources, counted so many times more."""
+    known = tuple(dict.fromkeys((*lesson.sources, *sources)))
+    return lesson.model_copy(update={"sources": known, "importance": lesson.importance + times})
+
+
+def _again(stored: Lesson, lesson: Lesson, who: Who) -> tuple[Lesson, str]:
+    united = with_another(stored, lesson.sources, max(lesson.importance, 1.0))
+    other = "" if said(stored) == said(lesson) else f" in other words: {prompt_line(lesson.text, 200)}"
+    if who == "person" and stored.origin != "person":
+        words = {"text": lesson.text, "key": lesson.key, "origin": "person"}
+        return united.model_copy(update=words), "said by a person, too"
+    return united, f"said again{other}"
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).strip().casefold()
+
+
+def _found(pattern: re.Pattern[str], text: str) -> list[str]:
+    return [each.strip(".,;:!?()").casefold() for each in pattern.findall(text)]
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if len(word) > len(ending) + 2 and word.endswith(ending):
+            return word[: -len(ending)].rstrip("e")
+    return word.rstrip("e") if len(word) > 3 else word

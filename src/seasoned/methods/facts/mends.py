@@ -1,0 +1,33 @@
+"""Changes that worked: a line of a program that failed, and the line that stood there in the program that passed.
+
+Always holds: only an attempt that succeeded after a failed program gives any, and only where one line was changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from seasoned.types import Trajectory
+
+_LONGEST = 160
+
+
+def mends_of(trajectory: Trajectory) -> list[tuple[str, str, str, str]]:
+    """(function, line before, line after, id of the attempt) of each line changed before an attempt succeeded."""
+    if not trajectory.outcome.success:
+        return []
+    programs = [s.action for s in trajectory.steps if s.action.strip() and not s.action.startswith((">>>", "NOTE["))]
+    if len(programs) < 2:
+        return []
+    old, new = programs[-2].splitlines(), programs[-1].splitlines()
+    found = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and b - a == 1 == d - c:
+            before, after = old[a].strip(), new[c].strip()
+            names = [
+                name for name in re.findall(r"\b([A-Za-z_]\w{0,60})\(", after) if name not in ("int", "str", "def")
+            ]
+            if names and max(len(before), len(after)) <= _LONGEST:
+                found.append((names[0], before, after, trajectory.id))
+    return found

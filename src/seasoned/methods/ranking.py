@@ -1,0 +1,153 @@
+"""Ranking by a language model: scores from 0 to 100, as a rule with a reason, and pairs that contradict one another.
+
+After ERL (section 2, figure 9). Always holds: a prompt has at most `room` tokens of items; constant text stands first
+in it, and the task last; a reply that cannot be used costs its own part of the list alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from seasoned.asking import ask
+from seasoned.errors import ContextLengthError, ParseError
+from seasoned.llm.structured import shorten
+from seasoned.llm.window import LONG_TEXT, is_roomy
+from seasoned.protocols import LLM
+from seasoned.replies.rankings import Ranking, Scored, ranking_schema, read_ranking
+from seasoned.text import CAP, prompt_line, prompt_line_ends, render_prompt, tokens
+from seasoned.types import Message
+
+ROOM = 2000
+"""Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
+MARKS = [str(mark) for mark in range(10)]
+_TASK = 1200  # characters of the task, the middle left out
+_ENTRY = 44  # tokens of one entry of a reply; models break its lines and indent them, grammar or not: 41 were seen
+_LONG_ENTRY = 120  # tokens of one with a reason of two sentences
+_LEAST = 4  # items that are not parted further where a prompt is too long
+
+
+def rank(
+    llm: LLM,
+    task: str,
+    items: Sequence[str],
+    k: int,
+    *,
+    about: str = "",
+    room: int = ROOM,
+    max_tokens: int = 0,
+) -> Ranking:
+    """Let a model score the items that help most with a task (ERL, figure 9).
+
+    A list that is too long for one prompt is scored in parts, each with its own call; a part that the model refuses as
+    too long is halved.
+
+    Args:
+        llm: the model.
+        task: the text of the task.
+        items: each is shown in one line.
+        k: so many of each part are to be picked.
+        about: what kind of tasks these are.
+        room: tokens of items in one prompt (a quarter of their characters).
+        max_tokens: of a reply at least; more is allowed where k needs it.
+
+    Returns:
+        The items that were picked; they can be fewer or more than k, and none where no reply could be read.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    long = is_roomy(llm)
+    system = render_prompt("seasoned.methods", "rank_system.j2", about=prompt_line(about, 1000), long=long)
+    task, entry = prompt_line_ends(task, LONG_TEXT if long else _TASK), _LONG_ENTRY if long else _ENTRY
+
+    def score(start: int, part: list[str]) -> list[Ranking]:
+        """The ranking of the items from a place on, in halves where they are too long for the model."""
+        wanted = min(k, len(part))
+        case = render_prompt("seasoned.methods", "rank.j2", items=part, task=task, wanted=wanted)
+        messages: list[Message] = [
+            {"role": "system", "content": system},
+            {"role": "user", "content": case},
+        ]
+        schema, longest = ranking_schema(len(part), wanted, 300 if long else 60), max(max_tokens, entry * wanted + 40)
+        try:
+            answer = ask(llm, lambda _: messages, schema=schema, max_tokens=longest)
+        except ContextLengthError as error:
+            half = len(part) // 2
+            if half < _LEAST:
+                return [Ranking(problems=(f"{len(part)} items are too long for the model: {error}",))]
+            return score(start, part[:half]) + score(start + half, part[half:])
+        ranking = read_ranking(answer.value, len(part), wanted)
+        problem = (shorten(prompt_line(answer.problem), 200),) if answer.problem else ()
+        return [
+            Ranking(
+                tuple(replace(each, place=each.place + start) for each in ranking.scored),
+                tuple((one + start, other + start) for one, other in ranking.contradictions),
+                (*problem, *ranking.problems),
+            )
+        ]
+
+    rankings = [ranking for start, part in parts(items, room) for ranking in score(start, part)]
+    return Ranking(
+        tuple(sorted((each for one in rankings for each in one.scored), key=lambda each: -each.score)),
+        tuple(pair for one in rankings for pair in one.contradictions),
+        tuple(problem for one in rankings for problem in one.problems),
+    )
+
+
+def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max_tokens: int = 16) -> Ranking:
+    """Let a model mark each item for a task, in a call of its own.
+
+    Where the model tells how likely each mark was (`Reply.odds`), the mean mark counts and not the likeliest one: it
+    tells items apart that a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section 2).
+
+    Args:
+        llm: the model.
+        task: the text of the task.
+        items: each is shown in one line.
+        about: what kind of tasks these are.
+        max_tokens: of a reply; more for a model that reasons before it answers.
+
+    Returns:
+        All items that were marked, the best first, those with the same mark in their order; without reasons, and
+        without pairs that contradict one another.
+
+    Raises:
+        LLMError: as the model raises it, but for ParseError and ContextLengthError.
+    """
+    system = render_prompt("seasoned.methods", "mark_system.j2", about=prompt_line(about, 1000))
+    schema = {"type": "string", "enum": MARKS}
+    marked: list[tuple[float, int]] = []
+    problems: list[str] = []
+    for place, item in enumerate(items):
+        shown = render_prompt("seasoned.methods", "mark.j2", task=prompt_line_ends(task, _TASK), item=prompt_line(item))
+        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+        try:
+            reply = llm.chat(messages, schema=schema, max_tokens=max_tokens)
+        except (ParseError, ContextLengthError) as error:
+            problems.append(f"item {place + 1} has no mark: {shorten(prompt_line(str(error)), 200)}")
+            continue
+        odds = reply.odds or {str(reply.parsed): 1.0}
+        marked.append((sum(int(mark) * part for mark, part in odds.items()), place))
+    marked.sort(key=lambda each: -each[0])
+    best = int(MARKS[-1])
+    return Ranking(tuple(Scored(place, round(100 * mark / best)) for mark, place in marked), (), tuple(problems))
+
+
+def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[str]]]:
+    """The parts that `rank` asks about, in order: the place of the first item, and the items, each in one line.
+
+    Args:
+        items: texts.
+        room: tokens of items in one part; an item that is longer is a part of its own.
+    """
+    start, used, part = 0, 0, list[str]()
+    for place, item in enumerate(prompt_line(item, max(CAP, len(item))) for item in items):
+        size = tokens(f"{place}. {item}\n")
+        if part and used + size > room:
+            yield start, part
+            start, used, part = place, 0, []
+        part.append(item)
+        used += size
+    if part:
+        yield start, part

@@ -1,0 +1,64 @@
+"""What a pool's certificate is worth today: the claims of its gates, kept beside its lessons and checked when asked.
+
+Always holds: a claim is kept once for each condition and block, the newest; a pool that no gate promoted has no
+certificate; a check calls no model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from seasoned.proof.certificate import Certificate, Claim, check
+
+if TYPE_CHECKING:
+    from seasoned.store.sql import Store
+
+_MARK = "claims"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The certificate of a pool: what was promoted, on how many tasks won and lost, and what breaks it today."""
+
+    condition: str
+    won: int
+    lost: int
+    p: float
+    problems: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing has changed since the gate."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        """One sentence for a person."""
+        gate = f"{self.won} tasks won, {self.lost} lost, p = {self.p:.2g}"
+        return f"certified ({gate})" if self.holds else f"its certificate is broken: {self.problems[0]}"
+
+
+def keep_claim(store: Store, claim: Claim) -> None:
+    """Keep what a gate decided on the lessons of a pool."""
+    kept = [one for one in _claims(store, claim.scope) if (one.condition, one.block) != (claim.condition, claim.block)]
+    store.mark(claim.scope, _MARK, [one.model_dump(mode="json") for one in [*kept, claim]])
+
+
+def standing(store: Store, scope: str) -> Standing | None:
+    """The certificate of a pool today, of the newest claim that promoted its lessons; None where it has none."""
+    promoted = [claim for claim in _claims(store, scope) if claim.promoted and not claim.crossfit]
+    if not promoted:
+        return None
+    claim = promoted[-1]
+    last = claim.looks[-1]
+    problems = check(Certificate(claims=(claim,)), store)
+    return Standing(claim.condition, last.won, last.lost, last.p, tuple(problems))
+
+
+def _claims(store: Store, scope: str) -> list[Claim]:
+    try:
+        return [Claim.model_validate(one) for one in store.marked(scope, _MARK) or ()]
+    except (ValidationError, TypeError):
+        return []  # of another version: as good as none

@@ -1,0 +1,128 @@
+"""Calls of tools as a line of text, as environments take them, and whether a call fits the tools that are offered.
+
+A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: any text is read,
+none raises, and the time taken grows linearly with its length; `read_call(write_call(call))` has the call's name and
+arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seasoned.llm.calls import Tool, json_object
+from seasoned.llm.structured import KINDS, problems, shorten
+from seasoned.types import ToolCall
+
+_DEPTH = 64  # levels of a schema
+_LINE = re.compile(r"\s*(?P<name>[A-Za-z_][\w.:/-]{0,127})\s{0,4}\((?P<given>.*)\)\s*", re.DOTALL | re.ASCII)
+_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NUMBERS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+
+
+def read_call(text: str) -> ToolCall | None:
+    """The call that a whole text is: `name({"argument": value, ..})`, or `name()`. None where it is any other text."""
+    line = _LINE.fullmatch(text)
+    if line is None:
+        return None
+    given = line["given"].strip()
+    arguments = json_object(given) if given else {}
+    return None if arguments is None else ToolCall(name=line["name"], arguments=arguments)
+
+
+def write_call(call: ToolCall) -> str:
+    """A call as one line of text, as environments take it."""
+    given = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
+    return f"{call.name}({_BREAKS.sub(lambda sign: f'{chr(92)}u{ord(sign[0]):04x}', given)})"
+
+
+def check_call(call: ToolCall, tools: Sequence[Tool]) -> str:
+    """What is wrong with a call, as a sentence for the model; "" where a tool of this name takes these arguments."""
+    tool = next((each for each in tools if each.get("name") == call.name), None)
+    if tool is None:
+        names = ", ".join(str(each.get("name")) for each in tools)
+        return f"There is no tool {shorten(call.name, 100)!r}. There are: {names or 'none'}."
+    if call.unread:
+        return f"The arguments of {call.name} must be one JSON object, not {call.unread!r}."
+    wrong = misfits(call.arguments, tool.get("parameters"))
+    return f"The arguments of {call.name} do not fit: {'; '.join(wrong[:5])}." if wrong else ""
+
+
+def misfits(value: Any, schema: Any, path: str = "arguments") -> list[str]:
+    """What keeps JSON from fitting somebody's schema: one sentence for each place, [] where it fits. Never raises.
+
+    Judged are the keywords of `structured.problems`, anyOf, oneOf, allOf and references within the schema; a pattern
+    and whatever else the schema says is left to the tool itself.
+    """
+    return _Judge(schema).misfits(value, schema, path, 0)
+
+
+class _Judge:
+    """Judges values by one schema; each part of it is judged once for each value, so that time is bounded."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.known: dict[tuple[int, int], list[str]] = {}
+
+    def misfits(self, value: Any, schema: Any, path: str, depth: int) -> list[str]:
+        key = id(value), id(schema)
+        if key not in self.known:
+            self.known[key] = []  # a reference that leads back to itself says nothing more
+            self.known[key] = self._judged(value, schema, path, depth)
+        return self.known[key]
+
+    def _judged(self, value: Any, schema: Any, path: str, depth: int) -> list[str]:
+        if not isinstance(schema, Mapping) or depth > _DEPTH:
+            return []
+        found: list[str] = []
+        if isinstance(schema.get("$ref"), str):
+            found += self.misfits(value, self._referred(schema["$ref"]), path, depth + 1)
+        for part in _parts(schema, "allOf"):
+            found += self.misfits(value, part, path, depth + 1)
+        for keyword in ("anyOf", "oneOf"):
+            each = [self.misfits(value, part, path, depth + 1) for part in _parts(schema, keyword)]
+            if each and all(each):
+                least: list[str] = min(each, key=len)
+                found += least
+        found += problems(value, _shallow(schema), path)
+        if found:
+            return found
+        if isinstance(value, dict):
+            known, others = schema.get("properties"), schema.get("additionalProperties")
+            for name, item in value.items():
+                part = known.get(name, others) if isinstance(known, Mapping) else others
+                found += self.misfits(item, part, f"{path}.{shorten(name, 50)}", depth + 1)
+        elif isinstance(value, list):
+            for place, item in enumerate(value):
+                found += self.misfits(item, schema.get("items"), f"{path}[{place}]", depth + 1)
+        return found
+
+    def _referred(self, reference: str) -> Any:
+        part: Any = self.root
+        for name in reference.removeprefix("#").strip("/").split("/") if reference.startswith("#/") else ():
+            part = part.get(name) if isinstance(part, Mapping) else None
+        return part if reference.startswith("#") else None
+
+
+def _parts(schema: Mapping[str, Any], keyword: str) -> list[Any]:
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def _shallow(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a schema says of a value itself, in the words that `problems` judges without fail."""
+    kinds = schema.get("type")
+    kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
+    kinds = [kind for kind in kinds if isinstance(kind, str) and kind in KINDS]
+    enum, required, known = schema.get("enum"), schema.get("required"), schema.get("properties")
+    limits = {name: schema.get(name) for name in _NUMBERS}
+    closed = known if schema.get("additionalProperties") is False and isinstance(known, Mapping) else None
+    return {
+        **({"type": kinds} if kinds else {}),
+        **({"enum": enum} if isinstance(enum, list) and enum else {}),
+        **{name: n for name, n in limits.items() if isinstance(n, int | float) and not isinstance(n, bool)},
+        **({"required": [name for name in required if isinstance(name, str)]} if isinstance(required, list) else {}),
+        **({"properties": {name: {} for name in closed}, "additionalProperties": False} if closed is not None else {}),
+    }

@@ -1,0 +1,57 @@
+"""Reads the program, or the probe, of a reply.
+
+Always holds: any text gives a program or "", no text raises, and the time grows linearly with the length.
+"""
+
+from __future__ import annotations
+
+import re
+
+from seasoned.text import LIMIT, without_thinking
+
+_FENCE = re.compile(r"^[ \t]{0,8}(?:`{3,}|~{3,})[ \t]{0,4}([\w+-]{0,20})[ \t]*$", re.MULTILINE)
+_CODE = re.compile(r"^(?:def |class |import |from |async def |@|[A-Za-z_]\w{0,60} = |>>> )", re.MULTILINE)
+_PYTHON = frozenset({"", "python", "py", "python3", "pycon"})
+
+
+def read_program(text: str) -> str:
+    """The program of a reply, as text without a fence around it; a probe is lines that begin with `>>>`.
+
+    Of several fenced blocks those of Python are taken together, unless one of them is a probe: then the first counts.
+    Without a fence, what stands from the first line of code on. "" where there is no code.
+    """
+    text = without_thinking(text[: 4 * LIMIT])[:LIMIT].replace("\r\n", "\n").replace("\r", "\n")
+    parts = _fenced(text)
+    if parts:
+        probes = [part for part in parts if part.lstrip().startswith(">>>")]
+        return probe_lines(parts[0]) if probes and parts[0] is probes[0] else "\n\n".join(parts).strip("\n")
+    begin = _CODE.search(text)
+    if begin is None:
+        return ""
+    found = text[begin.start() :]
+    return probe_lines(found) if found.startswith(">>>") else found.strip("\n").rstrip()
+
+
+def probe_lines(text: str) -> str:
+    """The lines of a probe: those that begin with `>>>`, up to the first that does not."""
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        if not line.lstrip().startswith(">>>"):
+            break
+        lines.append(line.strip())
+    return "\n".join(lines)
+
+
+def _fenced(text: str) -> list[str]:
+    marks = list(_FENCE.finditer(text))
+    parts: list[str] = []
+    place = 0
+    while place < len(marks):
+        begin = marks[place]
+        end = next((m for m in marks[place + 1 :] if not m[1]), None)
+        stop = end.start() if end else len(text)
+        inner = text[begin.end() + 1 : stop].rstrip()
+        if begin[1].lower() in _PYTHON and inner.strip():
+            parts.append(inner)
+        place = marks.index(end) + 1 if end else len(marks)
+    return parts

@@ -1,0 +1,596 @@
+# mypy: ignore-errors
+"""What runs inside a sandbox: a worker that imports a library once and forks for each program.
+
+It is given to Python as text and imports the standard library alone. Always holds: each program runs in a fork of its
+own, with limits, and everything that it started is killed when it ends; hidden tests are read by a process that no
+program can look into; a value is told as text, and a program's own `__repr__` cannot break that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import inspect
+import json
+import linecache
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import types
+
+MAX_VALUE = 2000  # characters of a value
+MAX_RESULT = 4_000_000  # bytes of all that a program's run tells
+MAX_OUTPUT = 1_000_000  # bytes printed, after which a program is ended
+SHOWN_OUTPUT = 4000
+MAX_CALLS = 300  # calls that are traced
+MAX_SETUP = 5  # calls on an object before the one that is told
+PROGRAM = "<program>"
+ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
+
+
+class Shown(str):
+    """A value as text; `exact` is whether Python reads the same value from it."""
+
+    exact = True
+
+
+def shown(value, room=MAX_VALUE):
+    """A value as Python writes it, of at most `room` characters, whatever its class does."""
+    text = Shown(_shown(value, room, []))
+    if len(text) > room:
+        text = Shown(text[:room] + "\u2026")
+        text.exact = False
+        return text
+    text.exact = _is_exact(value)
+    return text
+
+
+def _shown(value, room, above):
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset, dict):
+        if id(value) in above or len(above) > 20:
+            return "..."
+        return _container(value, kind, room, [*above, id(value)])
+    if kind in (str, bytes, bytearray) and len(value) > room:
+        return repr(value[: room + 1])
+    if kind is int and value.bit_length() > MAX_VALUE:
+        return "<an int of %d bits>" % value.bit_length()
+    try:
+        text = repr(value)
+    except BaseException as error:
+        return "<%s without a repr: %s>" % (kind.__name__, type(error).__name__)
+    return ADDRESS.sub("0x..", text[: room + 1])
+
+
+def _container(value, kind, room, above):
+    parts, used = [], 0
+    for item in value.items() if kind is dict else value:
+        part = ": ".join(_shown(x, room, above) for x in item) if kind is dict else _shown(item, room, above)
+        parts.append(part)
+        used += len(part)
+        if used > room:
+            parts.append("\u2026")
+            break
+    if kind in (set, frozenset):
+        parts.sort()
+        inner = "{%s}" % ", ".join(parts) if parts else ""
+        return (inner or "set()") if kind is set else "frozenset(%s)" % inner
+    if kind is tuple:
+        return "(%s,)" % parts[0] if len(parts) == 1 else "(%s)" % ", ".join(parts)
+    return ("[%s]" if kind is list else "{%s}") % ", ".join(parts)
+
+
+def _is_exact(value, depth=0):
+    kind = type(value)
+    if value is None or kind in (bool, str, bytes, complex):
+        return True
+    if kind is int:
+        return value.bit_length() <= MAX_VALUE
+    if kind is float:
+        return value == value and value not in (float("inf"), float("-inf"))
+    if depth > 20:
+        return False
+    if kind in (list, tuple, set, frozenset):
+        return all(_is_exact(item, depth + 1) for item in value)
+    return kind is dict and all(_is_exact(k, depth + 1) and _is_exact(v, depth + 1) for k, v in value.items())
+
+
+def told(value):
+    """A value for the answer."""
+    text = shown(value)
+    return {"value": str(text), "exact": text.exact, "type": type(value).__name__}
+
+
+def described(error):
+    """An exception for the answer: its words, and the line of the program that it came from."""
+    try:
+        words = str(error)[:500]
+    except BaseException:
+        words = "(no words)"
+    kind = type(error).__name__
+    place, trace = 0, error.__traceback__
+    if isinstance(error, SyntaxError) and error.filename == PROGRAM:
+        place, words = error.lineno or 0, str(error.msg)
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == PROGRAM:
+            place = trace.tb_lineno
+        trace = trace.tb_next
+    return {"type": kind, "text": ADDRESS.sub("0x..", "%s: %s" % (kind, words) if words else kind), "line": place}
+
+
+class Trace:
+    """Records the calls that a program makes of a library, not those that the library makes of itself."""
+
+    def __init__(self, package):
+        self.package, self.calls, self.busy, self.objects = package, [], False, {}
+
+    def install(self, modules):
+        for module in modules:
+            inside = module.__name__ == self.package
+            prefix = "" if inside else module.__name__[len(self.package) + 1 :] + "."
+            for name, value in list(vars(module).items()):
+                if name.startswith("_") or not ours(value, self.package):
+                    continue
+                if isinstance(value, types.FunctionType):
+                    setattr(module, name, self.function(value, prefix + name))
+                elif isinstance(value, type):
+                    self.watch(value, prefix + name)
+
+    def function(self, function, name):
+        @functools.wraps(function)
+        def traced(*args, **kwargs):
+            if self.busy:
+                return function(*args, **kwargs)
+            return self.told(function, name, [], name, args, kwargs, args, kwargs)
+
+        return traced
+
+    def watch(self, kind, name):
+        for method, function in list(vars(kind).items()):
+            public = not method.startswith("_") or method == "__init__"
+            if public and isinstance(function, types.FunctionType):
+                with contextlib.suppress(AttributeError, TypeError):
+                    setattr(kind, method, self.method(function, name, method))
+        if "__init__" not in vars(kind) and not issubclass(kind, BaseException):
+            first = kind.__init__
+            with contextlib.suppress(AttributeError, TypeError):
+                kind.__init__ = self.method(first, name, "__init__")
+
+    def method(self, function, name, method):
+        @functools.wraps(function)
+        def traced(itself, *args, **kwargs):
+            if self.busy:
+                return function(itself, *args, **kwargs)
+            if method == "__init__":
+                line = self.line(name, args, kwargs)
+                self.objects[id(itself)] = itself, ["x = " + line[0]] if line[1] else None
+                return self.told(function, name, [], name, args, kwargs, (itself, *args), kwargs, silent=True)
+            _, lines = self.objects.get(id(itself), (None, None))
+            setup = lines if lines is not None and len(lines) <= MAX_SETUP else None
+            line, exact = self.line("x." + method, args, kwargs)
+            try:
+                return self.told(
+                    function, name + "." + method, setup, "x." + method, args, kwargs, (itself, *args), kwargs
+                )
+            finally:
+                if lines is not None:
+                    self.objects[id(itself)] = itself, ([*lines, line] if exact else None)
+
+        return traced
+
+    def line(self, name, args, kwargs):
+        parts = [shown(value, 300) for value in args]
+        named = [(key, shown(value, 300)) for key, value in kwargs.items()]
+        exact = all(part.exact for part in parts) and all(part.exact for _, part in named)
+        return "%s(%s)" % (name, ", ".join([*parts, *("%s=%s" % pair for pair in named)])), exact
+
+    def told(self, function, name, setup, called, args, kwargs, given, named, silent=False):
+        self.busy = True
+        try:
+            call, exact = self.line(called, args, kwargs)
+            made = {"function": name, "setup": list(setup or ()), "call": call}
+            try:
+                value = function(*given, **named)
+            except BaseException as error:
+                made["error"] = described(error)["text"]
+                self.keep(made, exact and setup is not None)
+                raise
+            if not silent:
+                told_value = told(value)
+                made["value"] = told_value["value"]
+                self.keep(made, exact and setup is not None and told_value["exact"])
+            return value
+        finally:
+            self.busy = False
+
+    def keep(self, made, exact):
+        if exact and len(self.calls) < MAX_CALLS:
+            self.calls.append(made)
+
+
+def ours(value, package):
+    """Whether a value is a function or class of a package."""
+    home = getattr(value, "__module__", None) or ""
+    return callable(value) and (home == package or home.startswith(package + "."))
+
+
+class Library:
+    """The library that programs use: given as text, or imported by its name."""
+
+    def __init__(self, config):
+        self.name, self.modules, self.version = config.get("name", ""), [], ""
+        for path in config.get("paths", ()):
+            sys.path.insert(0, path)
+        if "source" in config:
+            module = types.ModuleType(self.name)
+            module.__file__ = "<%s>" % self.name
+            sys.modules[self.name] = module
+            exec(compile(config["source"], module.__file__, "exec"), vars(module))
+        elif self.name:
+            importlib.import_module(self.name)
+        if self.name:
+            begin = self.name + "."
+            self.modules = [m for n, m in list(sys.modules.items()) if m and (n == self.name or n.startswith(begin))]
+            self.version = str(getattr(sys.modules[self.name], "__version__", "") or self.distributed())
+
+    def distributed(self):
+        from importlib import metadata
+
+        with contextlib.suppress(Exception):
+            return metadata.version(self.name.partition(".")[0])
+        return ""
+
+    def namespace(self):
+        names = {"__name__": "__main__"}
+        if self.name:
+            top = sys.modules[self.name]
+            listed = getattr(top, "__all__", None) or [name for name in vars(top) if not name.startswith("_")]
+            names |= {name: getattr(top, name) for name in listed if hasattr(top, name)}
+            names[self.name.partition(".")[0]] = sys.modules[self.name.partition(".")[0]]
+        return names
+
+    def public(self):
+        """Its public functions, classes and methods: name, signature where there is one, first line of its text."""
+        found = []
+        for name, value in vars(sys.modules[self.name]).items() if self.name else ():
+            if name.startswith("_") or not callable(value) or not ours(value, self.name):
+                continue
+            if isinstance(value, type) and issubclass(value, BaseException):
+                continue
+            found.append(self.entry(name, value))
+            if isinstance(value, type):
+                methods = [(m, f) for m, f in vars(value).items() if not m.startswith("_") and callable(f)]
+                found += [self.entry(name + "." + m, f) for m, f in methods]
+        return found
+
+    def entry(self, name, value):
+        signature = ""
+        with contextlib.suppress(Exception):
+            signature = str(inspect.signature(value))[:200]
+        words = (getattr(value, "__doc__", None) or "").strip().partition("\n")[0][:200]
+        return {"name": name, "signature": signature, "says": words, "class": isinstance(value, type)}
+
+
+def evaluated(lines, names):
+    """What the last of some lines gives, after the others."""
+    for line in lines[:-1]:
+        exec(compile(line, "<call>", "exec"), names)
+    return eval(compile(lines[-1].strip(), "<call>", "eval"), names)
+
+
+def run_program(request, library):
+    """Run a program, then calls; all that they told."""
+    trace = Trace(library.name) if request.get("trace") and library.name else None
+    if trace:
+        trace.install(library.modules)
+    names, answer = library.namespace(), {"values": [], "error": None}
+    code = request.get("code", "")
+    linecache.cache[PROGRAM] = len(code), None, code.splitlines(True), PROGRAM
+    try:
+        exec(compile(code, PROGRAM, "exec"), names)
+    except BaseException as error:
+        answer["error"] = described(error)
+    for lines in request.get("calls", ()) if answer["error"] is None else ():
+        try:
+            own = dict(names) if request.get("apart") else names
+            answer["values"].append(told(evaluated(lines, own)))
+        except BaseException as error:
+            answer["values"].append({"error": described(error)})
+    answer["calls"] = trace.calls if trace else []
+    return answer
+
+
+def pack(value, depth=0):
+    """A value for the other process; what cannot be sent is told by its class."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if depth > 50:
+        return {"x": "a value that is nested too deep"}
+    for base, key in ((list, "l"), (tuple, "t"), (set, "s"), (frozenset, "f")):
+        if isinstance(value, base):
+            return {key: [pack(item, depth + 1) for item in value]}
+    if isinstance(value, dict):
+        return {"d": [[pack(k, depth + 1), pack(v, depth + 1)] for k, v in value.items()]}
+    if isinstance(value, (bytes, bytearray)):
+        return {"b": bytes(value).hex()}
+    if isinstance(value, complex):
+        return {"c": [value.real, value.imag]}
+    if isinstance(value, (int, float, str)):
+        return kind.__mro__[-2](value)
+    if hasattr(value, "__next__"):
+        return {"i": [pack(item, depth + 1) for _, item in zip(range(10_000), value)]}
+    return {"x": "a " + kind.__name__}
+
+
+def unpack(sent):
+    """The value that was packed."""
+    if not isinstance(sent, dict):
+        return sent
+    ((key, inner),) = sent.items()
+    if key in "ltsfi":
+        made = {"l": list, "t": tuple, "s": set, "f": frozenset, "i": iter}[key]
+        return made([unpack(item) for item in inner])
+    if key == "d":
+        return {unpack(k): unpack(v) for k, v in inner}
+    if key == "b":
+        return bytes.fromhex(inner)
+    if key == "c":
+        return complex(*inner)
+    raise TypeError("the program gave %s, which cannot be compared" % inner)
+
+
+def serve_calls(request, library, asked, answers):
+    """In the program's own process: run it, then do the calls that the tests ask for."""
+    names, name, broken = library.namespace(), request["entry"], None
+    try:
+        exec(compile(request.get("code", ""), PROGRAM, "exec"), names)
+        if not callable(names.get(name)):
+            raise NameError("the program defines no function %s" % name)
+    except BaseException as error:
+        broken = described(error)
+    answers.write(json.dumps({"broken": broken}) + "\n")
+    answers.flush()
+    for line in asked:
+        call = json.loads(line)
+        try:
+            answer = {"value": pack(names[name](*unpack(call["args"]), **unpack(call["kwargs"])))}
+        except BaseException as error:
+            answer = {"error": described(error)}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    os._exit(0)
+
+
+class Proxy:
+    """The program's function, as the tests see it."""
+
+    def __init__(self, ask, answers):
+        self.ask, self.answers, self.last = ask, answers, ""
+
+    def __call__(self, *args, **kwargs):
+        line = Trace("").line("f", args, kwargs)[0]
+        self.ask.write(json.dumps({"args": pack(args), "kwargs": pack(kwargs)}) + "\n")
+        self.ask.flush()
+        answer = self.answers.readline()
+        if not answer:
+            self.last = line + " ended the program"
+            raise RuntimeError("the program ended before it answered")
+        answer = json.loads(answer)
+        if "error" in answer:
+            self.last = "%s raised %s" % (line, answer["error"]["text"])
+            kind = getattr(__import__("builtins"), answer["error"]["type"], RuntimeError)
+            safe = isinstance(kind, type) and issubclass(kind, Exception)
+            raise (kind if safe and kind is not UnicodeDecodeError else RuntimeError)(answer["error"]["text"])
+        value = unpack(answer["value"])
+        self.last = "%s gave %s" % (line, shown(value, 200)) if not hasattr(value, "__next__") else line
+        return value
+
+
+def run_tests(request, library, hidden_from):
+    """Run a program in a process of its own, and tests beside it that only see what its function gives."""
+    ask_read, ask_write = os.pipe()
+    answer_read, answer_write = os.pipe()
+    if os.fork() == 0:
+        keep_only({0, 1, 2, ask_read, answer_write})
+        serve_calls(request, library, os.fdopen(ask_read), os.fdopen(answer_write, "w"))
+    os.close(ask_read), os.close(answer_write)
+    left, parts = request["follows"], []
+    while left and (part := os.read(hidden_from, min(left, 65536))):
+        parts.append(part)
+        left -= len(part)
+    hidden = json.loads(b"".join(parts))
+    answers = os.fdopen(answer_read)
+    begun = answers.readline()
+    broken = json.loads(begun)["broken"] if begun else {"type": "SystemExit", "text": "the program ended", "line": 0}
+    if broken:
+        return {"error": broken, "passed": [], "values": [], "calls": []}
+    proxy, names = Proxy(os.fdopen(ask_write, "w"), answers), {"__name__": "tests"}
+    passed = []
+    with contextlib.suppress(Exception):
+        exec(compile(hidden.get("setup", ""), "<setup>", "exec"), names)
+    names[request["entry"]] = proxy
+    for test in hidden["tests"]:
+        proxy.last = ""
+        try:
+            exec(compile(test, "<test>", "exec"), names)
+            passed.append({"passed": True})
+        except BaseException as error:
+            passed.append({"passed": False, "why": described(error)["text"][:300], "last": proxy.last[:500]})
+    return {"error": None, "passed": passed, "values": [], "calls": []}
+
+
+def keep_only(kept):
+    """Close every other open file."""
+    for number in range(3, 256):
+        if number not in kept:
+            with contextlib.suppress(OSError):
+                os.close(number)
+
+
+def limited(limits, seconds):
+    """Put the limits on this process and what it starts."""
+    whole = int(seconds) + 1
+    for what, most in (
+        (resource.RLIMIT_CPU, whole),
+        (resource.RLIMIT_AS, limits["memory"]),
+        (resource.RLIMIT_FSIZE, limits["file"]),
+        (resource.RLIMIT_NOFILE, 64),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(what, (most, most))
+
+
+def in_child(request, library, config, result, output, hidden_from):
+    """In the fork: drop what it must not have, run, tell."""
+    with contextlib.suppress(OSError):
+        os.setsid()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(output, 1), os.dup2(output, 2)
+    keep_only({0, 1, 2, result, hidden_from if request["kind"] == "test" else -1})
+    home = request["home"]
+    os.chdir(home)
+    if config.get("user"):
+        os.chown(home, config["user"], config["user"])
+        os.setgroups([]), os.setgid(config["user"]), os.setuid(config["user"])
+        undumpable()
+    limited(config["limits"], request["seconds"])
+    if request["kind"] == "test":
+        answer = run_tests(request, library, hidden_from)
+    elif request["kind"] == "public":
+        answer = {"public": library.public(), "version": library.version}
+    else:
+        answer = run_program(request, library)
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+    told_as = json.dumps(answer).encode()
+    view = memoryview(told_as if len(told_as) <= MAX_RESULT else b'{"ended": "output"}')
+    while view:
+        view = view[os.write(result, view) :]
+
+
+def undumpable():
+    """Let no other process look into this one."""
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+
+
+def run(request, library, config, hidden_from):
+    """Fork for a request, watch the child, and give its answer."""
+    result_read, result_write = os.pipe()
+    output_read, output_write = os.pipe()
+    request["home"] = home = tempfile.mkdtemp(dir=config["tmp"])
+    child = os.fork()
+    if child == 0:
+        try:
+            in_child(request, library, config, result_write, output_write, hidden_from)
+        except BaseException:
+            pass
+        finally:
+            os._exit(0)
+    os.close(result_write), os.close(output_write)
+    got, ended = watched(child, result_read, output_read, request["seconds"])
+    kill_all(child, config)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    os.close(result_read), os.close(output_read)
+    shutil.rmtree(home, ignore_errors=True)
+    try:
+        answer = json.loads(got[result_read]) if ended == "done" else {}
+    except ValueError:
+        answer = {}
+    if not isinstance(answer, dict) or not answer:
+        answer = {"ended": "early" if ended == "done" else ended}
+    text = got[output_read].decode("utf-8", "replace")[:SHOWN_OUTPUT]
+    return {"ended": "done", **answer, "output": text}
+
+
+def watched(child, result, output, seconds):
+    """Read what a child tells until it ends: all that came, and how it ended."""
+    got, most = {result: bytearray(), output: bytearray()}, {result: MAX_RESULT + 1, output: MAX_OUTPUT}
+    until, open_ones, gone = time.monotonic() + seconds, {result, output}, False
+    while open_ones:
+        left = until - time.monotonic()
+        if left <= 0:
+            return got, "time"
+        ready, _, _ = select.select(list(open_ones), [], [], 0 if gone else min(left, 0.02))
+        for place in ready:
+            part = os.read(place, 65536)
+            got[place] += part
+            if not part:
+                open_ones.discard(place)
+            elif len(got[place]) > most[place]:
+                return got, "output"
+        if gone and not ready:
+            break
+        if not gone:
+            gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    return got, "done"
+
+
+def kill_all(child, config):
+    """End a child and all that it started."""
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        os.kill(child, signal.SIGKILL)
+    # In a process namespace of its own, where the worker is one of the first three, nobody else is there to be hit.
+    if config.get("alone") and os.getpid() <= 3:
+        with contextlib.suppress(OSError):
+            os.kill(-1, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)
+
+
+def main():
+    """Serve requests, a JSON line each, until there are no more."""
+    asked, answers = os.dup(0), os.fdopen(os.dup(1), "w")
+    devnull = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(devnull, number)
+    config = json.loads(line_of(asked))
+    config["tmp"] = tempfile.mkdtemp() if config.get("tmp") is None else config["tmp"]
+    try:
+        library = Library(config)
+        started = {"ready": True, "version": library.version}
+    except BaseException as error:
+        library, started = None, {"ready": False, "error": described(error)["text"]}
+    undumpable()
+    answers.write(json.dumps(started) + "\n")
+    answers.flush()
+    while library is not None and (line := line_of(asked)):
+        answer = run(json.loads(line), library, config, asked)
+        del line
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def line_of(number):
+    """The next line of a file, and not a byte more: what follows may be for a child."""
+    parts = []
+    while True:
+        header = os.read(number, 9)  # eight digits, the length of what follows, and a line's end
+        while header and len(header) < 9:
+            header += os.read(number, 9 - len(header))
+        if not header:
+            return b""
+        left = int(header)
+        while left and (part := os.read(number, min(left, 65536))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Who may see which memory in a Postgres database: row-level security by namespace.
+
+A role gets the rows of its namespaces and no others, whatever program it uses. The owner of the tables sees all. Always
+holds: once one role was allowed something, every role but the owner sees only what it was allowed. What nobody's
+namespace owns (vectors of bare texts, which are named by digests, and leases) any allowed role may use; runs and the
+journal belong to the owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, text
+
+from seasoned.errors import StoreError
+from seasoned.store.database import Database
+
+_ACCESS = "seasoned_access"
+_SCOPED = ("scopes", "trajectories", "lessons", "snapshots", "marks")
+_MINE = f"""EXISTS (SELECT 1 FROM {_ACCESS} a WHERE a.role = current_user AND (
+    scope IN ('memory/' || a.namespace, 'flagged/' || a.namespace)
+    OR starts_with(scope, 'memory/' || a.namespace || '/') OR starts_with(scope, 'flagged/' || a.namespace || '/')))"""
+_LESSON = "EXISTS (SELECT 1 FROM lessons WHERE lessons.id = {0}.lesson_id)"
+_ATTEMPT = "EXISTS (SELECT 1 FROM trajectories WHERE trajectories.id = {0}.trajectory_id)"
+_RULES = {
+    **dict.fromkeys(_SCOPED, _MINE),
+    "lesson_history": _LESSON,
+    "lesson_sources": _LESSON,
+    "lesson_uses": _ATTEMPT,
+    "learned": _ATTEMPT,
+    "vectors": "owner NOT IN ('lesson', 'trajectory') OR EXISTS (SELECT 1 FROM lessons WHERE lessons.id = vectors.id) "
+    "OR EXISTS (SELECT 1 FROM trajectories WHERE trajectories.id = vectors.id)",
+    "leases": "true",
+}
+_OWNERS = ("runs", "episodes", "journal")
+
+
+def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
+    """Let a role see and change the memories of these namespaces, and no others that it saw before.
+
+    Raises:
+        StoreError: when the store is a file, or there is no such role.
+    """
+    if db._sqlite:
+        raise StoreError("row-level security needs Postgres; whoever can read a SQLite file reads all of it")
+    with db._write() as connection:
+        if connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": role}).first() is None:
+            raise StoreError(f"the server has no role {role!r}; make it first: CREATE ROLE name LOGIN PASSWORD '..'")
+        _guard(connection)
+        connection.execute(text(f"DELETE FROM {_ACCESS} WHERE role = :role"), {"role": role})
+        for namespace in dict.fromkeys(namespaces):
+            row = {"role": role, "namespace": namespace}
+            connection.execute(text(f"INSERT INTO {_ACCESS} (role, namespace) VALUES (:role, :namespace)"), row)
+        quoted = connection.dialect.identifier_preparer.quote(role)
+        schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
+        for name in _RULES:
+            connection.execute(text(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {quoted}"))
+        for name in (_ACCESS, "seasoned_version", *_OWNERS):  # of the last, no row is seen
+            connection.execute(text(f"GRANT SELECT ON {name} TO {quoted}"))
+        connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {quoted}"))
+        connection.execute(text(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {quoted}"))
+
+
+def _guard(connection: Connection) -> None:
+    """Turn the rules on, unless they are."""
+    made = f"CREATE TABLE IF NOT EXISTS {_ACCESS} (role TEXT, namespace TEXT, PRIMARY KEY (role, namespace))"
+    connection.execute(text(made))
+    for name in (*_RULES, *_OWNERS):
+        connection.execute(text(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY"))
+        connection.execute(text(f"DROP POLICY IF EXISTS seasoned ON {name}"))
+        rule = _RULES.get(name, "false").format(name)
+        connection.execute(text(f"CREATE POLICY seasoned ON {name} USING ({rule}) WITH CHECK ({rule})"))

@@ -1,0 +1,78 @@
+"""The journal of models' replies, and how many threads write into it at once.
+
+Always holds: what a write gave back is safe from a power cut; the first reply under a key stays. Threads that write at
+one time share one durable transaction, since what takes long is the disk, whatever is in it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from seasoned.store import schema
+from seasoned.store.body import clean_text, from_body, to_body
+from seasoned.store.database import Database
+from seasoned.types import Reply, now
+
+_j = schema.journal.c
+_REPLY = select(_j.body).where(_j.scope == bindparam("of"), _j.key == bindparam("under"))
+_MOST = 500  # rows of one transaction
+
+
+class JournalQueue:
+    """Replies that wait to be written to one store; whoever comes first writes what waits, for all."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[list[dict[str, Any]], Future[None]]] = []
+        self._writing = threading.Lock()
+        self._lock = threading.Lock()
+
+    def put(self, db: Database, rows: list[dict[str, Any]]) -> None:
+        """Write rows, together with those of other threads; gives back when they are on the disk."""
+        if db.in_transaction:
+            _write(db, rows)
+            return
+        mine: Future[None] = Future()
+        with self._lock:
+            self._waiting.append((rows, mine))
+        with self._writing:
+            while not mine.done():
+                with self._lock:
+                    taken, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+                self._write_all(db, taken)
+        mine.result()
+
+    def _write_all(self, db: Database, taken: Sequence[tuple[list[dict[str, Any]], Future[None]]]) -> None:
+        try:
+            _write(db, [row for rows, _ in taken for row in rows])
+        except Exception as error:
+            for _, future in taken:
+                future.set_exception(error)
+        except BaseException:  # Ctrl-C came to this thread; the others write their own
+            with self._lock:
+                self._waiting = [*taken, *self._waiting]
+            raise
+        else:
+            for _, future in taken:
+                future.set_result(None)
+
+
+def get(db: Database, scope: str, key: str) -> Reply | None:
+    """The reply that was journalled under this key, or None."""
+    with db._read() as connection:
+        body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
+    return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
+
+
+def row(scope: str, key: str, reply: Reply) -> dict[str, Any]:
+    """A reply as it is stored."""
+    return {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
+
+
+def _write(db: Database, rows: list[dict[str, Any]]) -> None:
+    with db._write(durable=True) as connection:
+        connection.execute(db._insert(schema.journal).on_conflict_do_nothing(), rows)

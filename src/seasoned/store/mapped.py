@@ -1,0 +1,103 @@
+"""Vectors of a SQLite store in a file beside it, from which a process maps them instead of reading all of them.
+
+The file is made from the store and may be deleted at any time. Always holds: a vector counts only where its digest is
+that of the text that is looked for, so one of an older text is never used; what cannot be read is as if it were not
+there; whatever is deleted for good from a store takes these files with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seasoned.store.matrix import rounded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEAST = 20_000
+"""Vectors from which on a file is made: fewer are read in less than a second."""
+
+_HEAD = 4096  # bytes in front of the vectors
+_ENDING = ".vectors"
+
+
+class Mapped(NamedTuple):
+    """Vectors in a file: their ids, the digests of their texts, rows, and the rows rounded to bytes with scales."""
+
+    ids: list[str]
+    digests: list[str]
+    rows: Any
+    codes: Any
+    scales: Any
+
+
+def save(
+    store: Path, owner: str, embedder: str, ids: Sequence[str], digests: Sequence[str], rows: NDArray[np.float32]
+) -> None:
+    """Write the file of an owner's vectors, float32 of shape (n, dim); a full or read-only disk leaves it out."""
+    codes, scales = rounded(rows)
+    names = json.dumps([list(ids), list(digests)]).encode()
+    head = {"version": 1, "embedder": embedder, "count": len(ids), "dim": rows.shape[1], "names": len(names)}
+    path = _file(store, owner, embedder)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        fresh.touch(store.stat().st_mode & 0o777)
+        with fresh.open("wb") as file:
+            file.write(json.dumps(head).encode().ljust(_HEAD))
+            for part in (rows.astype("<f4", copy=False), codes, scales.astype("<f4", copy=False)):
+                file.write(part.data)
+            file.write(names)
+        fresh.replace(path)
+    except (OSError, ValueError):
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+
+
+def load(store: Path, owner: str, embedder: str, dim: int) -> Mapped | None:
+    """The vectors in the file, mapped, so that a change of them stays in memory; None where there are none to use."""
+    import numpy as np
+
+    path = _file(store, owner, embedder)
+    try:
+        with path.open("rb") as file:
+            head = json.loads(file.read(_HEAD))
+            count = int(head["count"])
+            sizes = (4 * count * dim, count * dim, 4 * count, int(head["names"]))
+            known = head["version"] == 1 and head["embedder"] == embedder and head["dim"] == dim
+            if not known or path.stat().st_size != _HEAD + sum(sizes) or not count:
+                return None
+            file.seek(_HEAD + sum(sizes[:3]))
+            ids, digests = json.loads(file.read())
+        at = (_HEAD, _HEAD + sizes[0], _HEAD + sizes[0] + sizes[1])
+        rows = np.memmap(path, dtype="<f4", mode="c", offset=at[0], shape=(count, dim))
+        codes = np.memmap(path, dtype=np.int8, mode="c", offset=at[1], shape=(count, dim))
+        scales = np.memmap(path, dtype="<f4", mode="c", offset=at[2], shape=(count,))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Mapped(ids, digests, *map(np.asarray, (rows, codes, scales))) if len(ids) == len(digests) == count else None
+
+
+def drop(store: Path | None) -> None:
+    """Delete the files of a store; programs that have mapped them go on with theirs."""
+    if store is None:
+        return
+    with suppress(OSError):
+        for path in _folder(store).iterdir():
+            path.unlink(missing_ok=True)
+        _folder(store).rmdir()
+
+
+def _folder(store: Path) -> Path:
+    return store.with_name(store.name + _ENDING)
+
+
+def _file(store: Path, owner: str, embedder: str) -> Path:
+    return _folder(store) / f"{owner}-{hashlib.sha256(embedder.encode()).hexdigest()[:12]}"

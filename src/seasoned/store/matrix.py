@@ -1,0 +1,200 @@
+"""Many vectors in memory, and the search among them.
+
+It is exact below `ROUNDED` rows, and everywhere that `simsimd` is not installed. Otherwise rows rounded to bytes say
+which ones are scored: a quarter of the memory is looked at, and of the best ten of a million rows at random all are
+found. Always holds: scores are exact, in float64 rounded to float32; equal rows tie, and the one that stands first
+comes first; up to `SEVERAL` rows a search uses one thread, so that it does not wait for a processor that is busy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Score = Callable[["_Part", NDArray[np.float32]], NDArray[np.float32]]
+
+ROUNDED = 20_000
+"""Rows from which on the rounded ones are looked at first: below, the exact search is as quick."""
+
+SEVERAL = 400_000
+"""Rows from which on several threads search."""
+
+_SPARE = 100  # rows beyond four times those wanted that are scored again
+_SLACK = 1e-5  # more than the rounding of a float32 product of unit rows
+_LEAST = 1024  # rows of a part
+_BLOCK = 16_384  # rows that are worked on at once, where all are
+
+
+class Matrix:
+    """Rows of float32 that grow in parts, so that none is copied when others come. Not safe in threads by itself."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim, self.count = dim, 0
+        self._parts: list[_Part] = []
+
+    def hold(self, rows: NDArray[np.float32], rounded: tuple[Any, Any] | None = None) -> None:
+        """Begin with these rows as they are, such as a mapped file, and their bytes and scales where they are known."""
+        self._parts, self.count = [_Part(0, rows, rounded)], len(rows)
+
+    def put(self, places: NDArray[np.intp], rows: NDArray[np.float32]) -> None:
+        """Set rows; places from `count` on are new, and come in order."""
+        if not len(places):
+            return
+        self._grow(max(self.count, int(places.max()) + 1))
+        for part, chosen in self._split(places):
+            part.put(places[chosen] - part.start, rows[chosen])
+
+    def take(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """These rows, as a new matrix."""
+        import numpy as np
+
+        taken = np.empty((len(places), self.dim), dtype=np.float32)
+        for part, chosen in self._split(places):
+            taken[chosen] = part.rows[places[chosen] - part.start]
+        return taken
+
+    def best(
+        self, query: NDArray[np.float32], k: int | None, rows: NDArray[np.intp] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The k places with the greatest inner product with the query, best first; of equals, the first.
+
+        Args:
+            query: shape (dim,).
+            k: how many; None for all.
+            rows: the rows to look at, places in which are given; None for all.
+        """
+        import numpy as np
+
+        among = self.count if rows is None else len(rows)
+        k = among if k is None else min(k, among)
+        if k <= 0:
+            return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.float32)
+        picked = np.arange(among) if k == among else self._picked(query, k, rows, among)
+        places, exact = picked if rows is None else rows[picked], np.empty(len(picked))
+        for start in range(0, len(picked), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            exact[block] = (self.take(places[block]).astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+        order = np.argsort(-exact, kind="stable")[:k]
+        return picked[order], exact[order].astype(np.float32)
+
+    def _picked(
+        self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp] | None, among: int
+    ) -> NDArray[np.intp]:
+        """Places that may be among the best, in order."""
+        import numpy as np
+
+        dots = _dots() if self.count >= ROUNDED else None
+        wanted, slack = (k, _SLACK) if dots is None else (min(4 * k + _SPARE, among), 0.0)
+        if dots is not None:
+            for part in self._parts:
+                part.rounded()
+        rough = self._scores(query, _exact if dots is None else dots)
+        if rows is not None:
+            rough = rough[rows]
+        return np.flatnonzero(rough >= np.partition(rough, among - wanted)[among - wanted] - slack)
+
+    def _scores(self, query: NDArray[np.float32], score: Score) -> NDArray[np.float32]:
+        import numpy as np
+
+        found = np.empty(self.count, dtype=np.float32)
+
+        def fill(piece: _Part) -> None:
+            found[piece.start : piece.start + len(piece.rows)] = score(piece, query)
+
+        several = self.count >= SEVERAL
+        step = SEVERAL // 8 if several else self.count
+        pieces = [
+            part.piece(start, min(start + step, self.count - part.start))
+            for part in self._parts
+            for start in range(0, min(len(part.rows), self.count - part.start), step)
+        ]
+        list(_threads().map(fill, pieces) if several else map(fill, pieces))
+        return found
+
+    def _grow(self, count: int) -> None:
+        import numpy as np
+
+        room = self._parts[-1].start + len(self._parts[-1].rows) if self._parts else 0
+        if count > room:
+            size = max(count - room, _LEAST, self.count // 8)
+            self._parts.append(_Part(room, np.zeros((size, self.dim), dtype=np.float32), None))
+        self.count = count
+
+    def _split(self, places: NDArray[np.intp]) -> Iterator[tuple[_Part, NDArray[np.bool_]]]:
+        for part in self._parts:
+            chosen = (places >= part.start) & (places < part.start + len(part.rows))
+            if chosen.any():
+                yield part, chosen
+
+
+class _Part:
+    """Rows from a place on, and their bytes with scales once they are asked for."""
+
+    def __init__(self, start: int, rows: Any, rounded: tuple[Any, Any] | None) -> None:
+        self.start, self.rows, self._rounded = start, rows, rounded
+
+    def put(self, places: NDArray[np.intp], rows: NDArray[np.float32]) -> None:
+        self.rows[places] = rows
+        if self._rounded is not None:
+            self._rounded[0][places], self._rounded[1][places] = rounded(rows)
+
+    def rounded(self) -> tuple[Any, Any]:
+        if self._rounded is None:
+            self._rounded = rounded(self.rows)
+        return self._rounded
+
+    def piece(self, start: int, stop: int) -> _Part:
+        """Some of its rows, of which it knows what this one knows."""
+        its = None if self._rounded is None else (self._rounded[0][start:stop], self._rounded[1][start:stop])
+        return _Part(self.start + start, self.rows[start:stop], its)
+
+
+def rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Rows as bytes, and for each the scale that gives about the row again."""
+    import numpy as np
+
+    codes = np.empty(rows.shape, dtype=np.int8)
+    scales = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        piece = slice(start, start + _BLOCK)
+        scales[piece] = np.abs(rows[piece]).max(axis=1, initial=0.0) / 127
+        divisors = np.where(scales[piece] > 0, scales[piece], 1)[:, None]
+        np.rint(rows[piece] / divisors, out=codes[piece], casting="unsafe")
+    return codes, scales
+
+
+def _exact(part: _Part, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    import numpy as np
+
+    # Not `@`: the threads of a BLAS wait for one another, which beside a busy process takes ten times as long.
+    scores: NDArray[np.float32] = np.einsum("ij,j->i", part.rows, query)
+    return scores
+
+
+@cache
+def _dots() -> Score | None:
+    """What scores the bytes of a part; None where the library is not installed."""
+    try:
+        from simsimd import cdist
+    except ImportError:
+        return None
+    import numpy as np
+
+    def dots(part: _Part, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        codes, scales = part.rounded()
+        scores: NDArray[np.float32] = np.asarray(cdist(codes, rounded(query[None])[0], metric="dot"))[:, 0] * scales
+        return scores
+
+    return dots
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(8, os.cpu_count() or 1), "seasoned-search")

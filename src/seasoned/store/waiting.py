@@ -1,0 +1,95 @@
+"""Attempts that taught a method nothing yet: why, and with what it was tried, so that each way is tried once.
+
+Always holds: an attempt waits until it is learned from, its outcome changes or it is forgotten; the row goes with its
+trajectory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, exists, func, select
+
+from seasoned.store import schema
+from seasoned.store.body import clean_text, from_body
+from seasoned.store.database import Database, chunks
+from seasoned.types import Trajectory, now
+
+_t, _l, _w = schema.trajectories.c, schema.learned.c, schema.waiting.c
+
+
+class Wait(NamedTuple):
+    """One attempt that waits: its id, and why."""
+
+    trajectory_id: str
+    why: str
+
+
+def pending(db: Database, scope: str, method: str, way: str | None, limit: int | None) -> list[Trajectory]:
+    """Trajectories of a scope that a method has not learned from, nor tried in this way (None: in any), in order."""
+    tests = _new(scope, method)
+    if way is not None:
+        tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
+        row = select(_w.method).where(_w.trajectory_id == _t.id, _w.method == clean_text(method), tried)
+        tests = *tests, ~exists(row)
+    page = select(_t.seq).where(*tests).order_by(_t.seq).limit(limit)
+    with db._read() as connection:
+        rows = connection.execute(select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq)).all()
+    return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]
+
+
+def count_pending(db: Database, scope: str, method: str) -> int:
+    """How many trajectories of a scope a method has not learned from, those that wait included."""
+    with db._read() as connection:
+        return (
+            connection.execute(select(func.count()).select_from(_t.seq.table).where(*_new(scope, method))).scalar() or 0
+        )
+
+
+def waits(db: Database, scope: str, method: str) -> list[Wait]:
+    """What of a scope waits for a method, in order of insertion."""
+    joined = schema.waiting.join(schema.trajectories, _w.trajectory_id == _t.id)
+    wanted = select(_t.id, _w.why).select_from(joined).where(*_new(scope, method), _w.method == clean_text(method))
+    with db._read() as connection:
+        return [Wait(row.id, row.why) for row in connection.execute(wanted.order_by(_t.seq))]
+
+
+def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) -> None:
+    """Keep why these trajectories, by id, taught a method nothing that was tried in this way."""
+    method, way, at = clean_text(method), clean_text(way).replace("\n", " "), now()
+    with db._write() as connection:
+        for part in chunks([clean_text(name) for name in reasons]):
+            there = connection.execute(select(_t.id).where(_t.id.in_(part))).scalars().all()
+            stored = select(_w.trajectory_id, _w.tried).where(_w.method == method, _w.trajectory_id.in_(part))
+            tried = {row.trajectory_id: row.tried for row in connection.execute(stored)}
+            rows = []
+            for name in there:
+                before = tried.get(name, "\n")
+                ways = before if f"\n{way}\n" in before else f"{before}{way}\n"
+                rows.append(
+                    {"trajectory_id": name, "method": method, "at": at, "why": clean_text(reasons[name]), "tried": ways}
+                )
+            if rows:
+                insert = db._insert(schema.waiting)
+                fresh = {name: insert.excluded[name] for name in ("at", "why", "tried")}
+                keys = ["trajectory_id", "method"]
+                connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=fresh), rows)
+
+
+def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) -> dict[str, str]:
+    """Those that a method is done with: "" for what it learned from, else why it waits after it was tried this way."""
+    method, found = clean_text(method), dict[str, str]()
+    tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
+    with db._read() as connection:
+        for part in chunks([clean_text(name) for name in trajectory_ids]):
+            waiting = select(_w.trajectory_id, _w.why).where(_w.method == method, _w.trajectory_id.in_(part), tried)
+            found |= {row.trajectory_id: row.why for row in connection.execute(waiting)}
+            known = select(_l.trajectory_id).where(_l.method == method, _l.trajectory_id.in_(part))
+            found |= dict.fromkeys(connection.execute(known).scalars(), "")
+    return found
+
+
+def _new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:
+    learned = select(_l.method).where(_l.trajectory_id == _t.id, _l.method == clean_text(method))
+    return _t.scope == clean_text(scope), ~exists(learned)

@@ -1,0 +1,134 @@
+"""The lines of text logs of ReAct and Reflexion runs: what each is by its text alone, and what comes after it.
+
+Always holds: any line has a kind, nothing raises, and the time grows linearly with the length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LABELS = {
+    "thought": "thought|think", "action": "action|act", "observation": "observation|obs", "context": "context",
+    "question": "question|claim", "perhaps task": "task|instruction|problem|goal", "perhaps reflection": "plan",
+    "reflection": "reflections|reflection|reflexions|reflexion|new plan|next plan", "status": "status",
+    "gold": "correct answer|gold answer|ground truth", "perhaps score": "reward|score|success|em",
+    "score": "your score (min 0.0, max 1.0)",
+}  # fmt: skip
+_KINDS = {name: kind for kind, names in _LABELS.items() for name in names.split("|")}
+AGAIN = "You have attempted to answer"
+_PATTERNS = {  # tried in this order on a line without the blanks around it
+    "prompt": r">(?!>)[ \t]{0,4}(?P<rest>.*)",
+    "statistic": r"(?-i:(?:ADDITIONAL )?SUCCESS|FAIL|TOTAL|ACCURACY|Accuracy|Trial summary|Correct|Incorrect|Halted)"
+    r"[ \t]{0,2}:[ \t]{0,4}(?:-?\d|Correct: ?\d)",
+    "label": rf"[ \t*_#]{{0,6}}(?P<name>{'|'.join(map(re.escape, _KINDS))})[ \t]{{0,2}}#?(?P<number>\d{{0,6}})"
+    r"[ \t*_]{0,4}:[*_]{0,3}[ \t]?(?P<rest>.*)",
+    "perhaps question": r"\d{1,9}[ \t]{1,4}(?:question|claim)[ \t]{0,2}:[ \t]?(?P<rest>.*)",
+    "trial": r"[\W_]{0,80}(?:(?:begin|start) )?trial[ \t]{0,2}[:#]?[ \t]{0,2}(?P<number>\d{1,6})[\W_]{0,80}$",
+    "section": r"[\W_]{0,80}begin (?P<rest>\w{1,20}) agents[\W_]{0,80}$",
+    "environment": r"[\W_]{0,80}environment[ \t]{0,2}#?(?P<number>\d{1,9})(?:[ \t]+trial[ \t]{0,2}#?\d{1,6})?[ \t]{0,4}"
+    r":?[ \t]{0,4}(?P<rest>success|ok|fail|failure|skipped)?[ \t.]{0,4}$",
+    "ruler": r"[#=*_~-]{5,}$|[\W_]{0,80}end trial[ \t]{0,2}[:#]?[ \t]{0,2}\d{1,6}[\W_]{0,80}$",
+    "resume": r"\(end (?:of examples|previous trial)\)",
+    "task": r"here is the task:$",
+    "memory": r"your memory for the task below:$",
+    "again": rf"(?P<rest>(?-i:{AGAIN}).*)",
+    "skip": r"(?P<rest>(?=.{0,299}$).{0,199}?here (?:are|is) (?:some|one|two|three|an?|\d{1,2}) (?:\w{1,12} )?"
+    r"examples?\b.*)",
+    "heading": r"(?P<rest>solve a question answering task .*)",
+    "perhaps heading": r"(?P<rest>previous trial:$)",
+    "perhaps goal": r"(?P<rest>your task is to:.*)",
+    "perhaps tally": r"(?P<rest>\d{1,9}(?: \d{1,9}(?:\.\d{1,24})? \d{1,9}\.\d{1,24} \d{1,9}\.\d{1,24})?$)",
+    "info": r"(?:\{'steps': \d{1,6}, .{0,4000}?'(?:em|reward)': (?P<rest>True|False|[01](?:\.0)?)[,}]"
+    r"|\d{1,9} r (?P<won>True|False|[01](?:\.0)?) rs \[)",
+}
+_COMPILED = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _PATTERNS.items()}
+_RIGHT = re.compile(r"'gt_answer': (?P<quote>['\"])(?P<answer>.{0,1000}?)(?P=quote)[,}]")
+_TASK_LINES = 4  # lines after `Action: reset`: the observation's label, the shop's name, the instruction
+
+_ENDS_STEPS = ("question", "perhaps question", "context", "gold", "status", "info", "trial", "section", "environment",
+               "reflection", "perhaps goal")  # fmt: skip
+_LOWER = ("section", "environment")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: its kind, the text after its label, and the number in it (-1: none).
+
+    Kinds: thought, action, observation, question, context, task, reflection, gold, status, score, info (a score that
+    ends the attempt), trial, section, environment, prompt, ruler, statistic, skip, resume, memory, again, heading,
+    blank, text; `perhaps ..` of some of them, and of goal and tally, where the place decides.
+    """
+
+    kind: str
+    rest: str = ""
+    number: int = -1
+
+
+def classify(line: str) -> Line:
+    """What a line is, without regard to where it stands."""
+    bare = line.strip()
+    if not bare:
+        return Line("blank")
+    for kind, pattern in _COMPILED.items():
+        if found := pattern.match(bare):
+            groups = found.groupdict()
+            rest = (groups.get("rest") or groups.get("won") or "").strip()
+            kind = _KINDS[found["name"].lower()] if kind == "label" else kind
+            return Line(kind, rest.lower() if kind in _LOWER else rest, int(groups.get("number") or -1))
+    return Line("text", line.rstrip())
+
+
+def right_answer(info: str) -> str:
+    """The right answer in a line of the kind info, or ""."""
+    found = _RIGHT.search(info)
+    return found["answer"] if found else ""
+
+
+def is_unanswered(info: str) -> bool:
+    """Whether a line of the kind info says that no answer was given."""
+    return any(f"'answer': {none}" in info for none in ("'',", "None,"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What comes after a line, before the next header."""
+
+    resumes: bool = False  # a quotation or an example that begins here is said to end
+    step: bool = False  # the next label is that of a later step than the first
+    command: bool = False  # the next label is a command's
+    asks: bool = False  # a task is told in one of the next lines
+    follows: str = ""  # the kind of the next line that is not blank, or `reset` where an attempt begins with it
+
+
+def ahead(lines: Sequence[Line]) -> list[Ahead]:
+    """For each line what comes after it, found in one pass from the end."""
+    found: list[Ahead] = []
+    resumes = step = command = False
+    follows, asked = "", len(lines) + _TASK_LINES
+    for place in range(len(lines) - 1, -1, -1):
+        line = lines[place]
+        after = Ahead(resumes, step, command, asked - place < _TASK_LINES, follows)
+        found.append(after)
+        if line.kind in ("environment", "section") or AGAIN in line.rest:
+            resumes = False
+        elif line.kind in ("resume", "task"):
+            resumes = True
+        if line.kind in ("thought", "action", "observation"):
+            step, command = line.number > 1, False
+        elif line.kind == "prompt":
+            command = True
+        elif line.kind in _ENDS_STEPS:
+            step = command = False
+        if line.kind == "perhaps task":
+            asked = place
+        if line.kind != "blank":
+            follows = "reset" if is_reset(line, after) else line.kind
+    return found[::-1]
+
+
+def is_reset(line: Line, after: Ahead) -> bool:
+    """Whether an attempt begins with this line."""
+    # The shop is entered: what it answers is a task, and no step was made yet
+    return line.kind == "action" and line.rest == "reset" and after.asks

@@ -1,0 +1,86 @@
+"""What of the engine needs no ARE: how answers are judged, schemas of types, the simulated clock."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seasoned.lab.benchmarks import serving
+from seasoned.lab.benchmarks.gaia2 import ENGINE
+from seasoned.lab.benchmarks.gaia2.scenario import Answer
+
+engine = serving.load(ENGINE)
+
+
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [
+        ("412", True),
+        ("It is 412 euros.", True),
+        ("412.", True),
+        ("4120", False),
+        ("412 or 413", False),
+        ("four hundred", False),
+        ("412" + " well" * 40, False),
+        ("", False),
+    ],
+)
+def test_numbers(said, right):
+    assert engine.answers(said, Answer(("412",), 60).as_check()) is right
+
+
+def test_words_in_any_case():
+    wanted = Answer(("Mara Alderson",), 60).as_check()
+    assert engine.answers("It is mara  ALDERSON!", wanted)
+    assert not engine.answers("Mara Aldersons", wanted)
+    assert engine.answers("anything", {})
+
+
+@given(said=st.text(), words=st.lists(st.text(min_size=1), min_size=1))
+def test_any_text_is_judged(said, words):
+    assert engine.answers(said, {"words": words, "most": 50}) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema"),
+    [
+        ("str", {"type": "string"}),
+        ("str | None", {"type": "string"}),
+        ("int", {"type": "integer"}),
+        ("int | float | None", {"type": "number"}),
+        ("list[str] | None", {"type": "array", "items": {"type": "string"}}),
+        ("dict[str, Any]", {"type": "object"}),
+        ("bool", {"type": "boolean"}),
+        ("Any", {}),
+    ],
+)
+def test_schemas(kind, schema):
+    assert engine.schema_of(kind) == schema
+
+
+def test_the_clock_moves_by_steps_alone():
+    clock = engine.Clock(100.0)
+    clock.pause()
+    clock.add_offset(5.0)
+    clock.resume()
+    assert (clock.time(), clock.time_passed()) == (105.0, 5.0)
+    clock.reset(50.0)
+    assert clock.time() == 50.0
+
+
+def test_what_the_user_said_without_head_and_foot():
+    text = "Received at: now\nSender: User\nMessage: Buy milk.\nAnd bread.\nAlready read: True\nRead at: now"
+    assert engine.words_of(text) == "Buy milk.\nAnd bread."
+    assert engine.words_of("plain") == "plain"
+
+
+def test_a_talk_asks_and_goes_on():
+    talk = engine.Talk()
+
+    def work():
+        text, _ = talk.ask([{"role": "user", "content": "Right?"}])
+        return {"said": text}
+
+    assert talk.run(work) == {"ask": [{"role": "user", "content": "Right?"}]}
+    assert talk.told("yes") == {"said": "yes"}
+    with pytest.raises(ZeroDivisionError):
+        talk.run(lambda: 1 / 0)

@@ -1,0 +1,279 @@
+"""Gaia2 as a benchmark: pools, options, prompts, the check; and the real engine where it is there."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from seasoned.contracts import check_environment
+from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks import gaia2, load_benchmark
+from seasoned.lab.benchmarks.gaia2 import check, load, scenarios
+from seasoned.lab.benchmarks.gaia2.scenario import text_of
+from seasoned.llm.scripted import ScriptedModel
+from seasoned.replies.calls import read_call
+from seasoned.types import Task
+
+PYTHON = {"python": sys.executable}
+SOME = ("job", "note", "buy", "move-event")
+
+
+def loaded(seed=0, **options):
+    return load({**PYTHON, **options}, seed=seed)
+
+
+def test_training_and_test_share_no_universe():
+    benchmark = loaded()
+    universes = [{task.data["universe"] for task in pool} for pool in (benchmark.train, benchmark.test)]
+    assert universes == [set(range(1, 9)), {9, 10}]
+    assert [len(pool) for pool in (benchmark.train, benchmark.test)] == [192, 48]
+    assert benchmark.source == "240 scenarios of Seasoned in 10 universes"
+
+
+def test_any_first_part_is_balanced():
+    benchmark = loaded()
+    for pool in (benchmark.train, benchmark.test):
+        for n in (2, 10, 24):
+            assert set(Counter(task.category for task in pool[:n]).values()) == {n // 2}
+        assert len({task.data["family"] for task in pool[:24]}) == 24
+
+
+def test_the_seed_decides_the_order():
+    ids = [[task.id for task in loaded(seed).train] for seed in (0, 0, 1)]
+    assert ids[0] == ids[1] != ids[2]
+    assert sorted(ids[0]) == sorted(ids[2])
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"max_steps": 0}, "above 0"),
+        ({"observation": 0}, "above 0"),
+        ({"test_universes": [99]}, "both pools"),
+        ({"test_universes": list(range(1, 11))}, "both pools"),
+        ({"universes": 3}, "no option"),
+    ],
+)
+def test_bad_options(options, why):
+    with pytest.raises(ConfigError, match=why):
+        loaded(**options)
+
+
+def test_without_the_engine_it_is_said_how_to_get_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("SEASONED_CACHE", str(tmp_path))
+    with pytest.raises(ConfigError, match="seasoned bench install gaia2"):
+        load({}, seed=0)
+
+
+def test_a_folder_of_data(tmp_path, monkeypatch):
+    for name in ("scenario_universe_22_buy", "scenario_universe_25_buy", "scenario_universe_30_buy"):
+        path = tmp_path / "gaia2" / "execution" / "validation" / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = text_of(scenarios()["scenario_universe_1_buy"]).replace("scenario_universe_1_buy", name)
+        path.write_text(text.replace("Buy ", f"{name}: buy "), encoding="utf-8")
+    monkeypatch.setenv("SEASONED_DATA", str(tmp_path))
+    benchmark = loaded()
+    assert sorted(task.data["universe"] for task in benchmark.test) == [22, 25]
+    assert benchmark.judged == {task.id for task in (*benchmark.train, *benchmark.test)}
+    with pytest.raises(DataError, match="no such folder"):
+        loaded(data=str(tmp_path / "elsewhere"))
+
+
+def test_the_words_of_the_prompts():
+    benchmark = loaded()
+    assert {one.category for one in benchmark.trajectories} == {"search", "execution"}
+    assert all(step.call for one in benchmark.trajectories for step in one.steps)
+    assert benchmark.retried.task_id == benchmark.reflections[0][0].task_id
+
+
+def test_a_scenario_that_is_nowhere():
+    with pytest.raises(DataError, match="names no file"):
+        gaia2.text(Task(id="scenario_universe_99_x", text=""))
+
+
+# With the real engine
+
+
+@pytest.fixture(scope="module")
+def real(are_python):
+    return load({"python": are_python}, seed=0)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("family", SOME)
+def test_are_judges_the_oracle_and_the_lazy_agent(real, family):
+    task = next(task for task in real.test if task.data["family"] == family)
+    with closing(real.make_env(False)) as env:
+        observation, info = env.reset(task)
+        assert observation.startswith(task.text)
+        assert len(info["tools"]) > 95
+        for action in scenarios()[task.id].solution:
+            _, reward, over, _, _ = env.step(action)
+        assert (reward, over) == (1.0, True)
+        env.reset(task)
+        assert env.step("Done.")[1:3] == (0.0, True)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("family", "extra"),
+    [
+        ("note", 'Files__open({"path": "Documents/Home/wifi.txt", "mode": "r"})'),  # opening counts as a change
+        ("reply", 'Emails__send_email({"recipients": ["a@b.com"], "subject": "x", "content": "y"})'),
+        ("save-flats", "SAVE AGAIN"),
+    ],
+)
+def test_one_change_too_many_fails(real, family, extra):
+    task = next(task for task in real.test if task.data["family"] == family)
+    solution = list(scenarios()[task.id].solution)
+    solution.insert(-1, solution[-2] if extra == "SAVE AGAIN" else extra)
+    with closing(real.make_env(False)) as env:
+        env.reset(task)
+        for action in solution:
+            _, reward, over, _, info = env.step(action)
+    assert (reward, over, info["success"]) == (0.0, True, False)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("said", ["1 2 3 4 5 6 7 8 9", "{right} or 77", "It is {right}9", "x" * 200 + " {right}"])
+def test_an_answer_is_exact(real, said):
+    task = next(task for task in real.test if task.data["family"] == "invoices")
+    right = scenarios()[task.id].draft.said
+    with closing(real.make_env(False)) as env:
+        env.reset(task)
+        assert env.step(said.format(right=right))[1] == 0.0
+        env.reset(task)
+        assert env.step(f"It is {right} euros.")[1] == 1.0
+
+
+@pytest.mark.engine
+def test_the_answers_of_searches_follow_from_what_is_read(real):
+    computed = {"invoices", "week", "rides"}
+    for task in real.test[:24]:
+        scenario = scenarios()[task.id]
+        if scenario.kind == "search" and scenario.family not in computed:
+            with closing(real.make_env(False)) as env:
+                env.reset(task)
+                seen = " ".join(env.step(action)[0] for action in scenario.solution[:-1])
+            assert all(part in seen for word in scenario.draft.answer.words for part in word.split()), scenario.id
+
+
+@pytest.mark.engine
+def test_the_worked_attempts_are_what_are_says(are):
+    from seasoned.lab.benchmarks.gaia2 import executions, searches
+    from seasoned.lab.benchmarks.gaia2.env import Gaia2Environment
+    from seasoned.lab.benchmarks.gaia2.scenario import make
+    from seasoned.lab.benchmarks.gaia2.universe import WORKED
+    from seasoned.lab.benchmarks.gaia2.words import read_words
+
+    families = [("search", searches.FAMILIES), ("execution", executions.FAMILIES)]
+    made = [make(WORKED, kind, name, family) for kind, some in families for name, family in some.items()]
+    words = read_words()
+    for worked in [*words.trajectories, *(failed for failed, _ in words.reflections), words.retried]:
+        scenario = next(one for one in made if one.draft.task == worked.task.partition("\n")[0])
+        env = Gaia2Environment(are, lambda task, own=scenario: text_of(own), 80, 20_000)
+        with closing(env):
+            assert env.reset(Task(id="w", text=""))[0] == worked.task
+            for step in worked.steps:
+                observation, reward, *_ = env.step(step.action)
+                assert observation == step.observation
+            assert reward == step.reward == float(worked.outcome.success)
+
+
+@pytest.mark.engine
+def test_the_contract_holds_with_are(real):
+    task = real.test[0]
+    check_environment(lambda: real.make_env(False), task, actions=scenarios()[task.id].solution)
+
+
+@pytest.mark.engine
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(real):
+    task = next(task for task in real.test if task.data["family"] == "move-event")
+    with closing(real.make_env(False)) as env:
+        env.reset(task)
+        *most, last = scenarios()[task.id].solution
+        for action in most:
+            env.step(action)
+        os.kill(env.pid, signal.SIGTERM)
+        time.sleep(0.1)
+        assert env.step(last)[4]["success"] is True
+
+
+@pytest.mark.engine
+def test_a_few_scenarios_at_once(real):
+    def solved(task):
+        with closing(real.make_env(False)) as env:
+            env.reset(task)
+            return [env.step(action) for action in scenarios()[task.id].solution][-1][1]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(solved, real.test[:6])) == [1.0] * 6
+
+
+@pytest.mark.engine
+def test_a_soft_judge_is_asked_through_this_process(are, monkeypatch):
+    from seasoned.lab.benchmarks.gaia2.env import Gaia2Environment
+
+    scenario = scenarios()["scenario_universe_1_reply"]
+    asked = []
+
+    def says(messages):
+        asked.append(messages)
+        return "[[success]] yes, they say the same"
+
+    env = Gaia2Environment(are, lambda task: text_of(scenario), 80, 20_000, judge=ScriptedModel(says))
+    with closing(env):
+        env.reset(Task(id="t", text=""))
+        for action in scenario.solution:
+            _, _, over, _, info = env.step(action.replace(scenario.draft.writes[0].arguments["content"], "Other words"))
+    assert over
+    assert asked
+    assert info["success"] in (True, False)
+
+
+@pytest.mark.engine
+def test_check_counts_both(are_python, monkeypatch):
+    few = {name: one for name, one in scenarios().items() if one.universe in (1, 9) and one.family in SOME}
+    monkeypatch.setattr(gaia2, "scenarios", lambda: few)
+    found = check({"python": are_python})
+    assert (found.good, found.total, found.problems) == (8, 8, ())
+    assert found.facts == ('8/8 tasks are failed by an agent that only says "Done."',)
+
+
+@pytest.mark.engine
+def test_a_folder_is_checked_without_its_texts(are_python, tmp_path):
+    for config, name in (("execution", "scenario_universe_1_buy"), ("search", "scenario_universe_2_job")):
+        raw = json.loads(text_of(scenarios()[name]))
+        del raw["seasoned"]
+        path = tmp_path / config / "validation" / f"{name}.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(raw), encoding="utf-8")
+    found = check({"python": are_python, "data": str(tmp_path)})
+    assert (found.good, found.total, found.problems) == (2, 2, ())
+    assert found.facts[0].startswith("1/2 tasks are failed")
+    assert "texts were not compared" in found.facts[1]
+
+
+@pytest.mark.engine
+def test_a_scenario_that_its_oracle_does_not_solve_is_named(are_python, monkeypatch):
+    name = "scenario_universe_1_job"
+    wrong = scenarios()[name].draft.said
+    monkeypatch.setattr(gaia2, "scenarios", lambda: {name: scenarios()[name]})
+    monkeypatch.setattr(
+        gaia2, "text_of", lambda one: text_of(one).replace(f'"words": ["{wrong}"]', '"words": ["Nobody"]')
+    )
+    found = check({"python": are_python})
+    assert (found.good, found.total) == (0, 1)
+    assert "its oracle does not succeed" in found.problems[0]
+
+
+@pytest.mark.engine
+def test_it_is_found_by_name(are_python):
+    assert load_benchmark("gaia2", {"python": are_python}).name == "gaia2"
+    assert read_call(scenarios()["scenario_universe_1_job"].solution[0]).name == "Contacts__get_contacts"

@@ -1,0 +1,57 @@
+"""Our own scenarios as files: what they hold, and that each follows from its universe."""
+
+import json
+
+import pytest
+
+from seasoned.lab.benchmarks.gaia2 import executions, scenarios, searches
+from seasoned.lab.benchmarks.gaia2.scenario import TO_USER, make, text_of
+from seasoned.lab.benchmarks.gaia2.universe import MOST, universe
+from seasoned.replies.calls import read_call
+
+ALL = list(scenarios().values())
+
+
+def test_there_are_enough_of_each_kind_in_every_universe():
+    kinds = {kind: [one for one in ALL if one.kind == kind] for kind in ("search", "execution")}
+    assert {kind: len(some) for kind, some in kinds.items()} == {"search": 120, "execution": 120}
+    for some in kinds.values():
+        assert {one.universe for one in some} == set(range(1, MOST + 1))
+
+
+def test_no_two_have_the_same_task():
+    assert len({one.draft.task for one in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("one", ALL[:48], ids=lambda one: one.id)
+def test_a_file_holds_the_task_the_oracle_and_what_is_checked(one):
+    raw = json.loads(text_of(one))
+    assert raw["metadata"]["definition"]["scenario_id"] == one.id
+    first, *oracle = raw["events"]
+    assert first["action"]["args"][0]["value"] == one.draft.task
+    assert len(oracle) == len(one.draft.writes) + 1
+    assert oracle[-1]["action"]["function"] == "send_message_to_user"
+    assert set(raw["seasoned"]["checks"]) <= {event["event_id"] for event in oracle}
+    assert ("answer" in raw["seasoned"]) == (one.kind == "search")
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.id)
+def test_a_solution_is_calls_that_read_back(one):
+    calls = [read_call(action) for action in one.solution]
+    assert all(calls)
+    assert calls[-1].name == TO_USER
+    assert bool(one.draft.writes) == (one.kind == "execution")
+    if one.draft.answer:
+        assert len(calls[-1].arguments["content"]) <= one.draft.answer.most
+        assert all(word in calls[-1].arguments["content"] for word in one.draft.answer.words)
+
+
+@pytest.mark.parametrize("name", sorted(searches.FAMILIES | executions.FAMILIES))
+def test_a_family_follows_from_the_universe(name):
+    family = (searches.FAMILIES | executions.FAMILIES)[name]
+    made = [make(number, "search", name, family) for number in (1, 2)]
+    assert made[0] == make(1, "search", name, family)
+    assert made[0].solution != made[1].solution
+    own = universe(1)
+    words = json.dumps(universe(2).people[0].__dict__)
+    assert own.people[0].name not in words

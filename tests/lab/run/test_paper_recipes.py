@@ -1,0 +1,107 @@
+"""Every recipe in experiments/paper/: it loads, and runs in small with a model whose replies are as long as the "
+"papers'."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seasoned.lab.benchmarks import NAMES
+from seasoned.lab.run.conditions import conditions
+from seasoned.lab.run.plan import make_plan
+from seasoned.lab.run.recipe import load_recipe
+from seasoned.llm.scripted import ScriptedModel
+
+PAPER = Path(__file__).parents[3] / "experiments" / "paper"
+RECIPES = sorted(path.stem for path in PAPER.glob("*.toml"))
+SMALL = ["limit=3", "workers=1", "embedder=hashing", "curve=[]", "seeds=[0]", "llm.window=128000"]
+WORDS = "because the page that was read first names the place that is asked for, "
+HEURISTIC = {
+    "analysis": WORDS * 8,
+    "trigger": "a question names two things of one kind",
+    "action": "search both, one after the other, and compare what their pages say; " * 6,
+    "rationale": WORDS * 4,
+}
+
+
+def runs_here(name):
+    recipe = load_recipe(PAPER / f"{name}.toml")
+    return recipe.benchmark.name in NAMES and recipe.benchmark.name not in ("alfworld", "gaia2", "tau2")
+
+
+def author(messages):
+    """Replies of the papers' lengths, in form, and of little use."""
+    asked = messages[0]["content"]
+    if '"rationale"' in asked:
+        return json.dumps({**HEURISTIC, **({"succeeded": False} if '"succeeded"' in asked else {})})
+    if "JSON array of operations" in asked:
+        return json.dumps(
+            [{"operation": "ADD", "number": 0, "text": f"Read {len(messages[-1]['content'])} pages; {WORDS}"}]
+        )
+    if asked.startswith("You see one attempt") or "It failed; what would have been right" in asked:
+        return "I searched the wrong page. Next time I will " + WORDS * 5 + "and answer."
+    if "THINK[..]" in asked:
+        turn = sum(message["role"] == "assistant" for message in messages)
+        return f"THINK[{WORDS}]" if turn % 2 == 0 else "ANSWER[uncle]"
+    return f"Thought: {WORDS * 3}\nAction: Search[Milan {len(messages)}]"
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_of_the_papers_loads(name):
+    recipe = load_recipe(PAPER / f"{name}.toml")
+    assert recipe.profile == "paper"
+    assert conditions([*recipe.conditions])
+    assert recipe.baseline in recipe.conditions
+    assert recipe.name == name.replace("_", "-")
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if runs_here(name)])
+def test_a_recipe_of_the_papers_runs(name, go, tmp_path):
+    facts, given = tmp_path / "facts.csv", tmp_path / "given.jsonl"
+    facts.write_text('/a/[]\t/r/IsA\t/c/en/cat\t/c/en/animal\t{"weight": 1.0}\n', encoding="utf-8")
+    given.write_text('{"text": "Look into closed places too."}\n', encoding="utf-8")
+    own = load_recipe(PAPER / f"{name}.toml")
+    fewer = ["gather.retries=1", "method.trials=1", f"method.facts={facts}", f"method.given={given}"]
+    fewer += ["repeats=2"] if own.repeats > 1 else []
+    model = ScriptedModel(author, name="author", window=128_000)
+    directory = go(load_recipe(PAPER / f"{name}.toml", [*SMALL, *fewer]), llm=model)
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    assert {block["name"] for block in summary["conditions"]} == set(own.conditions)
+    assert any("The profile is paper" in remark for remark in summary["remarks"])
+    assert not any("Scaffold" in remark for remark in summary["remarks"])
+    assert not [problem for pool in summary["problems"] for problem in pool["problems"] if "no room" in problem]
+
+
+def test_every_attempt_again_is_compared_with_as_many_tries_alone():
+    for name in RECIPES:
+        recipe = load_recipe(PAPER / f"{name}.toml")
+        tried = [one for one in conditions(recipe.conditions) if one.retries]
+        if name in ("expel_table2", "reflexion_figure2", "reflexion_figure3", "reflexion_figure6"):
+            assert recipe.baseline == "retry"
+            assert recipe.method.coupled
+            assert recipe.method.retry_temperature
+            assert len(tried) == len(recipe.conditions)
+
+
+def test_alfworld_is_counted_without_its_games(monkeypatch):
+    monkeypatch.delenv("SEASONED_DATA", raising=False)
+    monkeypatch.delenv("ALFWORLD_DATA", raising=False)
+    plan = make_plan(load_recipe(PAPER / "expel_table2.toml"), dry=True)
+    assert plan.source.startswith("not there, so the recipe's own numbers are counted")
+    assert sum(len(block.test) for block in plan.blocks) == 2 * 134
+
+
+def test_the_base_run_is_as_long_as_reflexions(go, tmp_path):
+    """Reflexion ends after a trial that gains nothing; the base run makes as many trials, though it gains nothing "
+    "sooner."""
+
+    def says(messages):
+        if "It failed; what would have been right" in messages[0]["content"]:
+            return "I will answer otherwise, and look at both pages before that."
+        return "Thought: hm.\nAction: Finish[nothing]"
+
+    settings = ["limit=2", "workers=1", "method.trials=3", "method.patience=2"]
+    directory = go(load_recipe(PAPER / "reflexion_figure3.toml", settings), llm=ScriptedModel(says, name="loser"))
+    rows = [json.loads(line) for line in (directory / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    most = {name: max(row["trial"] for row in rows if row["condition"] == name) for name in ("retry", "reflexion")}
+    assert most == {"retry": 1, "reflexion": 1}

@@ -1,0 +1,170 @@
+"""Facts are found by exploring and in attempts, recalled for functions, and checked again."""
+
+import pytest
+
+from seasoned import ExperiencePool, ScriptedModel, Store, Task
+from seasoned.errors import ConfigError
+from seasoned.methods import make_method
+from seasoned.methods.facts import FIXED, HEADING, Facts
+from seasoned.methods.facts.explore import (
+    Exploration,
+    literals,
+    parameters_of,
+    read_calls,
+    variations,
+    with_other_texts,
+)
+from seasoned.sandbox import Library, Sandbox, find_walls
+from seasoned.types import Outcome, Step, Trajectory
+
+SOURCE = '''
+import random
+__version__ = "{version}"
+
+
+def tarn(a):
+    """Postage."""
+    if not isinstance(a, str) or not a.endswith(" kg"):
+        raise ValueError("expected a text like '3 kg'")
+    return ("pt", int(a[:-3]) * {factor})
+
+
+def velp(a):
+    return {{"KOLIN": 5, "GARDE": 6}}[a]
+
+
+def dice(a):
+    return random.random()
+
+
+class Box:
+    def __init__(self):
+        self.kept, self.sum = [], 0
+
+    def put(self, x):
+        self.kept.append(x)
+
+    def commit(self):
+        self.sum = sum(self.kept)
+
+    def total(self):
+        return self.sum
+'''
+
+
+@pytest.fixture(scope="module", autouse=True)
+def walls():
+    try:
+        find_walls()
+    except ConfigError as error:
+        pytest.skip(str(error))
+
+
+def library(version="1", factor=2):
+    return Library("shop", SOURCE.format(version=version, factor=factor), version=version)
+
+
+@pytest.fixture
+def pool(tmp_path):
+    with Store(tmp_path / "s.db") as store:
+        yield ExperiencePool(store, "code")
+
+
+HINT = Trajectory(id="tra-h", task_id="h", task="Write solve(town). It is called like solve('garde', 3).")
+
+
+def test_a_library_is_explored_and_recalled_for_the_functions_that_a_task_names(pool):
+    method = Facts(library=library(), explore=60)
+    method.learn([HINT], pool)
+    text = method.recall(Task(id="t", text="Use: tarn (postage); velp; Box."), pool).text
+    assert text.startswith(HEADING)
+    assert ">>> tarn(f'{3} kg')[1]\n6" in text
+    assert ">>> velp('garde'.upper())\n6" in text
+    assert ">>> x.put(3)\n>>> x.commit()\n>>> x.total()\n3" in text
+    assert method.recall(Task(id="t", text="Write a poem."), pool).text == ""
+    assert all(not lesson.sources for lesson in pool.lessons("fact"))
+
+
+def test_what_differs_between_two_runs_is_no_fact(pool):
+    Facts(library=library(), explore=60).learn([], pool)
+    assert not [lesson for lesson in pool.lessons("fact") if lesson.key == "dice" and not lesson.data["error"]]
+
+
+def test_attempts_give_facts_without_exploring_and_a_wrong_one_is_left_out(pool):
+    calls = [
+        {"function": "velp", "call": "velp('KOLIN')", "value": "5", "library": "shop", "library_version": "1"},
+        {"function": "velp", "call": "velp('GARDE')", "value": "7", "library": "shop", "library_version": "1"},
+    ]
+    attempt = Trajectory(id="tra-1", task_id="1", task="", meta={"calls": calls})
+    Facts(library=library(), explore=0).learn([attempt], pool)
+    assert [lesson.text for lesson in pool.lessons("fact")] == [">>> velp('KOLIN')\n5"]
+    assert pool.lessons("fact")[0].sources == ("tra-1",)
+
+
+def test_without_a_library_nothing_is_run(pool):
+    attempt = Trajectory(id="tra-1", task_id="1", task="", steps=(Step(action=">>> money(3)", observation="'0,03'"),))
+    method = make_method("facts")
+    method.learn([attempt], pool)
+    method.learn([attempt], pool)
+    assert method.recall(Task(id="2", text="money for nothing"), pool).text == f"{HEADING}\n>>> money(3)\n'0,03'"
+    assert method.verify(pool).skipped == 1
+
+
+def test_verify_puts_aside_what_no_longer_holds(pool):
+    Facts(library=library(), explore=60).learn([HINT], pool)
+    now = Facts(library=library("2", factor=3), explore=60)
+    found = now.verify(pool)
+    assert found.held > 3
+    assert {lesson.key for lesson, _ in found.stale} == {"tarn"}
+    old = next(lesson for lesson in pool.lessons("fact", status="disabled") if lesson.data["call"] == "tarn('3 kg')")
+    assert (old.data["instead"], old.data["instead_version"]) == ("('pt', 9)", "2")
+    assert ">>> tarn(f'{3} kg')[1]\n9" in now.recall(Task(id="t", text="tarn"), pool).text
+    again = now.verify(pool)
+    assert again.stale == ()
+
+
+def test_learning_from_a_new_version_checks_what_was_known(pool):
+    both = (library("1"), library("2", factor=3))
+    Facts(library=both[0], explore=60).learn([HINT], pool)
+    calls = [{"function": "velp", "call": "velp('KOLIN')", "value": "5", "library": "shop", "library_version": "2"}]
+    attempt = Trajectory(id="tra-2", task_id="2", task="", meta={"calls": calls})
+    Facts(library=both, explore=60).learn([attempt], pool)
+    assert ">>> tarn(f'{3} kg')[1]\n9" in Facts().recall(Task(id="t", text="tarn"), pool).text
+
+
+def test_changes_that_worked_are_told(pool):
+    steps = (Step(action="def f(x):\n    return tarn(x)"), Step(action="def f(x):\n    return tarn(str(x))"))
+    attempt = Trajectory(id="tra-1", task_id="1", task="", steps=steps, outcome=Outcome(success=True))
+    Facts().learn([attempt, attempt], pool)
+    guidance = Facts().recall(Task(id="2", text="Use: tarn"), pool)
+    assert guidance.text == f"{FIXED}\n- return tarn(x)\n+ return tarn(str(x))"
+    assert Facts(mends=0).recall(Task(id="2", text="Use: tarn"), pool).text == ""
+
+
+def test_a_person_keeps_the_last_word(pool):
+    Facts(library=library(), explore=60).learn([], pool)
+    lesson = next(lesson for lesson in pool.lessons("fact") if lesson.data["call"] == "tarn('3 kg')")
+    pool.update(lesson.model_copy(update={"pinned": True}), who="person")
+    Facts(library=library("2", factor=3)).verify(pool)
+    assert pool.store.get_lesson(lesson.id).status == "active"
+
+
+def test_the_model_proposes_calls_of_what_gave_nothing():
+    source = "def odd(a):\n    if a != 'open sesame':\n        raise KeyError('no')\n    return 1\n"
+    model = ScriptedModel(["1. odd('x')", "```python\nodd('open sesame')  # the word\n```"])
+    with Sandbox(Library("door", source)) as sandbox:
+        facts = Exploration(sandbox, model, 30.0).run()
+    assert "odd('open sesame')" in [fact.call for fact in facts]
+    assert "KeyError" in model.calls[1].messages[-1]["content"] if hasattr(model, "calls") else True
+
+
+def test_parts_of_exploring():
+    assert read_calls("1. `f(3)`\n>>> f('a')  # text\nf(x)\ng(1)\nshop.f(2)\nprint(f(1))", {"f"}) == [
+        ["f(3)"],
+        ["f('a')"],
+        ["f(2)"],
+    ]
+    assert literals("expected something like (3, 'a') or [4]") == ["(3, 'a')", "[4]"]
+    assert parameters_of("(a, b: int, *, size)") == ["a", "b", "*size"]
+    assert "f(2, 'a')" in variations("f('a', 2)")
+    assert with_other_texts("f('GAR')", ["garde", "kolin"]) == ["f('KOL')"]

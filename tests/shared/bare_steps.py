@@ -1,0 +1,5 @@
+"""Steps to compare by what they say: without the calls, of which tests of their own tell."""
+
+
+def bare(steps):
+    return [step.model_copy(update={"call": None}) for step in steps]
