@@ -17,6 +17,7 @@ SAYS = {
     "first_loop.py": ["before: 0 of 3", "learned: When a refund is wanted", "tuesday: True", "after: 3 of 3"],
     "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
     "remember.py": ["monday:    False", "tuesday:   True", "- Before any refund, look the order up."],
+    "facts_of_my_library.py": [">>> price_tag(3 * 100)", "12 facts still hold, 17 do not", "now: '0.03 EUR'"],
     "is_it_helping.py": ["day 15: ", "was retired: evidence of harm", "disabled: Promise a date for every refund."],
     "own_benchmark.py": ["ExpNote solved 8 of 8, 8 more than without notes (0; exact McNemar p = 0.008)"],
     "own_method.py": ["disabled  0 of 8", "answers   8 of 8", "twice     8 of 8"],

@@ -62,7 +62,7 @@ def test_guidance_stands_with_the_task_and_what_is_recalled_later_below_the_erro
 
     model = ScriptedModel([FIRST, SECOND])
     made = Coder(model, "").run(TASK, Workshop(), block(">>> tarn('3')"), lambda progress: block(">>> tarn('4')"))
-    assert made.messages[1]["content"].endswith("H\n>>> tarn('3')")
+    assert made.messages[1]["content"].startswith("New task.\n\nH\n>>> tarn('3')\n\n")
     assert made.messages[-2]["content"] == "ValueError: no\n>>> tarn('4')"
 
 

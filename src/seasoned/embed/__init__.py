@@ -29,6 +29,9 @@ _HOMES = {
     "hashing": "seasoned.embed.hashing:HashingEmbedder",
 }
 
+_SERVED = "openai:"
+_KNOWN = f"{', '.join(_HOMES)}, {_SERVED}MODEL, or the import path of a class"
+
 
 def default_embedder() -> str:
     """The name of what compares texts where nothing else is said: static where it is installed, else hashing."""
@@ -47,22 +50,36 @@ def embedder(name: str = "static") -> Embedder:
         ConfigError: nothing has that name.
         MissingExtraError: its library is not installed.
     """
-    if name.startswith("openai:"):
+    if name.startswith(_SERVED):
         from seasoned.embed.openai import OpenAIEmbedder
 
-        return OpenAIEmbedder(name.removeprefix("openai:"))
-    known = f"{', '.join(_HOMES)}, openai:MODEL, or the import path of a class"
-    make = import_member(_HOMES.get(name, name), "embedder", f"known are {known}")
+        return OpenAIEmbedder(name.removeprefix(_SERVED))
+    make = _maker(name)
     try:
         made: Any = make()
     except SeasonedError:
         raise
     except Exception as error:  # whatever somebody's class may raise
-        raise ConfigError(f"the embedder {name!r} cannot be made ({error}): known are {known}") from error
+        raise ConfigError(f"the embedder {name!r} cannot be made ({error}): known are {_KNOWN}") from error
     if not all(hasattr(made, part) for part in ("name", "dim", "embed")):
         raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")
     embedder: Embedder = made
     return embedder
+
+
+def check_embedder(name: str) -> None:
+    """See that an embedder of this name is known, without making it: that may need a package, a download or a server.
+
+    Raises:
+        ConfigError: nothing has that name.
+    """
+    if not name.startswith(_SERVED):
+        _maker(name)
+
+
+def _maker(name: str) -> Any:
+    """What makes the embedder of this name; `ConfigError` where nothing has it."""
+    return import_member(_HOMES.get(name, name), "embedder", f"known are {_KNOWN}")
 
 
 def package_folder(package: str, extra: str, advice: str = "") -> Path:

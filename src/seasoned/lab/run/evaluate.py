@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from seasoned.agents.react import React
-from seasoned.embed import shared_embedder
+from seasoned.embed import check_embedder, shared_embedder
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.jobs import run_jobs
 from seasoned.lab.run.altered import altered_scope
@@ -103,7 +103,7 @@ def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:
 def check_parts(plan: Plan, *, dry: bool = False) -> None:
     """Make each agent, method and embedder once: a wrong setting is an error before anything is spent.
 
-    With `dry`, no embedder is made: one may ask a server, or have to be installed first.
+    With `dry`, embedders are only looked up: one may ask a server, or have to be installed first.
 
     Raises:
         ConfigError: there is a learner, and no condition for it, a condition does not know the profile, or a prompt is
@@ -117,8 +117,8 @@ def check_parts(plan: Plan, *, dry: bool = False) -> None:
                 "conditions, or the profile out of the recipe and the command"
             )
         asked = _makes_method_with_model(plan, condition) or asked
-        if _searches(condition) and not dry:
-            shared_embedder(plan.recipe.embedder)
+        if _searches(condition):
+            (check_embedder if dry else shared_embedder)(plan.recipe.embedder)
     if plan.recipe.learner is not None and not asked:
         raise ConfigError(
             "the recipe names a learner, and none of its conditions learns by asking a model (the notes of ExpNote are "
