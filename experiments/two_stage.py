@@ -22,7 +22,6 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from seasoned.methods.ranking import rank_each
 
 from seasoned.embed import embedder
 from seasoned.errors import ParseError, SeasonedError
@@ -35,6 +34,7 @@ from seasoned.llm.journal import Journaled
 from seasoned.llm.opening import open_llm
 from seasoned.methods.erl import ERL
 from seasoned.methods.erl.book import as_item
+from seasoned.methods.ranking import rank_each
 from seasoned.pool import ExperiencePool
 from seasoned.replies.heuristics import Draft
 from seasoned.store.sql import Store
