@@ -36,6 +36,12 @@ def test_training_and_test_share_no_universe():
     assert benchmark.source == "240 scenarios of Seasoned in 10 universes"
 
 
+def test_families_of_ours_can_be_chosen():
+    benchmark = loaded(families=["reply", "asker"])
+    assert {task.data["family"] for task in (*benchmark.train, *benchmark.test)} == {"reply", "asker"}
+    assert [len(pool) for pool in (benchmark.train, benchmark.test)] == [16, 4]
+
+
 def test_any_first_part_is_balanced():
     benchmark = loaded()
     for pool in (benchmark.train, benchmark.test):
@@ -58,6 +64,8 @@ def test_the_seed_decides_the_order():
         ({"test_universes": [99]}, "both pools"),
         ({"test_universes": list(range(1, 11))}, "both pools"),
         ({"universes": 3}, "no option"),
+        ({"families": ["asker", "opera"]}, "among job, .* but has 'opera'"),
+        ({"families": []}, "both pools"),
     ],
 )
 def test_bad_options(options, why):

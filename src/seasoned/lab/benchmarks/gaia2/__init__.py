@@ -5,8 +5,8 @@ Always holds: training and test share no universe, so no person, mail or event; 
 model; and tasks are made without starting the engine.
 
 Options: `data` (a folder of Gaia2's scenarios, DIR/<config>/<split>/*.json; else $SEASONED_DATA/gaia2; else our own),
-`configs` and `split` (its folders), `test_universes` (the others are for training), `max_steps` (calls of an attempt),
-`observation` (characters that are shown of one), `told` (an attempt that is learned from is told what it missed),
+`configs` and `split` (its folders), `families` (of our own scenarios; by default all 24), `test_universes` (the others
+are for training), `max_steps` (calls of an attempt), `observation` (characters that are shown of one), `told` (an attempt that is learned from is told what it missed),
 `python` (the interpreter of an environment that has ARE; else the one that `bench install` made), `timeout` (seconds of
 one answer of the engine). The seed decides the order.
 """
@@ -41,10 +41,13 @@ from seasoned.types import Task, ToolCall
 
 TEST = (9, 10)
 """The universes of ours that are for testing."""
+FAMILIES = (*searches.FAMILIES, *executions.FAMILIES)
+"""The families of our own scenarios."""
 OPTIONS: dict[str, Any] = {
     "data": "",
     "configs": ("execution", "search"),
     "split": "validation",
+    "families": FAMILIES,
     "test_universes": TEST,
     "max_steps": 80,
     "observation": 20_000,
@@ -143,6 +146,8 @@ def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     set_to = check_options("gaia2", options, OPTIONS)
     if set_to["max_steps"] < 1 or set_to["timeout"] <= 0 or set_to["observation"] < 1:
         raise ConfigError("benchmark.max_steps, benchmark.observation and benchmark.timeout should be above 0")
+    if unknown := [name for name in set_to["families"] if name not in FAMILIES]:
+        raise ConfigError(f"benchmark.families should be among {', '.join(FAMILIES)}, but has {unknown[0]!r}")
     return set_to
 
 
@@ -158,7 +163,7 @@ def _tasks(set_to: Mapping[str, Any]) -> tuple[list[Task], str]:
                 data={"universe": scenario.universe, "family": scenario.family},
             )
             for scenario in scenarios().values()
-            if scenario.kind in set_to["configs"]
+            if scenario.kind in set_to["configs"] and scenario.family in set_to["families"]
         ]
         return tasks, f"{len(tasks)} scenarios of Seasoned in {MOST} universes"
     tasks, broken = read_folder(root, set_to["configs"], set_to["split"])
