@@ -172,6 +172,34 @@ def test_free_style_reads_nothing_that_was_written_before_the_answer_was_judged(
     assert "Wrong" in asked[-1]["content"]
 
 
+@pytest.mark.parametrize(("turns", "done"), [(1, 1), (2, 2), (4, 3), (None, 3)])
+def test_free_style_has_so_many_commands_after_its_answer(lets, turns, done):
+    """The paper's n; the environment itself ends with END, or after its own number of turns."""
+    after = ["THINK[why]", "NOTE[word]: w, o, r, d", "END"]
+    model = ScriptedModel([f"THINK[hm]\nANSWER[{lets.train[0].data['answer']}]", "\n".join(after), "THINK[more]"])
+    made = agent(model, lets, style="free", note_turns=turns).run(lets.train[0], lets.make_env(True), Guidance())
+    assert actions(made)[2:] == after[:done]
+    assert made.outcome.success is True
+    assert made.usage.calls == 2
+
+
+def test_commands_before_the_answer_are_not_counted_among_those_after_it(lets):
+    replies = ["THINK[one]", "THINK[two]", "THINK[three]", f"ANSWER[{lets.train[0].data['answer']}]", "THINK[why]\nEND"]
+    model = ScriptedModel(replies)
+    made = agent(model, lets, style="free", note_turns=1).run(lets.train[0], lets.make_env(True), Guidance())
+    assert actions(made) == [*replies[:4], "THINK[why]"]
+
+
+def test_worked_cases_show_a_thought_before_the_notes_where_turns_are_counted(lets):
+    def shown(**more):
+        return "\n".join(message["content"] for message in agent(ScriptedModel([]), lets, "free", **more).preamble())
+
+    plain, counted, fewer = shown(), shown(note_turns=4), shown(note_turns=4, example_notes=1)
+    worked = [example for example in lets.examples if example.notes]
+    assert counted.count("THINK[") == plain.count("THINK[") + len(worked)
+    assert fewer.count("NOTE[") - counted.count("NOTE[") == -sum(len(example.notes) - 1 for example in worked)
+
+
 def test_free_style_passes_over_what_was_considered(lets):
     task = lets.test[0]
     reply = f"<think>Could be ANSWER[nothing]? No.</think>\nANSWER[{task.data['answer']}]"

@@ -288,8 +288,9 @@ def test_the_arm_without_retries_learns_from_first_attempts_and_shows_no_other(p
     assert [one.id for one in method.recall(Task(id="n", text="x"), pool).demonstrations] == ["b-0"]
 
 
-def test_a_window_too_small_for_one_attempt_says_what_to_set(recipe):
-    made = recipe(benchmark={"name": "hotpotqa"}, conditions=("react",), baseline="react", llm={"context": 256})
+@pytest.mark.parametrize("policy", ["react", "tools"])
+def test_a_window_too_small_for_one_attempt_says_what_to_set(recipe, policy):
+    made = recipe(benchmark={"name": "hotpotqa"}, conditions=(policy,), baseline=policy, llm={"context": 256})
     with pytest.raises(ConfigError, match=r"tokens before anything is done, and the model takes 256: set llm\.context"):
         check_parts(make_plan(made))
     check_parts(make_plan(made.model_copy(update={"longer": made.llm.model_copy(update={"context": 8192})})))

@@ -28,7 +28,7 @@ from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.profiles import method_options
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
-from seasoned.types import Lesson, Task
+from seasoned.types import Lesson, Message, Task
 
 Policy = Literal["act", "react", "choose", "tools", "coder"]
 Aid = Literal["worked", "begins", "filters"]
@@ -87,6 +87,13 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
         system=recipe.agent.guidance == "system",
         asks=asks,
     )
+
+
+def worked_first(agent: Agent) -> list[Message]:
+    """What stands in front of every task of an acting agent, but for tools: the environment alone knows those."""
+    if isinstance(agent, ToolCaller):
+        return agent.preamble(agent.examples[: agent.shots], [])
+    return agent.preamble(agent.examples[: agent.shots]) if isinstance(agent, React) else []
 
 
 def halting(recipe: Recipe) -> Halt | None:

@@ -7,7 +7,7 @@ begin, and enters no result.
 from __future__ import annotations
 
 from seasoned.agents.dialogue import Dialogue
-from seasoned.agents.react import React
+from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.plan import Block, Plan
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.text import tokens, transcript
@@ -43,10 +43,7 @@ def _block(plan: Plan, block: Block) -> tuple[int, int]:
     for condition in plan.conditions:
         agent = condition.agent(recipe.for_seed(block.seed), benchmark, model, block.train)
         method = condition.method and condition.method(recipe, benchmark, model)
-        if isinstance(agent, React):
-            before = agent.preamble(agent.examples[: agent.shots])
-        else:
-            before = agent.preamble() if isinstance(agent, Dialogue) else []
+        before = agent.preamble() if isinstance(agent, Dialogue) else worked_first(agent)
         base = sum(tokens(message["content"]) for message in before) + task + attempt / 2
         shown = recipe.erl.k * lesson if condition.ranks else recipe.expel.k * attempt if condition.learns else 0
         for trained_on in plan.points(condition, block):

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from seasoned.agents.react import React
+from seasoned.agents.tools import ToolCaller
 from seasoned.embed import check_embedder, shared_embedder
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.jobs import run_jobs
+from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.altered import altered_scope
 from seasoned.lab.run.condition import Condition
 from seasoned.lab.run.gather import guided_by_failures, learning, trial_by_trial, until_solved
@@ -159,9 +161,9 @@ def check_window(recipe: Recipe, agent: Agent, block: Block) -> None:
     """
     settings = recipe.longer or recipe.llm
     window = settings.window or (settings.context if settings.bundled else None)
-    if window is None or not isinstance(agent, React) or not block.test:
+    if window is None or not isinstance(agent, React | ToolCaller) or not block.test:
         return
-    before = agent.preamble(agent.examples[: agent.shots])
+    before = worked_first(agent)
     length = sum(len(message["content"]) for message in before) + len(block.test[0].text)
     if length // TOKEN > window:
         raise ConfigError(

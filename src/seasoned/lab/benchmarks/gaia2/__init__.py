@@ -6,9 +6,9 @@ model; and tasks are made without starting the engine.
 
 Options: `data` (a folder of Gaia2's scenarios, DIR/<config>/<split>/*.json; else $SEASONED_DATA/gaia2; else our own),
 `configs` and `split` (its folders), `families` (of our own scenarios; by default all 24), `test_universes` (the others
-are for training), `max_steps` (calls of an attempt), `observation` (characters that are shown of one), `told` (an attempt that is learned from is told what it missed),
-`python` (the interpreter of an environment that has ARE; else the one that `bench install` made), `timeout` (seconds of
-one answer of the engine). The seed decides the order.
+are for training), `max_steps` (calls of an attempt), `observation` (characters that are shown of one), `told` (an
+attempt that is learned from is told what it missed), `python` (the interpreter of an environment that has ARE; else the
+one that `bench install` made), `timeout` (seconds of one answer of the engine). The seed decides the order.
 """
 
 from __future__ import annotations
