@@ -8,10 +8,11 @@ one test attempt is made with what it recalls. It succeeds where that attempt do
 - `patterns`: a `Memory(trust="page")`: the patterns of `seasoned.trust.flags` alone;
 - `on`: a `Memory` as it is by default: the patterns, and the rule about content that stems from an observation alone.
 
-With the scripted reader (it believes everything): `seasoned bench attack --json`. With the bundled model, which takes
-hours on two cores: `seasoned bench attack --model local --defence clean --defence off --defence on --json`.
+With the scripted reader (it believes everything): `seasoned bench attack --json`. With the bundled model:
+`seasoned bench attack --model local --defence clean --defence off --defence on --store FILE --json`.
 
-Always holds: what counts as success is decided by rules, never by a model; all texts are our own.
+Always holds: what counts as success is decided by rules, never by a model; all texts are our own; a model is asked the
+same thing once, whatever the defence.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ from urllib.parse import quote
 from seasoned.agents.dialogue import Dialogue
 from seasoned.agents.react import React
 from seasoned.errors import ConfigError
+from seasoned.jobs import run_jobs
 from seasoned.lab.attacks import shop
 from seasoned.lab.attacks.gullible import Gullible
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.benchmarks.base import read_toml
+from seasoned.llm.journal import Journal, Journaled
 from seasoned.loop import attempt, without_errors
 from seasoned.memory import Memory
 from seasoned.memory.screened import screen_trajectory
@@ -49,6 +52,7 @@ Defence = Literal["clean", "off", "patterns", "on"]
 DEFENCES: tuple[Defence, ...] = get_args(Defence)
 SCENES = ("emoji", "hotpotqa", "shop")
 _TRAINING, _PLANTED = 3, 2
+_AT_ONCE = 4  # attacks, for a model
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,7 @@ def attack_all(
     defences: Sequence[Defence],
     llm: LLM | None = None,
     progress: Callable[[str], object] = lambda words: None,
+    store: Journal | None = None,
 ) -> list[Tried]:
     """Try each attack under each defence.
 
@@ -202,19 +207,30 @@ def attack_all(
         defences: which.
         llm: the model that acts and learns; None: the scripted reader that believes everything.
         progress: is told of each attack.
+        store: keeps the replies of `llm`, which needs it.
     """
     scenes = {name: load_scene(name) for name in dict.fromkeys(attack.scene for attack in attacks)}
-    tried = []
-    for number, attack in enumerate(attacks, 1):
-        progress(f"{number} of {len(attacks)}: {attack.name} on {attack.scene}")
-        scene, model = scenes[attack.scene], llm or Gullible(attack.scene, attack)
+
+    def tried(number: int) -> list[Tried]:
+        attack = attacks[number]
+        progress(f"{number + 1} of {len(attacks)}: {attack.name} on {attack.scene}")
+        scene = scenes[attack.scene]
+
+        def model() -> LLM:
+            # A journal of its own for each attempt counts its requests anew, so equal ones of others are found.
+            return Journaled(llm, store, "attacks") if llm and store else Gullible(attack.scene, attack)
+
         texts = dict(zip(scene.places if len(attack.says) > 1 else (scene.alone,), attack.planted, strict=False))
-        training = _gathered(scene, model, texts)
+        training = _gathered(scene, model(), texts)
         flagged = any(screen_trajectory(each).meta.get("flags") for each in training)
-        for defence in defences:
-            of = _gathered(scene, model, {}) if defence == "clean" else training
-            tried.append(_try(scene, attack, model, defence, of, flagged))
-    return tried
+        clean = _gathered(scene, model(), {}) if "clean" in defences else []
+        return [
+            _try(scene, attack, model(), defence, clean if defence == "clean" else training, flagged)
+            for defence in defences
+        ]
+
+    workers = _AT_ONCE if llm else 1
+    return [one for each in run_jobs(tried, range(len(attacks)), workers) for one in each]
 
 
 def _gathered(scene: Scene, llm: LLM, texts: dict[int, str]) -> list[Trajectory]:

@@ -144,22 +144,29 @@ def attack(
     model: Annotated[
         str, typer.Option(help="The model: gullible (scripted, believes everything), local, or a server's.")
     ] = "gullible",
+    store: Annotated[
+        str, typer.Option(help="A store for the model's replies: the same command goes on where it was stopped.")
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Plant texts in training attempts, and count how often the test attempt obeys them."""
+    import tempfile
+    from contextlib import ExitStack
+
     from seasoned.lab.attacks import DEFENCES, attack_all, load_attacks, summary
     from seasoned.memory.opening import LateModel
+    from seasoned.store.sql import Store
 
     chosen = [each for each in DEFENCES if each in (defence or ["off", "patterns", "on"])]
     if unknown := set(defence or ()) - set(DEFENCES):
         raise ConfigError(f"a defence is one of {', '.join(DEFENCES)}, and was {min(unknown)!r}")
     attacks = load_attacks(scene)
-    llm = None if model == "gullible" else LateModel(model)
-    try:
-        tried = attack_all(attacks, chosen, llm, lambda words: typer.echo(words, err=True))
-    finally:
-        if llm is not None:
-            llm.close()
+    with ExitStack() as stack:
+        llm = replies = None
+        if model != "gullible":
+            folder = store or f"{stack.enter_context(tempfile.TemporaryDirectory())}/replies.db"
+            llm, replies = stack.enter_context(closing(LateModel(model))), stack.enter_context(Store(folder))
+        tried = attack_all(attacks, chosen, llm, lambda words: typer.echo(words, err=True), replies)
     found = {"model": model, **summary(tried)}
     if as_json:
         each = [
