@@ -5,12 +5,14 @@ import json
 import pytest
 
 from seasoned.errors import ConfigError
+from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.rundir import prompts_digest, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.certificate import check, read_certificate
+from seasoned.text import split_words
 
 GATED = ["disabled", "expnote", "expnote+gate"]
 
@@ -56,6 +58,25 @@ def test_lessons_without_effect_are_not_deployed(recipe, go, store):
     assert all(attempt.lesson_ids == () and attempt.guidance == "" for attempt in gated)
     assert len([key for key in attempts if "/expnote+gate:" in key]) == 2 * 6  # it stopped after half of the tasks
     assert read_certificate(directory / "certificate.json").deployed == ""
+
+
+def test_facts_that_harm_are_not_told(recipe, go, store, tmp_path):
+    def answers(messages):
+        symbol = "a" if "has to do with" in str(messages) else "b"
+        return f"ANSWER[{symbol}]"
+
+    facts, tasks = tmp_path / "facts.csv", load_benchmark("emoji", {"symbols": "codes"}, seed=0)
+    words = sorted({word for task in (*tasks.train, *tasks.test) for word in split_words(task.text)})
+    lines = [f"/a/1\t/r/RelatedTo\t/c/en/{word}\t/c/en/thing\n" for word in words]
+    facts.write_text("".join(lines), encoding="utf-8")
+    names = ["disabled", "teachme", "teachme+gate"]
+    settings = {"conditions": names, "train": 0, "test": 4, "gate": {"tasks": 12}, "method": {"facts": str(facts)}}
+    directory = go(recipe(**settings), llm=ScriptedModel(answers, name="stubborn"))
+    (gate,) = read_summary(directory).gates
+    assert (gate.of, gate.promoted) == ("teachme", False)
+    attempts = store.episodes(directory.name).items()
+    told = {name: {one.guidance != "" for key, one in attempts if f"/{name}/" in key} for name in names[1:]}
+    assert told == {"teachme": {True}, "teachme+gate": {False}}
 
 
 def test_the_levels_are_divided_by_the_candidates(recipe, go):

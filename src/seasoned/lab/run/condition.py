@@ -33,7 +33,8 @@ class Condition:
     {"k": 10} of `erl(k=10)`. `agent` and `method` are called for each episode, each recall and each learning, with the
     model that is journalled and counted there. `of` names the condition whose lessons it has: deployed only where a
     gate promotes them (`gated`), those that a probe found helpful (`probed`), or with other words (`altered`). `ranks`
-    says that its recall asks the recipe's `ranker`; `profiles` are those that it knows.
+    says that its recall asks the recipe's `ranker`; `profiles` are those that it knows. `knows` says that what it tells
+    is not learned, but looked up in a knowledge base.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Condition:
     method: MakeMethod | None = None
     _: KW_ONLY
     learns: bool = False
+    knows: bool = False
     codes: bool = False
     own_pool: bool = True
     pool: str = ""

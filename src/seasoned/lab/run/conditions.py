@@ -52,7 +52,7 @@ def _nearest(k: int | None = None) -> Condition:
 
 
 def _teachme(k: int | None = None) -> Condition:
-    return Condition("teachme", "facts of a commonsense knowledge base", dialogue, teachme(k))
+    return Condition("teachme", "facts of a commonsense knowledge base", dialogue, teachme(k), knows=True)
 
 
 def _trajectories(k: int | None = None) -> Condition:
@@ -209,7 +209,7 @@ def _variant(base: Condition, suffix: str) -> Condition:
     name = f"{base.name}+{suffix}"
     if base.of and not (base.probed and suffix == GATE and not base.gated):
         raise ConfigError(f"{name}: give {base.of} one ending, or +{PROBED}+{GATE}")
-    if not base.learns or (suffix != GATE and not base.writes):
+    if not (base.knows and suffix == GATE) and (not base.learns or (suffix != GATE and not base.writes)):
         raise ConfigError(f"{name}: {base.name} learns no lessons of its own, so there is nothing for +{suffix} to try")
     pool = (base.pool or base.name) if base.own_pool else base.pool
     altered: Alteration | Literal[""] = next((one for one in ALTERATIONS if one == suffix), "")
