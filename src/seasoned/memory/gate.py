@@ -64,6 +64,7 @@ def run_gate(
         prompts="",
         planned=len(tasks),
         candidates=1,
+        excluded=sum(one.excluded for one in trials),
         trials=tuple(trials),
         looks=tuple(decided),
     )

@@ -1,11 +1,13 @@
 """Gates in a run: what proves itself is deployed, what does not is not, and the certificate can be checked."""
 
+import dataclasses
 import json
 
 import pytest
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, InfrastructureError, LeakError
 from seasoned.lab.benchmarks import load_benchmark
+from seasoned.lab.run import plan as plan_module
 from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.lab.run.plan import make_plan
@@ -96,6 +98,39 @@ def test_gate_tasks_are_neither_learned_from_nor_judged(recipe):
     folded = make_plan(recipe(conditions=GATED, train=30, test=30, folds=2, gate={"tasks": 10}))
     assert [(len(b.train), len(b.gate), len(b.test)) for b in folded.blocks] == [(20, 10, 30)] * 2
     assert plan.episodes == 30 + 2 * 20 + 3 * 10
+
+
+@pytest.mark.parametrize(("condition", "what"), [("expnote+gate", "gate"), ("expnote+probed", "probe")])
+@pytest.mark.parametrize("same", ["id", "text"])
+def test_a_gate_task_that_is_judged_as_well_is_refused(recipe, monkeypatch, condition, what, same):
+    real = plan_module.load_benchmark
+
+    def overlapping(name, options, seed):
+        benchmark = real(name, options, seed=seed)
+        train = list(benchmark.train)
+        train[8] = train[8].model_copy(update={same: getattr(benchmark.test[2], same)})
+        return dataclasses.replace(benchmark, train=tuple(train))
+
+    monkeypatch.setattr(plan_module, "load_benchmark", overlapping)
+    wanted = recipe(conditions=["disabled", "expnote", condition], gate={"tasks": 12}, probe={"tasks": 12})
+    with pytest.raises(LeakError, match=f"the {what} task .* is a test task as well"):
+        make_plan(wanted)
+
+
+def test_a_gate_task_at_which_the_server_fails_counts_in_neither_arm(recipe, go, apprentice):
+    settings = recipe(conditions=GATED, train=30, test=4, gate={"tasks": 20})
+    broken = make_plan(settings).blocks[0].gate[3].text.partition("\n")[0]
+
+    def failing(messages):
+        if any(broken in message["content"] for message in messages):
+            raise InfrastructureError("gone")
+        return apprentice(messages)
+
+    directory = go(settings, llm=ScriptedModel(failing, name="apprentice"))
+    (gate,), (claim,) = read_summary(directory).gates, read_certificate(directory / "certificate.json").claims
+    assert gate.excluded == claim.excluded == 1
+    assert [one.difference for one in claim.trials if one.excluded] == [0.0]
+    assert claim.promoted
 
 
 def test_what_a_gate_cannot_do_is_said_before_anything_is_paid_for(recipe):

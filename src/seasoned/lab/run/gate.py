@@ -85,6 +85,7 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
         prompts=prompts_digest(),
         planned=len(tasks),
         candidates=candidates,
+        excluded=sum(one.excluded for one in trials),
         trials=tuple(trials),
         looks=tuple(decided),
         tokens=tokens,
