@@ -1,8 +1,8 @@
 """How well does the record predict what lessons do? `python experiments/record.py STORE METHOD BASELINE [WAY ..]`.
 
 For every run of a store that compared a method that learns with a baseline, a lesson's measured effect is the mean gain
-over the baseline at the test tasks where it was shown, less that at all test tasks. It is compared with the score that
-the training attempts give the lesson, by each way (words, judge, likelihood); the model is the bundled one.
+over the baseline at the test and gate tasks where it was shown, less that at all of them. It is compared with the score
+that the training attempts give the lesson, by each way (words, judge, likelihood); the model is the bundled one.
 """
 
 from __future__ import annotations
@@ -12,23 +12,27 @@ from contextlib import ExitStack
 
 from scipy.stats import spearmanr
 
+from seasoned.lab.run.keys import ALONE, LESSONS
 from seasoned.llm.opening import ModelSettings, open_llm
 from seasoned.proof.record import WAYS, Way, against_record
 from seasoned.store.sql import Store
 
 LEAST = 4
-"""Test tasks at which a lesson must have been shown to have an effect."""
+"""Tasks at which a lesson must have been shown to have an effect."""
 
 
 def effects(store: Store, scope: str, method: str, baseline: str) -> dict[str, float]:
     """The measured effect of each lesson of a pool such as `RUN/s0f0/expnote`."""
     block = scope.removesuffix(f"/{method}")
-    alone = {t.task_id: bool(t.outcome.success) for t in store.trajectories(f"{block}/{baseline}/test")}
-    gains = [
-        (set(t.lesson_ids), bool(t.outcome.success) - alone[t.task_id])
-        for t in store.trajectories(f"{block}/{method}/test")
-        if t.task_id in alone
-    ]
+    gate = f"{method}+gate"
+    gains = []
+    for told, plain in ((method, baseline), (gate + LESSONS, gate + ALONE)):
+        alone = {t.task_id: bool(t.outcome.success) for t in store.trajectories(f"{block}/{plain}/test")}
+        gains += [
+            (set(t.lesson_ids), bool(t.outcome.success) - alone[t.task_id])
+            for t in store.trajectories(f"{block}/{told}/test")
+            if t.task_id in alone
+        ]
     mean = sum(gain for _, gain in gains) / max(len(gains), 1)
     known = {}
     for lesson in store.lessons(scope):
