@@ -7,6 +7,7 @@ import pytest
 
 from seasoned.lab.report import attempt_tables, forms, plots
 from seasoned.lab.report.attempt_tables import (
+    efficiency_table,
     guidance_table,
     origins_table,
     repeats_table,
@@ -116,6 +117,27 @@ def test_over_several_runs(make_row):
     short = [row for row in rows if row.condition == "erl" or row.repeat < 2]
     react = next(cells for cells in _own(repeats_table(build(short, run={}, baseline="react"))) if cells[0] == "ReAct")
     assert (react[3], react[4]) == ("33.3% [6, 79]", "—")  # it was run but twice
+
+
+def test_what_a_paper_prints_of_several_runs_stands_beside_ours(make_row):
+    rows = [make_row("erl", f"t{n}", success=n > turn, repeat=turn) for n in range(3) for turn in range(3)]
+    table = repeats_table(build(rows, run={"benchmark": "tau2"}))
+    assert [column.name for column in table.columns][3:] == [f"pass{sign}{k}\n[95%]" for sign in "@^" for k in (2, 3)]
+    printed = {line.cells[0]: line.cells[3:] for line in table.lines if line.source}
+    assert printed["ERL"] == ("", "62.5%", "", "14.2%")  # ERL, table 1, overall
+    assert printed["ERL, retail"] == ("", "75.0%", "", "17.5%")
+    assert "tools" not in str([*printed])  # the run has no such condition
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+    assert not [line for line in repeats_table(build(rows, run={"benchmark": "fever"})).lines if line.source]
+
+
+def test_what_a_paper_prints_of_a_notes_worth_stands_beside_ours(summary):
+    table = efficiency_table(summary)
+    assert [(line.cells[1:], line.source) for line in table.lines if line.source] == [
+        (("solved attempts", "", "", "+0.643"), "gpt-3.5-turbo, paper"),  # ExpNote, table 3
+        (("failed attempts", "", "", "+0.500"), "gpt-3.5-turbo, paper"),
+    ]
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
 
 
 def test_heuristics_against_trajectories_with_the_tokens_of_each(guided_summary):

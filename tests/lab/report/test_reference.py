@@ -135,8 +135,11 @@ def test_what_else_is_printed_stays_out_of_the_main_table():
     further = {(one.unit, one.condition): one.value for one in further_references("tau2-telecom")}
     assert further["pass^3", "erl"] == 0.0
     assert {one.unit for one in references("tau2-telecom")} == {"%"}
-    costs = {one.what: one.value for one in further_references("gaia2") if one.condition == "react"}
+    costs = {one.what: one.value for one in further_references("gaia2") if one.condition == "tools"}
     assert costs["dollars"] == 15.27
+    parts = {(one.category, one.unit): one.value for one in further_references("tau2") if one.condition == "erl"}
+    assert (parts["", "pass@3"], parts["telecom", "pass@3"]) == (62.5, 62.5)
+    assert parts["retail", "pass@3"] == 75.0
 
 
 NAMED = {"ExpeL": "expel", "ExpNote": "expnote", "ERL": "erl", "Reflexion": "reflexion"}

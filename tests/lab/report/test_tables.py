@@ -365,6 +365,19 @@ def test_the_parts_add_up(spent_summary):
     assert alone.rollout == alone.total
 
 
+def test_what_a_paper_prints_of_tokens_and_cost_stands_beside_ours(spent_rows):
+    rows = [row.model_copy(update={"condition": {"react": "tools"}.get(row.condition, "erl")}) for row in spent_rows]
+    summary = build(rows, run={"benchmark": "gaia2"}, baseline="tools", learning={"erl": LEARNED})
+    table = tables.phases_table(summary)
+    printed = [line.cells for line in table.lines if line.source == "GPT-5-mini, paper"]
+    assert [cells[:3] + cells[4:6] for cells in printed] == [  # ERL, table 4
+        ("tools", "rollout", "103.8M (82%)", "4.3M", "$15.27"),
+        ("ERL", "rollout", "192.0M (88%)", "3.9M", "$17.60"),
+        ("ERL", "total", "200.5M (85%)", "4.3M", "$21.40"),
+    ]
+    assert {len(line.cells) for line in table.lines} == {len(table.columns)}
+
+
 def test_an_unknown_price_is_unknown_where_it_matters(make_row):
     known, unknown = Usage(calls=2, cost=0.3), Usage(calls=1, cost=None)
     parts = phases([make_row(usage=known)], unknown)

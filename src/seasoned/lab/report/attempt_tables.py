@@ -12,10 +12,7 @@ from typing import NamedTuple
 from seasoned.lab.report.cells import MAX_CATEGORIES, accuracy_cell, decimal, is_partial, solved_cell, text_column
 from seasoned.lab.report.format import gathering, interval, p_value, percent, signed
 from seasoned.lab.report.forms import Column, Line, Table
-from seasoned.lab.report.reference import (
-    step_references,
-    trial_references,
-)
+from seasoned.lab.report.reference import further_references, step_references, trial_references
 from seasoned.lab.report.summary import (
     AtK,
     Interval,
@@ -87,6 +84,7 @@ def repeats_table(summary: Summary) -> Table | None:
         cells = (label(name), str(len(found.rates)), mean, *([score] if scored else []))
         by_k = {figure.k: figure for figure in found.figures}
         lines.append(Line((*cells, *rates(by_k)), {"name": name, **found.to_json()}))
+    lines += _printed_at_k(summary, [name for name, _ in repeated], ks, 1 + scored)
     columns = (
         text_column("condition"),
         Column("runs"),
@@ -101,6 +99,21 @@ def repeats_table(summary: Summary) -> Table | None:
         *(["Score is the mean reward."] if scored else []),
     )
     return Table("Over several runs", columns, tuple(lines), notes)
+
+
+def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], blank: int) -> list[Line]:
+    """What a paper prints of several runs (ERL, table 1), of a benchmark and of its parts."""
+    units = [f"{name}{k}" for name in ("pass@", "pass^") for k in ks]
+    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    for one in further_references(summary.run.benchmark):
+        if one.unit in units and one.condition in names:
+            found.setdefault((one.condition, one.category, one.source), {})[one.unit] = one.value
+    lines = []
+    for (name, part, source), printed in found.items():
+        cells = [f"{printed[unit]:.1f}%" if unit in printed else "" for unit in units]
+        said = f"{label(name)}, {part}" if part else label(name)
+        lines.append(Line((said, "", *[""] * blank, *cells), {"name": name, "part": part, **printed}, source=source))
+    return lines
 
 
 def steps_table(summary: Summary) -> Table | None:
@@ -248,6 +261,12 @@ def efficiency_table(summary: Summary) -> Table | None:
         source = "solved attempts" if one.type == "positive" else "failed attempts"
         figures = (f"{one.lessons:.1f}", signed(one.points), signed(one.points_per_lesson, 3))
         lines.append(Line((label(one.condition), source, *figures), one.to_json()))
+    types = {one.type for one in summary.efficiency}
+    for one in further_references(summary.run.benchmark):
+        if one.unit == "points a note" and one.condition in types:
+            source = "solved attempts" if one.condition == "positive" else "failed attempts"
+            values = {"name": one.condition, "points_per_lesson": one.value, "place": one.place}
+            lines.append(Line((one.condition, source, "", "", signed(one.value, 3)), values, source=one.source))
     heads = map(Column, ("lessons", "points", "points per lesson"))
     return Table("What a lesson is worth", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
 

@@ -158,8 +158,14 @@ def category_references(benchmark: str) -> tuple[Reference, ...]:
 
 
 def further_references(benchmark: str) -> tuple[Reference, ...]:
-    """What else the papers print of a benchmark: over several runs, of source tasks, efficiency, costs."""
-    return tuple(figure for figure in _of(benchmark) if figure.unit not in ("%", "score"))
+    """What else the papers print of a benchmark and its parts: over several runs, of source tasks, efficiency, costs.
+
+    Of a part, such as "tau2-telecom", `category` is the part.
+    """
+    name = benchmark.strip().casefold()
+    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(f"{name}-")]
+    named = [one.model_copy(update={"category": one.benchmark.removeprefix(f"{name}-")}) for one in parts]
+    return tuple(figure for figure in (*_of(benchmark), *named) if figure.unit not in ("%", "score"))
 
 
 def step_references(benchmark: str) -> tuple[Steps, ...]:

@@ -30,11 +30,7 @@ from seasoned.lab.report.cells import (
 from seasoned.lab.report.format import cost, p_value, signed
 from seasoned.lab.report.forms import Column, Line, Table, to_rich
 from seasoned.lab.report.proof_tables import gates_table, probes_table
-from seasoned.lab.report.reference import (
-    Reference,
-    category_references,
-    references,
-)
+from seasoned.lab.report.reference import Reference, category_references, further_references, references
 from seasoned.lab.report.rows import Row, final, outcomes
 from seasoned.lab.report.summary import (
     Condition,
@@ -199,6 +195,7 @@ def phases_table(summary: Summary) -> Table | None:
             lines.append(Line(cells, values))
     if not beside_any:
         return None
+    lines += _printed_costs(summary)
     columns = (
         text_column("condition"),
         text_column("part"),
@@ -215,6 +212,24 @@ def phases_table(summary: Summary) -> Table | None:
         "Calls are those really made. Conditions that share one have its tokens and its cost in the figures of each.",
     )
     return Table("Tokens and cost by part (ERL, table 4)", columns, tuple(lines), notes)
+
+
+def _printed_costs(summary: Summary) -> list[Line]:
+    """What a paper prints of tokens and cost: of all test attempts, and with all that was learned and recalled."""
+    names = {one.name for one in summary.conditions}
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for one in further_references(summary.run.benchmark):
+        if one.unit == "total" and one.condition.removesuffix("-total") in names:
+            found.setdefault((one.condition, one.source), {})[one.what] = one.value
+    lines = []
+    for (condition, source), printed in found.items():
+        name = condition.removesuffix("-total")
+        part = "rollout" if name == condition else "total"
+        read = f"{printed['input_millions']:.1f}M ({printed['cached_percent']:.0f}%)"
+        written = f"{printed['output_millions']:.1f}M"
+        cells = (label(name), part, read, "", written, f"${printed['dollars']:.2f}", "")
+        lines.append(Line(cells, {"name": name, "part": part, **printed}, source=source))
+    return lines
 
 
 _GOALS: dict[Literal["yes", "no"], str] = {"yes": "goal met in training", "no": "goal not met"}
