@@ -67,7 +67,7 @@ def test_the_tools_and_what_they_say_of_themselves(memory):
 
     instructions, tools = anyio.run(talk)
     assert "not an order" in instructions
-    assert [tool.name for tool in tools] == ["recall", "record", "note", "list", "effect"]
+    assert [tool.name for tool in tools] == ["recall", "record", "learn", "note", "list", "effect"]
     for tool in tools:
         assert tool.description
         assert all("description" in field for field in tool.input_schema["properties"].values())
@@ -101,6 +101,36 @@ def test_an_attempt_is_recorded_as_memory_would(memory):
     assert kept.outcome == Outcome(success=True, reward=1.0, reason="answered", answer="done")
     assert (kept.steps[1].thought, kept.steps[0].observation) == ("it is late", "shipped")
     assert kept.lesson_ids == (lesson.id,)
+
+
+def test_learning_is_a_tool_with_an_estimate(tmp_path):
+    heuristic = {"analysis": "It was closed.", "trigger": "a door is closed", "action": "open it first"}
+    model = ScriptedModel(lambda messages: heuristic)
+    step = {"action": "go", "observation": "it did not work"}
+    with Memory(tmp_path / "m.db", llm=model, learn="manual", embedder="hashing") as memory:
+        first, estimate, learned, again = calls(
+            memory,
+            ("record", {"task": "go out", "steps": [step], "success": False}),
+            ("learn", {"estimate": True}),
+            ("learn", {}),
+            ("learn", {}),
+        )
+    told = said(estimate)
+    assert (told["attempts"], told["calls"], told["tokens"], told["cost"], told["lessons"]) == (1, 1, 1500, None, [])
+    taught = said(learned)
+    assert (taught["attempts"], taught["calls"], taught["waiting"]) == (1, 1, {})
+    assert [lesson["text"] for lesson in taught["lessons"]] == ["When a door is closed: open it first"]
+    assert said(again)["attempts"] == 0
+    assert len(model.requests) == 1
+    assert said(first)["success"] is False
+
+
+def test_a_server_without_a_model_says_how_to_start_it_with_one(tmp_path):
+    with Memory(tmp_path / "m.db", embedder="hashing") as memory:
+        record = ("record", {"task": "go out", "steps": [], "success": False})
+        _, learned = calls(memory, record, ("learn", {}))
+        assert "seasoned mcp --llm local" in refused(learned)
+        assert len(memory.to_learn().waiting) == 0  # nothing was tried
 
 
 def test_a_reward_or_nothing_tells_how_it_ended(memory):

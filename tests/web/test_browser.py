@@ -6,9 +6,11 @@ import shutil
 import socket
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
+from seasoned.llm.scripted import ScriptedModel
 from seasoned.store.sql import Store
 from seasoned.types import Lesson
 from seasoned.web.app import make_app
@@ -33,8 +35,14 @@ new PerformanceObserver((list) => {
 
 @pytest.fixture
 def address(store: Store, runs):
+    with served(make_app(store, token=TOKEN, runs_folder=runs)) as address:
+        yield address
+
+
+@contextmanager
+def served(app):
+    """Serves the page on loopback; gives its address."""
     uvicorn = pytest.importorskip("uvicorn")
-    app = make_app(store, token=TOKEN, runs_folder=runs)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -175,6 +183,33 @@ def test_a_journey(browser, address, store, tmp_path):
             look(browser, f"{path.partition('?')[0].replace('/', '-')}-{shade}-{width}", tmp_path)
     refused = [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
     assert [line["message"] for line in refused if " 409 " not in line["message"]] == []
+
+
+def test_learning_with_a_click(browser, store, runs, tmp_path):
+    heuristic = {"analysis": "It was closed.", "trigger": "a door is closed", "action": "open it first"}
+
+    def say(messages):
+        time.sleep(0.5)
+        return heuristic
+
+    with served(make_app(store, token=TOKEN, runs_folder=runs, llm=ScriptedModel(say))) as address:
+        browser.get(f"{address}/?token={TOKEN}")
+        until(lambda: browser.current_url == f"{address}/lessons")
+        browser.get(f"{address}/attempts")
+        browser.find_element("link text", "Learn from them").click()
+        until(lambda: "2 attempts to learn from" in text(browser))
+        assert "2 calls of scripted, about 3,000 tokens, price unknown" in text(browser)
+        look(browser, "learn", tmp_path)
+        browser.find_element("css selector", "button.primary:not(dialog button)").click()
+        until(lambda: "Learning goes on" in text(browser))
+        until(lambda: "Learned from 2 attempts" in text(browser), 20)  # without a reload
+        assert "When a door is closed" in text(browser)
+        look(browser, "learned", tmp_path)
+        size = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get(f"{address}/learn")
+        look(browser, "learn-phone", tmp_path)
+        assert [line["message"] for line in browser.get_log("browser")] == []
 
 
 def test_a_run_with_its_figures(browser, address, tmp_path):

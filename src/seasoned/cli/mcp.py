@@ -21,6 +21,9 @@ PORT = 8765
 def mcp(
     namespace: Annotated[str, typer.Option(help="The memory that is served.")] = "default",
     method: Annotated[str, typer.Option(help="How lessons are recalled: the name of a method.")] = "erl",
+    llm: Annotated[
+        str | None, typer.Option(help="The model that learns in the background from what is recorded, such as local.")
+    ] = None,
     embedder: Annotated[
         str | None, typer.Option(help="For recall by meaning; without it, static where it is installed, else hashing.")
     ] = None,
@@ -30,14 +33,15 @@ def mcp(
     ] = None,
     store: StoreOption = STORE,
 ) -> None:
-    """Serve a memory over MCP: tools to recall, record, note and list, and the effect."""
+    """Serve a memory over MCP: tools to recall, record, learn, note and list, and the effect."""
     from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory
 
     if port is not None and not http:
         raise ConfigError("--port is for --http: add --http, or leave --port out")
-    with Memory(store, method=method, namespace=namespace, embedder=embedder or default_embedder()) as memory:
+    embedder = embedder or default_embedder()
+    with Memory(store, method=method, llm=llm, namespace=namespace, embedder=embedder) as memory:
         if not http:
             serve_stdio(memory)
             return

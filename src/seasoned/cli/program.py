@@ -7,11 +7,11 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from seasoned.cli import attempts, effect, exchange, hook, lessons, mcp, model, serve, store
+from seasoned.cli import attempts, effect, exchange, hook, learn, lessons, mcp, model, serve, store
 from seasoned.plugins import loaded
 
 _PRODUCT = (
-    *("lessons", "attempts", "replay", "outcome", "recall", "effect"),
+    *("lessons", "attempts", "replay", "outcome", "learn", "recall", "effect"),
     *("import", "export", "serve", "mcp", "hook", "doctor", "model", "store"),
 )
 
@@ -44,6 +44,7 @@ app.add_typer(lessons.app, name="lessons")
 app.command("attempts")(attempts.attempts)
 app.command("replay")(attempts.replay)
 app.command("outcome")(effect.outcome)
+app.command("learn")(learn.learn)
 app.command("recall")(lessons.recall)
 app.command("effect")(effect.effect)
 app.command("import")(exchange.import_)

@@ -24,6 +24,10 @@ def serve(
     embedder: Annotated[
         str | None, typer.Option(help="For the search by meaning; without it, static where it is installed.")
     ] = None,
+    llm: Annotated[
+        str | None, typer.Option(help="The model behind the button Learn now: local, or a name that a server knows.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="How it learns: the name of a method.")] = "erl",
     runs: RunsOption = RUNS,
     store: StoreOption = STORE,
     postgres: Annotated[
@@ -38,17 +42,35 @@ def serve(
 
             store = stack.enter_context(postgres_in(postgres))
             typer.echo(f"The store for programs on this machine, while this one runs: {store}")
-        _serve(port, host, embedder, runs, store, must_exist=postgres is None)
+        _serve(port, host, embedder, (llm, method), runs, store, must_exist=postgres is None)
 
 
-def _serve(port: int, host: str, embedder: str | None, runs: Path, store: str, *, must_exist: bool) -> None:
+def _serve(
+    port: int,
+    host: str,
+    embedder: str | None,
+    learns: tuple[str | None, str],
+    runs: Path,
+    store: str,
+    *,
+    must_exist: bool,
+) -> None:
     from seasoned.web.app import LOOPBACK, make_app
     from seasoned.web.app import serve as serve_page
 
     token = secrets.token_urlsafe(24)
     with open_store(store, must_exist=must_exist) as opened:
         meaning = _embedder(embedder)
-        app = make_app(opened, token=token, runs_folder=runs, embedder=meaning, host=host, warming=_beside_answers)
+        app = make_app(
+            opened,
+            token=token,
+            runs_folder=runs,
+            embedder=meaning,
+            host=host,
+            warming=_beside_answers,
+            llm=learns[0],
+            method=learns[1],
+        )
         if host not in LOOPBACK:
             typer.echo(
                 f"seasoned: {host} can be reached from other machines, and nothing is encrypted on the way: whoever "

@@ -37,7 +37,7 @@ App = Callable[..., Awaitable[None]]
 
 
 def make_server(memory: Memory) -> MCPServer[Any]:
-    """A server with the tools recall, record, note, list and effect over a memory, which stays open.
+    """A server with the tools recall, record, learn, note, list and effect over a memory, which stays open.
 
     Raises:
         MissingExtraError: when the SDK is not installed.
@@ -51,7 +51,7 @@ def make_server(memory: Memory) -> MCPServer[Any]:
 
     tools = Tools(memory)
     offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record}
-    offered |= {"note": tools.note, "list": tools.listed, "effect": tools.effect}
+    offered |= {"learn": tools.learn, "note": tools.note, "list": tools.listed, "effect": tools.effect}
 
     class Server(MCPServer[Any]):
         """Tells what was wrong with a call in a sentence."""

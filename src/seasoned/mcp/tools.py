@@ -74,6 +74,20 @@ class Recorded(BaseModel):
     unknown: list[str]
 
 
+class Taught(BaseModel):
+    """What learning took, or would take: attempts, calls of the model, tokens and dollars (null: the price is unknown).
+
+    `lessons` were added or changed; `waiting` counts, by the reason, the attempts that taught nothing yet.
+    """
+
+    attempts: int
+    calls: int
+    tokens: int
+    cost: float | None
+    lessons: list[LessonTold]
+    waiting: dict[str, int]
+
+
 class Listed(BaseModel):
     """Lessons, and how many there are in all."""
 
@@ -130,6 +144,27 @@ class Tools:
         kept = self.memory.record(made)
         flags = [str(flag) for flag in kept.meta.get("flags", ())]
         return Recorded(id=kept.id, steps=len(kept.steps), success=kept.outcome.success, flags=flags, unknown=others)
+
+    def learn(
+        self,
+        estimate: Annotated[bool, Field(description="Only say what it would take; nothing is learned.")] = False,
+    ) -> Taught:
+        """Learn now from the attempts that were not learned from yet. It asks a model, so it takes time."""
+        before = self.memory.to_learn()
+        if estimate:
+            what = {name: getattr(before, name) for name in ("attempts", "calls", "tokens", "cost")}
+            return Taught(**what, lessons=[], waiting=before.waiting)
+        if before.calls and not before.model:
+            raise ConfigError("this server has no model to learn with: start it as in `seasoned mcp --llm local`")
+        learned = self.memory.learn()
+        return Taught(
+            attempts=learned.trajectories,
+            calls=learned.usage.calls,
+            tokens=learned.usage.tokens,
+            cost=learned.usage.cost,
+            lessons=[_as_listed(lesson) for lesson in learned.lessons],
+            waiting={**learned.reasons, **self.memory.to_learn().waiting},
+        )
 
     def note(
         self,

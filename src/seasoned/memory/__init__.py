@@ -332,7 +332,7 @@ class Memory:
     def to_learn(self) -> ToLearn:
         """What `learn` would take now: attempts, calls of the model, tokens, dollars; and what waits for what."""
         sides = self.pool, self.quarantine
-        return to_learn(self.method, self._name, self._model.name, sides, self._ledger)
+        return to_learn(self.method, self._name, self._model.name, sides, self._ledger, judges=self._judge)
 
     def waiting(self) -> dict[str, str]:
         """By the id of an attempt, why it taught nothing yet; it is learned from once that changes."""
@@ -425,21 +425,24 @@ class Memory:
         usual = ScreenedPool(self.store, self.namespace, **same)
         return usual, ScreenedPool(self.store, self.namespace, quarantine=True, **same)
 
-    def _learn(self, again: bool = False, *, by_itself: bool = False) -> Learned:
+    def _learn(self, again: bool = False) -> Learned:
         sides = self._sides()
         for fresh, known in zip(sides, (self.pool, self.quarantine), strict=True):
             fresh.begin_with(known)
+        learned = Learned()
         try:
-            if by_itself and self._judge:
+            if self._judge:
                 judge_unknown(self._model, sides, self._name, way_of(self.method))
-            return learn_new(self.method, self._name, sides, again=again)
+            learned = learn_new(self.method, self._name, sides, again=again)
         finally:
-            self._ledger.add(self._model.taken())
+            learned.usage = self._model.taken()
+            self._ledger.add(learned.usage)
+        return learned
 
     def _learn_by_itself(self) -> None:
         self._model.before = lambda used: self._ledger.check(self.budget, used)
         try:
-            self._learn(by_itself=True)
+            self._learn()
         finally:
             self._model.before = None
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import BudgetExceeded, ConfigError, SeasonedError
+from seasoned.llm.opening import BUNDLED
 from seasoned.memory.equals import attempt_key
 from seasoned.memory.learning import way_of
 from seasoned.memory.opening import judge
@@ -219,7 +220,9 @@ def judge_unknown(llm: LLM, pools: tuple[ScreenedPool, ...], name: str, way: str
     return count
 
 
-def to_learn(method: Method, name: str, model: str, pools: tuple[ScreenedPool, ...], ledger: Ledger) -> ToLearn:
+def to_learn(
+    method: Method, name: str, model: str, pools: tuple[ScreenedPool, ...], ledger: Ledger, *, judges: bool
+) -> ToLearn:
     """Estimate what learning now would take, from the attempts that are there and what calls took before."""
     store, way = pools[0].store, way_of(method)
     found = [attempt for pool in pools for attempt in pending(store, pool.experience, name, way, None)]
@@ -228,12 +231,14 @@ def to_learn(method: Method, name: str, model: str, pools: tuple[ScreenedPool, .
         looked = found[:_COUNTED]
         single = len({attempt_key(attempt) for attempt in looked})
         calls = single + len(found) - len(looked)
-        if getattr(method, "judge", False):
+        if judges:
             calls += sum(attempt.outcome.success is None for attempt in found)
     used = ledger.all()
     each = used.tokens / used.calls if used.calls else _GUESS
     price = None if used.cost is None or not used.calls else used.cost / used.calls
-    if not used.calls and model:
+    if model in BUNDLED:
+        price = 0.0
+    elif not used.calls and model:
         from seasoned.llm.openai import cost
 
         price = cost(model, None, prompt_tokens=_GUESS - 300, cached_tokens=0, completion_tokens=300)

@@ -28,7 +28,7 @@ from seasoned.protocols import Method
 from seasoned.store.pages import lessons_of
 from seasoned.store.sql import Store
 from seasoned.store.waiting import let_wait, pending, settled
-from seasoned.types import Lesson, Trajectory, new_id
+from seasoned.types import Lesson, Trajectory, Usage, new_id
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +48,14 @@ class Learned:
 
     `quarantined` are those among them that wait for a person. `skipped` holds, by the id of an attempt, why it taught
     nothing yet: it waits until that changes. `equal` attempts were counted as sources of what an equal one had taught.
+    `usage` is what the memory's model took for it.
     """
 
     trajectories: int = 0
     lessons: tuple[Lesson, ...] = ()
     skipped: dict[str, str] = field(default_factory=dict)
     equal: int = 0
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def failed(self) -> dict[str, str]:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seasoned.errors import ConfigError, ConflictError, MissingExtraError, SeasonedError, StoreError, StoreLockedError
+from seasoned.llm.clients import AnyModel
 from seasoned.plugins import loaded
 from seasoned.protocols import Embedder
 from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
-from seasoned.web import attempts, effect, forms, lessons, snapshots
+from seasoned.web import attempts, effect, forms, learn, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
 from seasoned.web.show import redirect, show, templates
 from seasoned.web.site import Site
@@ -41,6 +42,7 @@ _PAGES: dict[str, Callable[[Request], Response]] = {
     "/lesson/edit": forms.edit_form,
     "/attempts": attempts.attempt_list,
     "/attempt": attempts.attempt_page,
+    "/learn": learn.learn_page,
     "/effect": effect.effect_page,
     "/snapshots": snapshots.snapshot_list,
     "/diff": snapshots.diff_page,
@@ -51,6 +53,7 @@ _WRITES: dict[str, Callable[[Request], Response]] = {
     "/lesson/edit": forms.edit,
     "/lesson/do": forms.do,
     "/attempt/outcome": effect.outcome,
+    "/learn": learn.learn_now,
     "/effect/resume": effect.resume,
     "/snapshots": snapshots.add_snapshot,
     "/rollback": snapshots.rollback,
@@ -65,6 +68,8 @@ def make_app(
     embedder: Embedder | None = None,
     host: str = "127.0.0.1",
     warming: Callable[[], AbstractContextManager[object]] = nullcontext,
+    llm: AnyModel | None = None,
+    method: str = "erl",
 ) -> App:
     """The page as an ASGI application.
 
@@ -76,6 +81,8 @@ def make_app(
         host: where it will listen; other machines may ask only when this is no loopback address.
         warming: made around the first search by meaning, which reads all vectors in a thread of its own. The app itself
             changes nothing that holds for the whole process.
+        llm: what the button "Learn now" learns with; None for no such button.
+        method: how it does so.
 
     Raises:
         ConfigError: the token is too short.
@@ -105,6 +112,7 @@ def make_app(
         exception_handlers={SeasonedError: _sentence, HTTPException: _not_here, Exception: _broken},
     )
     app.state.site = Site(store, runs_folder, embedder, around=warming)
+    app.state.learner = learn.Learner(store, llm, method, embedder)
     away = host not in LOOPBACK
     return guarded(app, token, [host] if away else [], anywhere=away)
 
@@ -124,6 +132,7 @@ async def _warmed(app: Starlette) -> AsyncIterator[None]:
         site.warming = True
         threading.Thread(target=site.warm, name="seasoned-warming", daemon=True).start()
     yield
+    await run_in_threadpool(app.state.learner.close)
 
 
 def _prepared(site: Site) -> None:

@@ -349,7 +349,7 @@ def test_a_person_corrects_insights_between_the_stages(cli, acting, player):
     assert INSIGHT not in str(told)
 
 
-@pytest.mark.parametrize("stage", ["gather", "learn", "evaluate"])
+@pytest.mark.parametrize("stage", ["gather", "evaluate"])
 def test_a_stage_is_no_command_of_its_own_any_more(cli, stage):
     done = cli(stage, "none-such", "--quiet", "-c", "x=1")
     assert done.code == 1

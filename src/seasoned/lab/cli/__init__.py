@@ -12,7 +12,6 @@ from seasoned.lab.cli import bench, certify, demo, play, run, runs, transfer
 
 _ONCE = {
     "gather": "seasoned run RECIPE --until gather",
-    "learn": "seasoned run --resume RUN --until learn",
     "evaluate": "seasoned run --resume RUN",
 }
 """Commands of earlier versions, with what does the same."""

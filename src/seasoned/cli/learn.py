@@ -1,0 +1,101 @@
+"""`seasoned learn`: learn from what was recorded and not learned from yet, and say before what that would take.
+
+Always holds: with --dry-run no model is asked and nothing is written; what taught nothing is named with its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, chosen_pool, many, open_store, print_json, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from seasoned.memory import Learned
+    from seasoned.memory.auto import ToLearn
+
+_SHOWN = 20
+
+
+def learn(
+    namespace: Annotated[str, typer.Option("--namespace", help="Whose memory.")] = "default",
+    llm: Annotated[
+        str | None, typer.Option(help="The model that learns and judges: local, or a name that a server knows.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="How attempts become lessons: the name of a method.")] = "erl",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Try those once more that taught nothing.")] = False,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from the attempts of a memory that were not learned from yet.
+
+    Attempts whose outcome nobody knows are judged by the model first. What teaches nothing waits, with its reason.
+    """
+    from seasoned.memory import Memory
+
+    with open_store(store, must_exist=True) as opened:
+        chosen_pool(opened, namespace, None)
+        with Memory(
+            opened, namespace=namespace, method=method, llm=llm, learn="manual", judge=llm is not None
+        ) as memory:
+            before = memory.to_learn()
+            learned = None if dry_run else memory.learn(again=again)
+            waiting = {**learned.reasons, **memory.to_learn().waiting} if learned else before.waiting
+    if as_json:
+        print_json({"namespace": namespace, "method": method, **_facts(before, learned, waiting)})
+        return
+    for line in _estimate(before) if learned is None else _done(learned):
+        tell(line)
+    for why, count in waiting.items():
+        tell(f"{many(count, 'attempt')} taught nothing yet: {why}.")
+    if before.calls and not before.model:
+        tell("For that it needs a model: --llm local, or the name of a server's model.")
+
+
+def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int]) -> dict[str, object]:
+    estimate = {**asdict(before), "spent_today": before.spent_today.model_dump()}
+    estimate.pop("waiting")
+    if learned is None:
+        return {"estimate": estimate, "waiting": waiting}
+    names = ("id", "kind", "key", "text", "status")
+    return {
+        "estimate": estimate,
+        "waiting": waiting,
+        "attempts": learned.trajectories,
+        "equal": learned.equal,
+        "lessons": [{name: getattr(lesson, name) for name in names} for lesson in learned.lessons],
+        "skipped": learned.skipped,
+        "usage": learned.usage.model_dump(),
+    }
+
+
+def _estimate(before: ToLearn) -> list[str]:
+    used = before.spent_today
+    lines = [f"{before}."]
+    if used.calls:
+        lines.append(f"Learning used {many(used.calls, 'call')} and {used.tokens:,} tokens today.")
+    return lines
+
+
+def _done(learned: Learned) -> list[str]:
+    from seasoned.text import one_line
+
+    equal = f", {learned.equal:,} of them equal to one that was known" if learned.equal else ""
+    held = f" ({len(learned.quarantined):,} wait for a person)" if learned.quarantined else ""
+    lines = [
+        f"Learned from {many(learned.trajectories, 'attempt')}{equal}: {many(len(learned.lessons), 'lesson')}{held}."
+    ]
+    for lesson in learned.lessons[:_SHOWN]:
+        key = f"{one_line(lesson.key, 60)}: " if lesson.key else ""
+        lines.append(f"  {lesson.id}  {lesson.kind}  {key}{one_line(lesson.text, 100)}")
+    if len(learned.lessons) > _SHOWN:
+        lines.append(f"  and {len(learned.lessons) - _SHOWN:,} more: `seasoned lessons list` shows them")
+    if learned.usage.calls:
+        price = "price unknown" if learned.usage.cost is None else f"${learned.usage.cost:,.4f}"
+        lines.append(f"It took {many(learned.usage.calls, 'call')}, {learned.usage.tokens:,} tokens, {price}.")
+    return lines
