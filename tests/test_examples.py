@@ -16,6 +16,7 @@ MONDAY = ["monday:  refunded", "learned: I refunded before I knew", "tuesday: re
 SAYS = {
     "first_loop.py": ["before: 0 of 3", "learned: When a refund is wanted", "tuesday: True", "after: 3 of 3"],
     "notes_in_ten_lines.py": ["first case: 'water it', right: False", "- basil: too wet", "'let it dry', right: True"],
+    "learns_by_itself.py": ["first day:  refunded", "second day: not refunded"],
     "remember.py": ["monday:    False", "tuesday:   True", "- Before any refund, look the order up."],
     "facts_of_my_library.py": [">>> price_tag(3 * 100)", "12 facts still hold, 17 do not", "now: '0.03 EUR'"],
     "is_it_helping.py": ["day 15: ", "was retired: evidence of harm", "disabled: Promise a date for every refund."],
