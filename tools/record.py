@@ -1,7 +1,7 @@
 """Records a command in a terminal as an animated SVG, such as the picture of the demo in the README.
 
 Run it as `python tools/record.py docs/images/demo.svg -- .venv/bin/seasoned demo`; it needs pyte and no network. A long
-run is shown fast: the frames that differ are spread over some seconds, and the last stays for a while.
+run is shown fast: the frames that differ are spread over some seconds. A long last screen is shown page by page.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from termios import TIOCSWINSZ
 from typing import Any
 
-COLUMNS, ROWS = 100, 56
-FRAMES, SECONDS, LAST = 30, 18.0, 12.0
+COLUMNS, ROWS, SHOWN = 100, 56, 28
+FRAMES, SECONDS, LAST = 30, 18.0, 8.0
 WIDTH, HEIGHT, PAD = 8.4, 19, 16  # of a character, and the margin, in pixels
 COLOURS = {
     "default": "#d8dee9",
@@ -91,19 +91,22 @@ def _piece(colour: str, bold: bool, text: str) -> str:
 
 
 def picture(frames: list[Frame]) -> str:
-    """The animated SVG; without animation, such as in print, it shows the last frame."""
+    """The animated SVG; without animation, such as in print, it shows the first page of the last screen."""
     step = max(1, len(frames) // FRAMES)
-    kept = [*frames[:-1:step], frames[-1]]
-    each = SECONDS / max(len(kept) - 1, 1)
-    whole = each * (len(kept) - 1) + LAST
-    rules, groups = [], []
+    last = [row for row, text in enumerate(frames[-1]) if text]
+    pages = [frames[-1][top : top + SHOWN] for top in range(0, last[-1] + 1 if last else 1, SHOWN)]
+    kept = [*(frame[:SHOWN] for frame in frames[:-1:step]), *pages]
+    each = SECONDS / max(len(kept) - len(pages), 1)
+    begins = [each * number for number in range(len(kept) - len(pages) + 1)]
+    begins += [begins[-1] + LAST * (number + 1) for number in range(len(pages))]
+    rules, groups, whole = [], [], begins[-1]
     for number, frame in enumerate(kept):
-        begin, last = 100 * number * each / whole, number == len(kept) - 1
-        end = 100.0 if last else 100 * (number + 1) * each / whole
+        last_one, still = number == len(kept) - 1, number == len(kept) - len(pages)
+        begin, end = 100 * begins[number] / whole, 100 * begins[number + 1] / whole
         rules.append(
             f"@keyframes f{number}{{0%,{max(begin - 0.001, 0):.3f}%{{opacity:{int(number == 0)}}}"
-            f"{begin:.3f}%,{end - 0.001:.3f}%{{opacity:1}}{end:.3f}%,100%{{opacity:{int(last)}}}}}"
-            f"#f{number}{{opacity:{int(last)};animation:f{number} {whole:.2f}s infinite step-end}}"
+            f"{begin:.3f}%,{end - 0.001:.3f}%{{opacity:1}}{end:.3f}%,100%{{opacity:{int(last_one)}}}}}"
+            f"#f{number}{{opacity:{int(still)};animation:f{number} {whole:.2f}s infinite step-end}}"
         )
         lines = [
             f'<text x="{PAD}" y="{PAD + HEIGHT * (row + 1) - 5}" xml:space="preserve">{text}</text>'
@@ -111,7 +114,7 @@ def picture(frames: list[Frame]) -> str:
             if text
         ]
         groups.append(f'<g id="f{number}">{"".join(lines)}</g>')
-    width, height = round(2 * PAD + WIDTH * COLUMNS), round(2 * PAD + HEIGHT * ROWS)
+    width, height = round(2 * PAD + WIDTH * COLUMNS), round(2 * PAD + HEIGHT * SHOWN)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img"><style>text{{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace}}{"".join(rules)}'

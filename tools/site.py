@@ -114,7 +114,7 @@ def write_pages() -> dict[str, list[str]]:
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(relinked(file.read_text(encoding="utf-8"), file, place, places), encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "images", PAGES / "docs" / "images")
-    more: dict[str, list[str]] = {"Explanation": [], "Methods": [], "Reference": [], "Project": []}
+    more: dict[str, list[str]] = {"Methods": [], "Reference": [], "Explanation": [], "Project": []}
     (PAGES / "reference").mkdir()
     for title, page in reference():
         place = Path("reference") / f"{title.lower()}.md"
@@ -128,7 +128,7 @@ def write_pages() -> dict[str, list[str]]:
         if f" {name}\n" in named:
             continue
         part = "Methods" if "/methods/" in name else "Explanation" if name.startswith("docs/") else "Project"
-        more["Reference" if name.startswith("docs/reference") else part].append(name)
+        more["Reference" if name.startswith(("docs/reference", "docs/file-formats")) else part].append(name)
     return more
 
 
@@ -140,7 +140,7 @@ def main() -> int:
     more = write_pages()
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").rstrip() + "\n"
     for title, places in more.items():
-        config += f"  - {title}:\n" + "".join(f"      - {place}\n" for place in places)
+        config += f"  - {title}:\n" + "".join(f"      - {place}\n" for place in places) if places else ""
     file = ROOT / "build" / "mkdocs.yml"
     config = config.replace("build/pages", "pages").replace("build/site", "site").replace("[src]", "[../src]")
     file.write_text(config, encoding="utf-8")
