@@ -24,7 +24,8 @@ class Workshop:
             return "'7'", 0.0, False, False, {"calls": calls}
         right = "str(" in action
         if right or len(self.seen) > 2:
-            return "Right." if right else "Wrong.", float(right), True, False, {"success": right, "answer": action}
+            info = {"success": right, "answer": action, "verdict": "" if right else "solve(3) gave 0"}
+            return "Right." if right else "", float(right), True, False, info
         return "ValueError: no", 0.0, False, False, {"calls": calls}
 
     def close(self):
@@ -39,6 +40,13 @@ def test_a_draft_is_improved_after_its_error():
     assert made.messages[0] == {"role": "system", "content": "Write functions."}
     assert made.messages[-2]["content"] == "ValueError: no"
     assert [call["call"] for call in made.meta["calls"]] == ["tarn(3)"]
+    assert "verdict" not in made.meta
+
+
+def test_what_was_wrong_is_kept_for_a_reader_and_not_told():
+    made = Coder(ScriptedModel([FIRST] * 3), "").run(TASK, Workshop(), Guidance())
+    assert made.meta["verdict"] == "solve(3) gave 0"
+    assert all("gave 0" not in message["content"] for message in made.messages)
 
 
 def test_it_may_look_first():

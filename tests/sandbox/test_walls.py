@@ -1,5 +1,7 @@
 """Which walls are used, and that nothing runs without any unless that was asked for."""
 
+import sys
+
 import pytest
 
 from seasoned.errors import ConfigError
@@ -40,3 +42,10 @@ def test_folders_within_others_are_shown_once(tmp_path):
     assert str(tmp_path) in shown
     assert str(inner) not in shown
     assert "/" not in shown
+
+
+def test_python_is_found_under_the_name_of_a_link(tmp_path, monkeypatch):
+    link = tmp_path / "venv"
+    link.symlink_to(sys.prefix)
+    monkeypatch.setattr(sys, "prefix", str(link))
+    assert str(link) in walls._readable([])

@@ -2,7 +2,7 @@
 
 Always holds: nothing a model writes raises; a program reaches the environment as one action, without the fence around
 it; constant text comes first and each turn only appends; what the environment tells of the library's calls is kept in
-`meta["calls"]`, for a method to learn from.
+`meta["calls"]`, for a method to learn from, and what was wrong in `meta["verdict"]`, for a reader.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Coder:
     def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
         """Make one attempt. See `seasoned.protocols.Agent`."""
         calls: list[Any] = []
+        kept: dict[str, Any] = {}
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or tuple(self.examples)[: self.shots]
@@ -68,10 +69,13 @@ class Coder:
             recorder.messages.extend(opening)
             recorder.shown.append((0, tuple(example.id for example in shown)))
             recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
-            return self._write(recorder, calls)
+            outcome = self._write(recorder, calls)
+            kept.update({"verdict": str(said)} if (said := recorder.info.get("verdict")) else {})
+            return outcome
 
         made = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
-        return made.model_copy(update={"meta": {**made.meta, "calls": calls}}) if calls else made
+        kept.update({"calls": calls} if calls else {})
+        return made.model_copy(update={"meta": {**made.meta, **kept}}) if kept else made
 
     def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
         """Instruction and examples as a conversation: of each example the program that was judged last."""

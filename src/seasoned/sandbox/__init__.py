@@ -299,7 +299,7 @@ def _ran(answer: dict[str, Any]) -> Ran:
         calls=tuple(
             Traced(
                 _text(row, "function"),
-                tuple(map(str, row.get("setup") or ())),
+                tuple(line for line in _list(row, "setup") if isinstance(line, str)),
                 _text(row, "call"),
                 _text(row, "value"),
                 _text(row, "error"),
@@ -314,13 +314,18 @@ def _ran(answer: dict[str, Any]) -> Ran:
 
 
 def _rows(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    found = answer.get(key)
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    return [row for row in _list(answer, key) if isinstance(row, dict)]
+
+
+def _list(row: dict[str, Any], key: str) -> list[Any]:
+    found = row.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _text(row: dict[str, Any], key: str) -> str:
     found = row.get(key)
-    return found if isinstance(found, str) else ""
+    # Half of a pair of characters can be said in JSON, and be written nowhere.
+    return found.encode("utf-8", "replace").decode() if isinstance(found, str) else ""
 
 
 def _fault(found: object) -> Fault | None:

@@ -2,8 +2,9 @@
 """What runs inside a sandbox: a worker that imports a library once and forks for each program.
 
 It is given to Python as text and imports the standard library alone. Always holds: each program runs in a fork of its
-own, with limits, and everything that it started is killed when it ends; hidden tests are read by a process that no
-program can look into; a value is told as text, and a program's own `__repr__` cannot break that.
+own, with limits, and everything that it started is killed when it ends, and what it wrote is gone; hidden tests are
+read by a process that no program can look into; a value is told as text, and a program's own `__repr__` cannot break
+that.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ MAX_OUTPUT = 1_000_000  # bytes printed, after which a program is ended
 SHOWN_OUTPUT = 4000
 MAX_CALLS = 300  # calls that are traced
 MAX_SETUP = 5  # calls on an object before the one that is told
+TOGETHER = 2  # all processes of a program may have so many times the memory of one
+PATIENCE = 2.0  # seconds in which all that a program started has to be gone
 PROGRAM = "<program>"
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
 
@@ -401,6 +404,7 @@ def run_tests(request, library, hidden_from):
     answer_read, answer_write = os.pipe()
     if os.fork() == 0:
         keep_only({0, 1, 2, ask_read, answer_write})
+        walled_off()
         serve_calls(request, library, os.fdopen(ask_read), os.fdopen(answer_write, "w"))
     os.close(ask_read), os.close(answer_write)
     left, parts = request["follows"], []
@@ -436,17 +440,19 @@ def keep_only(kept):
                 os.close(number)
 
 
-def limited(limits, seconds):
+def limited(config, seconds):
     """Put the limits on this process and what it starts."""
-    whole = int(seconds) + 1
-    for what, most in (
+    limits, whole = config["limits"], int(seconds) + 1
+    kinds = [
         (resource.RLIMIT_CPU, whole),
         (resource.RLIMIT_AS, limits["memory"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_NOFILE, 64),
-        (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_CORE, 0),
-    ):
+    ]
+    if config.get("alone"):  # elsewhere all processes of the user would count; sandlock has a limit of its own
+        kinds.append((resource.RLIMIT_NPROC, limits["processes"]))
+    for what, most in kinds:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(what, (most, most))
 
@@ -464,12 +470,13 @@ def in_child(request, library, config, result, output, hidden_from):
         os.chown(home, config["user"], config["user"])
         os.setgroups([]), os.setgid(config["user"]), os.setuid(config["user"])
         undumpable()
-    limited(config["limits"], request["seconds"])
+    limited(config, request["seconds"])
     if request["kind"] == "test":
         answer = run_tests(request, library, hidden_from)
     elif request["kind"] == "public":
         answer = {"public": library.public(), "version": library.version}
     else:
+        walled_off()
         answer = run_program(request, library)
     with contextlib.suppress(BaseException):
         sys.stdout.flush()
@@ -477,6 +484,23 @@ def in_child(request, library, config, result, output, hidden_from):
     view = memoryview(told_as if len(told_as) <= MAX_RESULT else b'{"ended": "output"}')
     while view:
         view = view[os.write(result, view) :]
+
+
+def walled_off():
+    """Let this process look into no process beside its own and end none, where the kernel has Landlock.
+
+    A wall within the walls: of two processes of one user, the one with the program must not see the one with its tests.
+    """
+    libc = ctypes.CDLL(None)
+    for size in (24, 8):  # older kernels do not know the last two
+        # No device files are made; signals and sockets without a file stay within.
+        rules = (ctypes.c_uint64 * 3)(1 << 11, 0, 3)
+        number = libc.syscall(444, ctypes.byref(rules), ctypes.c_size_t(size), 0)
+        if number >= 0:
+            libc.prctl(38, 1, 0, 0, 0)
+            libc.syscall(446, number, 0)
+            os.close(number)
+            return
 
 
 def undumpable():
@@ -489,7 +513,7 @@ def run(request, library, config, hidden_from):
     """Fork for a request, watch the child, and give its answer."""
     result_read, result_write = os.pipe()
     output_read, output_write = os.pipe()
-    request["home"] = home = tempfile.mkdtemp(dir=config["tmp"])
+    request["home"] = tempfile.mkdtemp(dir=config["tmp"])
     child = os.fork()
     if child == 0:
         try:
@@ -499,13 +523,10 @@ def run(request, library, config, hidden_from):
         finally:
             os._exit(0)
     os.close(result_write), os.close(output_write)
-    got, ended = watched(child, result_read, output_read, request["seconds"])
+    got, ended = watched(child, result_read, output_read, request["seconds"], config)
     kill_all(child, config)
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
     os.close(result_read), os.close(output_read)
-    shutil.rmtree(home, ignore_errors=True)
+    emptied(config["tmp"])
     try:
         answer = json.loads(got[result_read]) if ended == "done" else {}
     except ValueError:
@@ -516,7 +537,7 @@ def run(request, library, config, hidden_from):
     return {"ended": "done", **answer, "output": text}
 
 
-def watched(child, result, output, seconds):
+def watched(child, result, output, seconds, config):
     """Read what a child tells until it ends: all that came, and how it ended."""
     got, most = {result: bytearray(), output: bytearray()}, {result: MAX_RESULT + 1, output: MAX_OUTPUT}
     until, open_ones, gone = time.monotonic() + seconds, {result, output}, False
@@ -524,6 +545,8 @@ def watched(child, result, output, seconds):
         left = until - time.monotonic()
         if left <= 0:
             return got, "time"
+        if config.get("alone") and resident() > TOGETHER * config["limits"]["memory"]:
+            return got, "early"
         ready, _, _ = select.select(list(open_ones), [], [], 0 if gone else min(left, 0.02))
         for place in ready:
             part = os.read(place, 65536)
@@ -549,8 +572,44 @@ def kill_all(child, config):
     if config.get("alone") and os.getpid() <= 3:
         with contextlib.suppress(OSError):
             os.kill(-1, signal.SIGKILL)
+    # What left its group became this worker's child when its own parent ended.
+    until = time.monotonic() + PATIENCE
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(child, 0)
+        while time.monotonic() < until:
+            for other in children():
+                with contextlib.suppress(OSError):
+                    os.kill(other, signal.SIGKILL)
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.001)
+        os._exit(1)  # something goes on: the next program gets another worker
+
+
+def children():
+    """The processes that this one is the parent of; none where the kernel does not tell."""
+    with contextlib.suppress(OSError), open("/proc/self/task/%d/children" % os.getpid()) as file:
+        return [int(number) for number in file.read().split()]
+    return []
+
+
+def resident():
+    """Bytes of memory that all processes that can be seen have together."""
+    pages = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open("/proc/%s/statm" % name) as file:
+                pages += int(file.read().split()[1])
+    return pages * resource.getpagesize()
+
+
+def emptied(folder):
+    """Remove what stands in a folder, so that no program sees what another one wrote."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def main():
@@ -567,6 +626,8 @@ def main():
     except BaseException as error:
         library, started = None, {"ready": False, "error": described(error)["text"]}
     undumpable()
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans among what it started become its children
     answers.write(json.dumps(started) + "\n")
     answers.flush()
     while library is not None and (line := line_of(asked)):

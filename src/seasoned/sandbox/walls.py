@@ -145,7 +145,7 @@ def _bubblewrap(argv: Sequence[str], paths: Sequence[str]) -> Started:
             *(program, *alone, *people, *(who if not people else ["--cap-drop", "ALL"])),
             *("--die-with-parent", "--new-session", "--hostname", "sandbox"),
             *("--size", str(_TMP_BYTES), "--tmpfs", "/tmp"),
-            *(*shown, *links, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/"),
+            *(*shown, *links, "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", "/tmp", "--clearenv", *clean, "--", *argv),
         ]
     )
@@ -169,7 +169,7 @@ def _sandlock(argv: Sequence[str], paths: Sequence[str]) -> Started:
         raise ConfigError("the library sandlock is not installed") from error
     folder = mkdtemp(prefix="seasoned-sandbox-")
     box = sandlock.Sandbox(
-        fs_readable=[*_readable(paths), "/proc", "/dev"],
+        fs_readable=[*_readable(paths), "/proc/self", "/dev"],
         fs_writable=[folder, "/dev/null"],
         cwd=folder,
         clean_env=True,
@@ -189,7 +189,9 @@ def _readable(paths: Sequence[str]) -> list[str]:
     """Python, the system's libraries, and what was asked for; no folder twice or within another."""
     usual = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/alternatives")
     ours = (sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent.parent))
-    wanted = [path for path in (*usual, *ours) if Path(path).exists() and not Path(path).is_symlink()]
+    wanted = [path for path in usual if Path(path).exists() and not Path(path).is_symlink()]
+    # Python runs under the name that it was started by, which may be that of a link.
+    wanted += [path for path in ours if Path(path).exists()]
     wanted += [str(Path(path).resolve()) for path in paths if Path(path).exists()]
     kept: list[str] = []
     for path in sorted(set(wanted), key=len):

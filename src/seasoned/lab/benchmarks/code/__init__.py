@@ -162,8 +162,8 @@ class CodeEnvironment:
 
     An action that begins with `>>>` is a probe: its lines are run, and what the last one gives is observed. Any other
     action is a program. It is run on what the task shows; an error is observed while there are drafts left, and
-    otherwise the program is judged. `info["calls"]` are the calls of the library that were made. With `reveal`, the
-    verdict says what was wrong.
+    otherwise the program is judged. `info["calls"]` are the calls of the library that were made, and `info["verdict"]`
+    says what was wrong, for who reads the attempt; the agent sees it with `reveal` alone.
     """
 
     def __init__(self, libraries: Sequence[Library], reveal: bool, drafts: int, probes: int, unsafe: bool) -> None:
@@ -191,7 +191,7 @@ class CodeEnvironment:
         # A program that fails an example of the docstring may still be right by the hidden tests.
         verdict = judged(sandbox, self._task, action) if seen.right or "hidden" in self._task.data else seen
         self._task = None
-        info |= {"success": verdict.right, "answer": action[:4000]}
+        info |= {"success": verdict.right, "answer": action[:4000], "verdict": verdict.says}
         says = (RIGHT if verdict.right else f"Wrong: {verdict.says}") if self.reveal else ""
         return says, float(verdict.right), True, False, info
 
