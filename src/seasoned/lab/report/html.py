@@ -27,6 +27,7 @@ from seasoned.lab.report.format import cost, duration, percent, signed
 from seasoned.lab.report.forms import Table
 from seasoned.lab.report.headline import place, test_words
 from seasoned.lab.report.plots import FIGURES
+from seasoned.lab.report.programs import fixes
 from seasoned.lab.report.proof_tables import gates_table, probes_table
 from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import Run, Spent, Summary
@@ -95,6 +96,7 @@ def render(
         figures_missing=missing,
         tables=[table for make in _MORE if (table := make(summary))],
         lessons=lessons_table(summary, limit=LESSON_LIMIT, width=400),
+        fixes=fixes(summary, rows, trajectories, lessons),
         episodes=views(summary, rows, trajectories, lessons),
         everything=all_episodes,
         readable=readable(all_episodes),

@@ -48,6 +48,7 @@ def test_in_training_the_verdict_says_what_would_be_right_and_in_testing_nothing
         observation, _, over, _, info = env.step(wrong)
         assert (over, info["success"]) == (True, False)
         assert (task.data["answers"][0] in observation) is reveal
+        assert task.data["answers"][0] in info["verdict"]
 
 
 def test_probes_are_run_and_counted(library):
