@@ -158,6 +158,15 @@ def test_the_model_proposes_calls_of_what_gave_nothing():
     assert "KeyError" in model.calls[1].messages[-1]["content"] if hasattr(model, "calls") else True
 
 
+def test_a_text_of_digits_is_taken_as_a_number_only_where_all_texts_are(pool):
+    source = "def plain(a):\n    return str(a)\ndef count(a):\n    return str(len(str(a)))\n"
+    Facts(library=Library("forms", source), explore=60).learn([HINT], pool)
+    found = Facts().recall(Task(id="t", text="plain"), pool).text, Facts().recall(Task(id="t", text="count"), pool).text
+    assert "int(" not in found[0]
+    assert ">>> plain(3)\n'3'" in found[0]
+    assert ">>> int(count(" in found[1]
+
+
 def test_parts_of_exploring():
     assert read_calls("1. `f(3)`\n>>> f('a')  # text\nf(x)\ng(1)\nshop.f(2)\nprint(f(1))", {"f"}) == [
         ["f(3)"],

@@ -19,7 +19,15 @@ from functools import cached_property
 
 from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.methods.facts.fact import Fact, called, is_call, make_fact, of_value, run_fact
-from seasoned.methods.facts.usage import arguments_made, in_units, is_whole, results_taken, texts_made, with_many
+from seasoned.methods.facts.usage import (
+    arguments_made,
+    in_units,
+    is_number,
+    is_whole,
+    results_taken,
+    texts_made,
+    with_many,
+)
 from seasoned.protocols import LLM
 from seasoned.sandbox import Public, Sandbox
 from seasoned.text import LIMIT, prompt_line, render_prompt
@@ -170,6 +178,8 @@ def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -
     """Facts that show how the functions are used: of each call, how its argument is made and its result taken out."""
     made, found = texts_made(texts), list[Fact]()
     words = {fact.value: fact for fact in facts if fact.value[:1] in "'\"" and len(fact.value) <= _WORD}
+    # A function that gives numbers as text gives no other texts; '3' of one that does is a text like these.
+    numbers = all(is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
     if len(words) == 2 and len(facts) > 2:
         found += [fact for each in words.values() if (fact := _compared(sandbox, each))]
         facts = ()
@@ -184,7 +194,7 @@ def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -
                 break
         whole = [call for call in in_units(fact.call) if is_whole(call, _given(sandbox, call))]
         for call in whole[:1] or calls:
-            taken = results_taken(call, fact.value) if not whole else []
+            taken = results_taken(call, fact.value) if not whole and (numbers or not is_number(fact.value)) else []
             expression = (taken or [call])[0]
             row = {"call": expression, "function": fact.function, "value": _given(sandbox, expression), "usage": True}
             row |= {"library": sandbox.library.name, "library_version": sandbox.version}

@@ -100,6 +100,11 @@ def _out_of_text(call: str, given: str) -> list[str]:
     return []
 
 
+def is_number(value: str) -> bool:
+    """Whether a value is a text that is a number: `'7'`."""
+    return bool(re.fullmatch(r"(['\"])-?\d+(\.\d+)?\1", value))
+
+
 def in_units(call: str) -> list[str]:
     """The call with its one whole number taken times what a unit is often divided into."""
     with suppress(SyntaxError, ValueError, MemoryError, RecursionError):
