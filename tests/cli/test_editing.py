@@ -1,4 +1,4 @@
-"""`seasoned lessons add|edit|disable|release|rm`: what a person changes."""
+"""`seasoned lessons add|edit|enable|disable|release|rm`: what a person changes."""
 
 import pytest
 
@@ -111,7 +111,7 @@ def test_what_is_disabled_is_recalled_no_more_until_it_is_enabled(cli, ids):
     assert "joy" in cli("recall", "which is c3").out
     assert cli("lessons", "disable", ids[0]).out == f"{ids[0]} is now version 2 (disabled): joy\n"
     assert "nothing in default fits" in cli("recall", "which is c3").out
-    assert cli("lessons", "disable", ids[0], "--undo").code == 0
+    assert cli("lessons", "enable", ids[0]).code == 0
     assert [x["key"] for x in cli("recall", "which is c3", "--json").json["lessons"]] == ["c3"]
 
 
@@ -122,14 +122,14 @@ def test_a_switch_is_for_one_state(cli, ids):
         store.add_lessons("default", [waiting, off], who="model")
     cli("lessons", "rm", ids[1])
     for words, why in (
-        ((waiting.id,), "is quarantined, and only an active one can be disabled; nothing was changed"),
-        ((waiting.id, "--undo"), "is quarantined, and only a disabled one can be enabled; nothing was changed"),
-        ((ids[1],), "is deleted, and only an active one can be disabled"),
-        ((ids[1], "--undo"), "is deleted, and only a disabled one can be enabled"),
-        ((ids[0], "--undo"), "is active, and only a disabled one can be enabled"),
-        ((off.id,), "is disabled, and only an active one can be disabled"),
+        (("disable", waiting.id), "is quarantined, and only an active one can be disabled; nothing was changed"),
+        (("enable", waiting.id), "is quarantined, and only a disabled one can be enabled; nothing was changed"),
+        (("disable", ids[1]), "is deleted, and only an active one can be disabled"),
+        (("enable", ids[1]), "is deleted, and only a disabled one can be enabled"),
+        (("enable", ids[0]), "is active, and only a disabled one can be enabled"),
+        (("disable", off.id), "is disabled, and only an active one can be disabled"),
     ):
-        done = cli("lessons", "disable", *words)
+        done = cli("lessons", *words)
         assert (done.code, done.out) == (1, "")
         assert why in done.err
     assert [state(cli, i) for i in (waiting.id, ids[1], ids[0], off.id)] == [
@@ -138,7 +138,7 @@ def test_a_switch_is_for_one_state(cli, ids):
         ("active", 1),
         ("disabled", 1),
     ]
-    done = cli("lessons", "disable", off.id, "--undo")  # nobody has read this one yet
+    done = cli("lessons", "enable", off.id)  # nobody has read this one yet
     assert "is now version 2 (quarantined)" in done.out
     assert "It waits in quarantine" in done.err
 
@@ -186,7 +186,22 @@ def test_release_from_quarantine(cli):
     assert "nothing in default fits" in cli("recall", "which is k").out
     done = cli("lessons", "release", waiting.id, free.id)
     assert (done.code, done.out) == (1, "")
-    assert f"the lesson {free.id} is active, not in quarantine; nothing was released" in done.err
-    assert f"{waiting.id} is active: do it" in cli("lessons", "release", waiting.id, "--why", "read it").out
+    assert "is active, and only one in quarantine can be released; nothing was changed" in done.err
+    assert (
+        f"{waiting.id} is now version 2 (active): do it"
+        in cli("lessons", "release", waiting.id, "--why", "read it").out
+    )
     assert "do it" in cli("recall", "which is k").out
     assert cli("lessons", "show", waiting.id, "--json").json["history"][-1]["why"] == "read it"
+
+
+def test_several_at_once_and_as_json(cli, ids):
+    off = cli("lessons", "disable", *ids, "--why", "all wrong", "--json").json
+    assert [(one["id"], one["status"], one["version"]) for one in off] == [(i, "disabled", 2) for i in ids]
+    assert cli("lessons", "enable", ids[0], ids[1][:9], "--json").json[1]["status"] == "active"
+    done = cli("lessons", "enable", ids[2], ids[0])  # all or none
+    assert (done.code, state(cli, ids[2])) == (1, ("disabled", 2))
+    assert cli("lessons", "rm", ids[0], "--json").json == {"id": ids[0], "removed": True, "purged": False}
+    assert cli("lessons", "rm", ids[0], "--json").json["removed"] is False
+    assert cli("lessons", "edit", ids[1], "--text", "fear", "--json").json[0]["text"] == "fear"
+    assert cli("lessons", "add", "Ask.", "--namespace", "ann", "--json").json["scope"] == "memory/ann"

@@ -48,8 +48,9 @@ def test_list_by_kind_state_and_pool(cli, ids):
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_list_that_ends_early_says_so(cli, ids, words, form):
     short = cli("lessons", *words, "--limit", 1, *form)
-    assert short.err == "These are the first 1, the oldest; --limit gives more.\n"
-    assert (ids[0] in short.out, ids[2] in short.out) == (words == ("list",), False)
+    assert short.err == "These are the newest 1; --limit gives more.\n"
+    assert len(short.json if form else short.out.splitlines()[1:]) == 1
+    assert ids[0] not in short.out
     assert cli("lessons", *words, "--limit", 4, *form).err == ""
 
 
@@ -265,3 +266,55 @@ def test_the_notes_of_a_run_are_there(cli, model):
     found = cli("lessons", "list", "--kind", "note", "--json").json
     assert found
     assert all(lesson["method"] == "expnote" and lesson["sources"] for lesson in found)
+
+
+def test_deleted_ones_are_listed_on_request_alone(cli, ids):
+    cli("lessons", "rm", ids[0])
+    for words in (("list",), ("search", "c3")):
+        assert ids[0] not in cli("lessons", *words).out
+        assert ids[0] in cli("lessons", *words, "--status", "deleted").out
+
+
+def test_a_namespace_names_a_memory_everywhere(cli):
+    for name in ("ann", "bob"):
+        cli("lessons", "add", f"From {name}.", "--namespace", name)
+    ann = ("--namespace", "ann")
+    for words in (("list",), ("search", "From"), ("export",)):
+        assert "From ann." in (said := cli("lessons", *words, *ann).out)
+        assert "From bob." not in said
+    assert cli("lessons", "snapshot", "first", *ann, "--json").json["lessons"] == 1
+    assert cli("lessons", "snapshots", *ann, "--json").json[0]["scope"] == "memory/ann"
+    assert cli("lessons", "diff", "first", *ann, "--json").json["added"] == []
+    assert cli("lessons", "rollback", "first", *ann, "--dry-run", "--json").json["changed"] == []
+    assert cli("lessons", "duplicates", *ann, "--embedder", "hashing", "--json").json["groups"] == []
+    cli("lessons", "add", "Unpinned.", "--no-pin", *ann)
+    gone = cli("lessons", "cap", "--lessons", 1, *ann, "--json").json
+    assert ([one["text"] for one in gone["disabled"]], gone["active"]) == (["Unpinned."], 1)
+
+
+@pytest.mark.parametrize("words", [(), ("list",), ("search", "x")])
+def test_a_fresh_folder_says_how_to_begin(cli, folder, words):
+    done = cli("lessons", *words)
+    assert (done.code, done.err) == (0, "")
+    assert "There is no store at seasoned.db yet. It begins with the first attempt:" in done.out
+    assert "seasoned lessons add" in done.out
+    assert not (folder / "seasoned.db").exists()
+    cli("lessons", "add", "Ask.")
+    assert "Ask." in cli("lessons").out
+
+
+def test_help_is_in_groups_and_the_shell_completes(cli, monkeypatch):
+    said = cli("--help").out
+    at = [said.index(f"\n{heading}:\n") for heading in ("What was learned", "Attempts", "Serve it", "Keep it")]
+    assert at == sorted(at)
+    assert "--install-completion" in said
+    monkeypatch.setenv("_SEASONED_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "seasoned lessons dis")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    assert cli().out.split() == ["disable"]
+
+
+def test_a_module_of_the_current_folder_can_be_named(cli, folder):
+    (folder / "own_method_here.py").write_text("def make(**options):\n    raise SystemError('it was found')\n")
+    cli("lessons", "add", "Ask.")
+    assert "it was found" in cli("recall", "x", "--method", "own_method_here.make").err

@@ -119,7 +119,7 @@ def test_a_damaged_lesson_is_mended_from_its_history_or_named(cli):
             connection.exec_driver_sql("UPDATE lesson_history SET body = '{' WHERE lesson_id = 'les-2'")
     shown = cli("lessons", "list", "--store", "own.db")
     assert shown.code == 1
-    assert "the lesson les-1 is in the store but cannot be read (Invalid JSON: EOF" in shown.err
+    assert "the lesson les-2 is in the store but cannot be read (Invalid JSON: EOF" in shown.err
     assert "`seasoned doctor --repair --store FILE` mends what can be mended" in shown.err
     mended = cli("doctor", "--store", "own.db", "--repair")
     assert mended.code == 1

@@ -15,7 +15,6 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from seasoned.cli.serve import serve
-from seasoned.errors import ConfigError
 from seasoned.store.sql import Store
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -26,10 +25,12 @@ PROGRAM = (
 )
 
 
-def test_a_missing_store_is_a_sentence(tmp_path):
-    result = CliRunner().invoke(app, ["--store", str(tmp_path / "none.db")])
-    assert isinstance(result.exception, ConfigError)
-    assert "there is no store" in str(result.exception)
+def test_in_a_fresh_folder_it_serves_an_empty_store_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("seasoned.web.app.serve", lambda app, *, host, port, ready: ready(f"http://{host}:{port}/"))
+    result = CliRunner().invoke(app, ["--store", str(tmp_path / "none.db"), "--embedder", "hashing"])
+    assert result.exit_code == 0
+    assert "so an empty one was made" in result.stderr
+    assert (tmp_path / "none.db").is_file()
 
 
 @pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("::1", False), ("0.0.0.0", True)])

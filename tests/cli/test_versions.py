@@ -69,7 +69,7 @@ def test_a_pool_is_named_where_there_are_several(cli, ids):
         store.add_lessons("other", [Lesson(kind="note", text="x")], who="model")
     done = cli("lessons", "snapshot", "monday")
     assert done.code == 1
-    assert "name a pool with --scope: the store has 2 with lessons (memory/default, other)" in done.err
+    assert "name a pool with --namespace or --scope: the store has 2 with lessons (memory/default, other)" in done.err
     assert cli("lessons", "snapshot", "monday", "--scope", "other").code == 0
     Store("empty.db").close()
     assert "the store has 0 with lessons (none)" in cli("lessons", "snapshot", "x", "--store", "empty.db").err

@@ -76,6 +76,8 @@ def folder(tmp_path, monkeypatch):
 def cli(monkeypatch, capsys):
     """Calls the command line in this process. No command may ever show a traceback."""
 
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the program adds the current folder
+
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["seasoned", *map(str, words)])
         capsys.readouterr()

@@ -16,6 +16,9 @@ from seasoned.errors import ConfigError, SeasonedError
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if "" not in sys.path:
+        # What a user names by import path may lie in the current folder; what is installed comes first.
+        sys.path.append("")
     from seasoned.cli.program import app
 
     for stream in (sys.stdin, sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""`seasoned lessons add|edit|disable|release|rm`: what a person changes by hand.
+"""`seasoned lessons add|edit|enable|disable|release|rm`: what a person changes by hand.
 
 Always holds: each change is made by "person" and is a version with a reason; it obeys the same rule as on the page
 (`memory.editing`); what changes nothing makes no version.
@@ -10,15 +10,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import HOME, STORE, NamespaceOption, StoreOption, find_lesson, open_store, pool_of, tell
+from seasoned.cli.shared import (
+    HOME,
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    ScopeOption,
+    StoreOption,
+    find_lesson,
+    open_store,
+    pool_of,
+    print_json,
+    tell,
+)
 from seasoned.errors import ConfigError
 from seasoned.types import LessonKind
 
 if TYPE_CHECKING:
-    from seasoned.store.sql import Store
+    from collections.abc import Sequence
+
+    from seasoned.memory.editing import Switch
     from seasoned.types import Lesson
 
 IdArgument = Annotated[str, typer.Argument(metavar="LESSON", help="A lesson's id, or the beginning of it.")]
+IdsArgument = Annotated[list[str], typer.Argument(metavar="LESSON...", help="Lessons: ids, or beginnings.")]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, kept in the lesson's history.")]
 
 
@@ -31,11 +46,10 @@ def add(
     category: Annotated[str, typer.Option(help="The family of tasks it is for.")] = "",
     pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Whether learning must leave it alone.")] = True,
     namespace: NamespaceOption = None,
-    scope: Annotated[
-        str | None, typer.Option(help="The pool; without it and --namespace, that of the memory `default`.")
-    ] = None,
+    scope: ScopeOption = None,
     why: WhyOption = "added by hand",
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Add a lesson in your own words; one that seems aimed at the model waits in quarantine."""
     from seasoned.memory.editing import written
@@ -45,7 +59,10 @@ def add(
     made = written(kind, text, key=key, category=category, pinned=pin)
     with open_store(store) as opened:
         (kept,) = opened.add_lessons(pool, [made], who="person", why=mask(why))
-    tell(f"{kept.id} was added to {pool}: {kept.text}")
+    if as_json:
+        print_json({**kept.model_dump(mode="json"), "scope": pool})
+    else:
+        tell(f"{kept.id} was added to {pool}: {kept.text}")
     _told_if_waiting(kept)
 
 
@@ -56,55 +73,51 @@ def edit(
     pin: Annotated[bool | None, typer.Option("--pin/--no-pin", help="Whether learning must leave it alone.")] = None,
     why: WhyOption = "edited by hand",
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Change a lesson. An edited text is pinned, unless --no-pin: learning does not write over a person's words.
 
     New words that seem aimed at the model put the lesson into quarantine, until it is released.
     """
     from seasoned.memory.editing import edited
+    from seasoned.trust import mask
 
     if text is None and key is None and pin is None:
         raise ConfigError("nothing to change: give --text, --key, --pin or --no-pin")
     pinned = True if pin is None and text is not None else pin
     with open_store(store, must_exist=True) as opened:
         stored = find_lesson(opened, lesson)
-        _put(opened, stored, edited(stored, text=text, key=key, pinned=pinned), why)
+        changed = edited(stored, text=text, key=key, pinned=pinned)
+        same = changed == stored
+        kept = stored if same else opened.update_lesson(changed, who="person", why=mask(why))
+    if same and not as_json:
+        tell(f"{kept.id} is so already; nothing was changed")
+    else:
+        _tell([kept], as_json)
+
+
+def enable(
+    lesson: IdsArgument, why: WhyOption = "enabled", store: StoreOption = STORE, as_json: JsonOption = False
+) -> None:
+    """Enable disabled lessons: they are recalled again."""
+    _switch(lesson, "enable", why, store, as_json)
 
 
 def disable(
-    lesson: IdArgument,
-    undo: Annotated[bool, typer.Option("--undo", help="Enable it again.")] = False,
-    why: WhyOption = "",
-    store: StoreOption = STORE,
+    lesson: IdsArgument, why: WhyOption = "disabled", store: StoreOption = STORE, as_json: JsonOption = False
 ) -> None:
-    """Disable a lesson: it is kept but not recalled."""
-    from seasoned.memory.editing import switched
-
-    with open_store(store, must_exist=True) as opened:
-        stored = find_lesson(opened, lesson)
-        states = [change.lesson.status for change in opened.history(stored.id)]
-        changed = switched(stored, "enable" if undo else "disable", states)
-        _put(opened, stored, changed, why or ("enabled" if undo else "disabled"))
+    """Disable lessons: they are kept but not recalled."""
+    _switch(lesson, "disable", why, store, as_json)
 
 
 def release(
-    lesson: Annotated[
-        list[str], typer.Argument(metavar="LESSON...", help="Lessons in quarantine: ids, or beginnings.")
-    ],
+    lesson: IdsArgument,
     why: WhyOption = "released from quarantine",
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Let lessons be recalled that wait in quarantine; read them first: `lessons list --status quarantined`."""
-    from seasoned.trust import mask
-
-    with open_store(store, must_exist=True) as opened:
-        stored = {each.id: each for each in (find_lesson(opened, name) for name in lesson)}
-        for each in stored.values():
-            if each.status != "quarantined":
-                raise ConfigError(f"the lesson {each.id} is {each.status}, not in quarantine; nothing was released")
-        free = [each.model_copy(update={"status": "active"}) for each in stored.values()]
-        for changed in opened.update_lessons(free, who="person", why=mask(why)):
-            tell(f"{changed.id} is active: {changed.text}")
+    _switch(lesson, "release", why, store, as_json)
 
 
 def remove(
@@ -114,31 +127,49 @@ def remove(
     ] = False,
     why: WhyOption = "removed by hand",
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Remove a lesson; its history stays unless --purge."""
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
         stored = find_lesson(opened, lesson)
-        if stored.status == "deleted" and not purge:
-            tell(f"{stored.id} was removed before; nothing was changed")
-            return
-        opened.remove_lesson(stored.id, who="person", why=mask(why), purge=purge)
+        before = stored.status == "deleted" and not purge
+        if not before:
+            opened.remove_lesson(stored.id, who="person", why=mask(why), purge=purge)
         erased = not purge or opened.scrub()
-        tell(f"{stored.id} {'purged' if purge else 'removed'}")
+    if as_json:
+        print_json({"id": stored.id, "removed": not before, "purged": purge})
+    else:
+        done = "purged" if purge else "removed"
+        tell(f"{stored.id} was removed before; nothing was changed" if before else f"{stored.id} {done}")
     if not erased:
         tell("Another program reads the store: until it ends, the log beside the file holds the text", err=True)
 
 
-def _put(store: Store, stored: Lesson, changed: Lesson, why: str) -> None:
+def _switch(names: Sequence[str], switch: Switch, why: str, store: str, as_json: bool) -> None:
+    """Switch all of the lessons, or none where one is in another state."""
+    from seasoned.memory.editing import switched
     from seasoned.trust import mask
 
-    if changed == stored:
-        tell(f"{stored.id} is so already; nothing was changed")
-        return
-    kept = store.update_lesson(changed, who="person", why=mask(why))
-    tell(f"{kept.id} is now version {kept.version} ({kept.status}{', pinned' if kept.pinned else ''}): {kept.text}")
-    _told_if_waiting(kept)
+    with open_store(store, must_exist=True) as opened:
+        stored = {each.id: each for each in (find_lesson(opened, name) for name in names)}
+        changed = [
+            switched(each, switch, [change.lesson.status for change in opened.history(each.id)])
+            for each in stored.values()
+        ]
+        kept = opened.update_lessons(changed, who="person", why=mask(why))
+    _tell(kept, as_json)
+
+
+def _tell(lessons: Sequence[Lesson], as_json: bool) -> None:
+    if as_json:
+        print_json([lesson.model_dump(mode="json") for lesson in lessons])
+    for kept in lessons:
+        if not as_json:
+            pinned = ", pinned" if kept.pinned else ""
+            tell(f"{kept.id} is now version {kept.version} ({kept.status}{pinned}): {kept.text}")
+        _told_if_waiting(kept)
 
 
 def _told_if_waiting(kept: Lesson) -> None:

@@ -19,9 +19,12 @@ from seasoned.cli.shared import (
     STORE,
     JsonOption,
     NamespaceOption,
+    ScopeOption,
     StoreOption,
+    begin,
     chosen_pool,
     find_lesson,
+    is_missing,
     many,
     open_store,
     pool_of,
@@ -37,42 +40,77 @@ from seasoned.types import LessonKind, LessonStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from seasoned.store.pages import LessonLine
     from seasoned.store.sql import Store
     from seasoned.types import Guidance, Lesson
 
-app = typer.Typer(help="Read, correct and move what was learned.", no_args_is_help=True)
-ScopeOption = Annotated[str | None, typer.Option("--scope", help="Only lessons of this pool (see `lessons show`).")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many.")]
+app = typer.Typer(
+    help="Read, correct and move what was learned; alone it lists the lessons.", invoke_without_command=True
+)
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")]
+StatusOption = Annotated[LessonStatus | None, typer.Option(help="Only in this state.")]
 _NAMED = 20  # broken lines that are named
+
+
+@app.callback()
+def _alone(context: typer.Context, store: StoreOption = STORE) -> None:
+    if context.invoked_subcommand is None:
+        list_lessons(store=store)
+    elif getattr(context.get_parameter_source("store"), "name", "") == "COMMANDLINE":
+        raise ConfigError(f"put --store after the command: seasoned lessons {context.invoked_subcommand} --store ..")
 
 
 @app.command("list")
 def list_lessons(
     kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
-    status: Annotated[LessonStatus | None, typer.Option(help="Only in this state.")] = None,
-    scope: ScopeOption = None,
-    limit: LimitOption = 1000,
-    store: StoreOption = STORE,
-    as_json: JsonOption = False,
-) -> None:
-    """List lessons, the oldest first; insights alone by their votes."""
-    with open_store(store, must_exist=True) as opened:
-        pool = chosen_pool(opened, None, scope)
-        _print(opened, opened.lessons(pool, kind=kind, status=status, limit=limit + 1), limit, as_json)
-
-
-@app.command("search")
-def search(
-    words: Annotated[str, typer.Argument(help="Text to look for in keys and lessons.")],
+    status: StatusOption = None,
+    namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     limit: LimitOption = 50,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Find lessons that contain a text."""
-    with open_store(store, must_exist=True) as opened:
-        pool = chosen_pool(opened, None, scope)
-        _print(opened, opened.lessons(pool, query=words, limit=limit + 1), limit, as_json)
+    """List lessons, the newest last; insights alone by their votes. Deleted ones only with --status deleted."""
+    _list("", kind, status, (namespace, scope), limit, store, as_json)
+
+
+@app.command("search")
+def search(
+    words: Annotated[str, typer.Argument(help="Words to look for in keys and lessons.")],
+    status: StatusOption = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
+    limit: LimitOption = 50,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Find lessons that contain all of some words. Deleted ones only with --status deleted."""
+    _list(words, None, status, (namespace, scope), limit, store, as_json)
+
+
+def _list(
+    words: str,
+    kind: LessonKind | None,
+    status: LessonStatus | None,
+    pool: tuple[str | None, str | None],
+    limit: int,
+    store: str,
+    as_json: bool,
+) -> None:
+    from seasoned.store.pages import lesson_page
+
+    if is_missing(store):
+        if as_json:
+            print_json([])
+        else:
+            tell(begin(store))
+        return
+    with open_store(store) as opened:
+        chosen = chosen_pool(opened, *pool)
+        found = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
+        if len(found) > limit:
+            typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
+        _print(opened, found[:limit][::-1], as_json)
 
 
 @app.command("show")
@@ -129,10 +167,9 @@ def export(
 def import_lessons(
     file: Annotated[Path, typer.Argument(help="JSON lines as `lessons export` writes them.")],
     namespace: NamespaceOption = None,
-    scope: Annotated[
-        str | None, typer.Option(help="The pool; without it and --namespace, the one that a line names.")
-    ] = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Read lessons from a file, each as a new lesson; broken lines are named with the reason and passed over.
 
@@ -160,6 +197,10 @@ def import_lessons(
         with open_store(store) as opened, opened.transaction(*pools):
             for pool, lessons in pools.items():
                 opened.add_lessons(pool, lessons, who="person", why=f"imported from {file.name}")
+    if as_json:
+        added = {pool: [lesson.id for lesson in lessons] for pool, lessons in pools.items()}
+        print_json({"added": added, "broken": [{"line": number, "why": why} for number, why in broken]})
+        return
     each = f" ({', '.join(f'{len(lessons):,}' for lessons in pools.values())})" if len(pools) > 1 else ""
     tell(f"{many(len(good), 'lesson')} imported into {', '.join(pools)}{each}, {bad}")
     runs = sum(bool(RUN.match(named)) for named, _ in good)
@@ -228,7 +269,7 @@ def _made(raw: dict[str, Any]) -> tuple[str, Lesson]:
 def recall(
     text: Annotated[str, typer.Argument(help="The text of a task.")],
     namespace: NamespaceOption = None,
-    scope: Annotated[str | None, typer.Option(help="The pool to recall from.")] = None,
+    scope: ScopeOption = None,
     method: Annotated[
         str | None, typer.Option(help="How a memory's lessons are recalled: the name of a method; erl without it.")
     ] = None,
@@ -281,13 +322,11 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
     return notes.recall(Task(id="recall", text=text), ExperiencePool(store, pool, read_only=True))
 
 
-def _print(store: Store, lessons: list[Lesson], limit: int, as_json: bool) -> None:
-    shown = lessons[:limit]
-    if len(lessons) > limit:
-        typer.echo(f"These are the first {limit:,}, the oldest; --limit gives more.", err=True)
+def _print(store: Store, lines: Sequence[LessonLine], as_json: bool) -> None:
+    shown = [line.lesson for line in lines]
     if all(lesson.kind == "insight" for lesson in shown):
         shown.sort(key=lambda lesson: -lesson.importance)
-    scopes = {lesson.id: store.scope_of(lesson.id) or "" for lesson in shown}
+    scopes = {line.lesson.id: line.scope for line in lines}
     if as_json:
         from seasoned.pool.lineage import trust_in
 
@@ -307,6 +346,7 @@ def _print(store: Store, lessons: list[Lesson], limit: int, as_json: bool) -> No
 
 app.command("add")(editing.add)
 app.command("edit")(editing.edit)
+app.command("enable")(editing.enable)
 app.command("disable")(editing.disable)
 app.command("release")(editing.release)
 app.command("rm")(editing.remove)

@@ -64,9 +64,13 @@ def path(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
 
 
 @app.command("pull")
-def pull(name: NameArgument = "qwen") -> None:
+def pull(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     """Fetch the model, once, and verify it."""
-    typer.echo(pull_with_progress(name))
+    file = pull_with_progress(name)
+    if as_json:
+        print_json({"path": str(file)})
+    else:
+        typer.echo(file)
 
 
 @app.command("check")

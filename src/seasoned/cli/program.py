@@ -10,24 +10,27 @@ from typer.core import TyperGroup
 from seasoned.cli import attempts, effect, exchange, hook, learn, lessons, mcp, model, serve, store
 from seasoned.plugins import loaded
 
-_PRODUCT = (
-    *("lessons", "attempts", "replay", "outcome", "learn", "recall", "effect"),
-    *("import", "export", "serve", "mcp", "hook", "doctor", "model", "store"),
-)
+_GROUPS = {
+    "What was learned": ("lessons", "recall", "effect"),
+    "Attempts": ("attempts", "replay", "outcome", "learn", "import", "export"),
+    "Serve it": ("serve", "mcp", "hook"),
+    "Keep it": ("doctor", "model", "store"),
+}
+_OTHERS = "The laboratory, and what plugins add"
 
 
 class Grouped(TyperGroup):
-    """Lists the product's commands first."""
+    """Lists the product's commands in groups, and then what plugins added."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write both lists, each under its heading."""
+        """Write a list for each group, under its heading."""
         shown = {name: command for name, command in self.commands.items() if not command.hidden}
-        others = [name for name in shown if name not in _PRODUCT]
-        limit = formatter.width - 6 - max(map(len, shown))
-        for heading, names in (("Commands", _PRODUCT), ("The laboratory, and what plugins add", others)):
-            if names:
-                with formatter.section(heading):
-                    formatter.write_dl([(name, shown[name].get_short_help_str(limit)) for name in names])
+        known = {name for names in _GROUPS.values() for name in names}
+        wide = max(map(len, shown))
+        limit = formatter.width - 6 - wide
+        for heading, names in {**_GROUPS, _OTHERS: [name for name in shown if name not in known]}.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{wide}}", shown[name].get_short_help_str(limit)) for name in names])
 
 
 app = typer.Typer(
@@ -36,7 +39,6 @@ app = typer.Typer(
     help="Agents that learn from their own experience: record what they did, learn lessons, and know that they help.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

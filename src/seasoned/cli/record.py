@@ -11,11 +11,11 @@ from seasoned.cli.shared import (
     STORE,
     JsonOption,
     NamespaceOption,
+    ScopeOption,
     StoreOption,
     many,
     one_scope,
     open_store,
-    pool_of,
     print_json,
     tell,
 )
@@ -38,7 +38,7 @@ def contradicted(
         str, typer.Option(help="The model that judges: local, or the name of one behind a server.")
     ] = "local",
     namespace: NamespaceOption = None,
-    scope: Annotated[str | None, typer.Option("--scope", help="The pool; not needed where there is one.")] = None,
+    scope: ScopeOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")] = 20,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
@@ -51,7 +51,7 @@ def contradicted(
     from seasoned.llm import opening
 
     with open_store(store, must_exist=True) as opened:
-        pool = one_scope(opened, pool_of(namespace, scope))
+        pool = one_scope(opened, namespace, scope)
         lessons = opened.lessons(pool, status="active")
         attempts = _record(opened, pool, [source for lesson in lessons for source in lesson.sources])
         model = nullcontext(None) if by == "words" else opening.open_llm(opening.ModelSettings(model=llm))

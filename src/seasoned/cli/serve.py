@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import RUNS, STORE, RunsOption, StoreOption, open_store
+from seasoned.cli.shared import RUNS, STORE, RunsOption, StoreOption, is_missing, open_store
 
 if TYPE_CHECKING:
     from seasoned.protocols import Embedder
@@ -42,7 +42,7 @@ def serve(
 
             store = stack.enter_context(postgres_in(postgres))
             typer.echo(f"The store for programs on this machine, while this one runs: {store}")
-        _serve(port, host, embedder, (llm, method), runs, store, must_exist=postgres is None)
+        _serve(port, host, embedder, (llm, method), runs, store)
 
 
 def _serve(
@@ -52,14 +52,14 @@ def _serve(
     learns: tuple[str | None, str],
     runs: Path,
     store: str,
-    *,
-    must_exist: bool,
 ) -> None:
     from seasoned.web.app import LOOPBACK, make_app
     from seasoned.web.app import serve as serve_page
 
     token = secrets.token_urlsafe(24)
-    with open_store(store, must_exist=must_exist) as opened:
+    if is_missing(store):
+        typer.echo(f"seasoned: there was no store at {store}, so an empty one was made", err=True)
+    with open_store(store) as opened:
         meaning = _embedder(embedder)
         app = make_app(
             opened,

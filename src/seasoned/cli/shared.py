@@ -40,6 +40,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 NamespaceOption = Annotated[
     str | None, typer.Option("--namespace", help="The memory, as `Memory(.., namespace=..)` names it.")
 ]
+ScopeOption = Annotated[
+    str | None, typer.Option("--scope", help="The pool itself, such as memory/default; not needed where there is one.")
+]
 STORE = "seasoned.db"
 RUNS = Path("runs")
 MEMORY, FLAGGED = "memory/", "flagged/"
@@ -147,6 +150,18 @@ def is_missing(address: str) -> bool:
     return "://" not in address and not Path(address).exists()
 
 
+def begin(address: str) -> str:
+    """What to do where there is nothing yet."""
+    return (
+        f"There is no store at {clean(address)} yet. It begins with the first attempt:\n"
+        '  in Python   with Memory("seasoned.db", llm=..) as memory: ..   (docs/quickstart.md)\n'
+        "  from a log  seasoned import FILE\n"
+        '  by hand     seasoned lessons add "what is worth knowing"\n'
+        "  to see it   seasoned demo\n"
+        "Name another store with --store."
+    )
+
+
 def named_store(address: str) -> str:
     """How a further command names the store. An address may hold a password, so it is not repeated."""
     return "" if address == STORE or "://" in address else f" --store {shlex.quote(address)}"
@@ -174,18 +189,19 @@ def open_store(address: str, *, must_exist: bool = False) -> Iterator[Store]:
         store.close()
 
 
-def one_scope(store: Store, scope: str | None) -> str:
-    """The pool that is named, or the only one that holds lessons.
+def one_scope(store: Store, namespace: str | None, scope: str | None) -> str:
+    """The pool that --namespace or --scope names, or the only one that holds lessons.
 
     Raises:
-        ConfigError: if there is none of that name, or none is named and there are several, or none.
+        ConfigError: as `chosen_pool`; if none is named and there are several, or none.
     """
-    if scope is not None:
-        return known_pool(store, scope)
+    chosen = chosen_pool(store, namespace, scope)
+    if chosen is not None:
+        return chosen
     there = [name for name in store.scopes() if store.lessons(name, limit=1)]
     if len(there) != 1:
         names = ", ".join(there[:5]) or "none"
-        raise ConfigError(f"name a pool with --scope: the store has {len(there)} with lessons ({names})")
+        raise ConfigError(f"name a pool with --namespace or --scope: the store has {len(there)} with lessons ({names})")
     return there[0]
 
 

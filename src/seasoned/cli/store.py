@@ -42,6 +42,7 @@ def grant(
         list[str] | None, typer.Option("--namespace", help="A memory that the role may see and change; repeat it.")
     ] = None,
     store: Annotated[str, typer.Option("--store", envvar="SEASONED_STORE", help="A postgresql:// address.")] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Let a role of Postgres see these memories alone, by row-level security; without any, none."""
     from seasoned.store.access import allow
@@ -50,4 +51,7 @@ def grant(
         raise StoreError("roles are Postgres' own: say --store postgresql://..; in a file, whoever reads it reads all")
     with open_store(store, must_exist=True) as opened:
         allow(opened, role, namespace or [])
+    if as_json:
+        print_json({"role": role, "namespaces": namespace or []})
+        return
     tell(f"{role} sees {', '.join(namespace) if namespace else 'no memory'} in this store, and nothing else")

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, many, one_scope, open_store, print_json, tell
-from seasoned.cli.versions import PoolOption
+from seasoned.cli.shared import (
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    ScopeOption,
+    StoreOption,
+    many,
+    one_scope,
+    open_store,
+    print_json,
+    tell,
+)
 from seasoned.types import LessonKind
 
 if TYPE_CHECKING:
@@ -23,7 +33,8 @@ def duplicates(
     kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
     embedder: Annotated[str, typer.Option(help="What compares them: static, minilm, hashing, ..")] = "static",
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many groups.")] = 20,
-    scope: PoolOption = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -33,7 +44,7 @@ def duplicates(
     from seasoned.pool import ExperiencePool
 
     with open_store(store, must_exist=True) as opened:
-        pool = ExperiencePool(opened, one_scope(opened, scope), embedder=make_embedder(embedder))
+        pool = ExperiencePool(opened, one_scope(opened, namespace, scope), embedder=make_embedder(embedder))
         groups = upkeep.near_duplicates(pool, threshold=threshold, kind=kind)
         kept = upkeep.merge(pool, groups, why="seasoned lessons duplicates --merge") if merge else []
     others = sum(len(group.others) for group in groups)
@@ -59,17 +70,22 @@ def cap(
         int | None, typer.Option("--tokens", min=0, help="Keep at most so many tokens, at 4 characters each.")
     ] = None,
     kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
-    scope: PoolOption = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Disable the lessons that are worth least until at most so many are active; pinned ones stay."""
     from seasoned.memory import upkeep
     from seasoned.pool import ExperiencePool
 
     with open_store(store, must_exist=True) as opened:
-        pool = ExperiencePool(opened, one_scope(opened, scope))
+        pool = ExperiencePool(opened, one_scope(opened, namespace, scope))
         gone = upkeep.cap(pool, lessons=lessons, tokens=tokens, kind=kind)
         left = len(pool.lessons(kind))
+    if as_json:
+        print_json({"disabled": [lesson.model_dump(mode="json") for lesson in gone], "active": left})
+        return
     for lesson in gone[:20]:
         tell(f"{lesson.id}  {lesson.text}")
     typer.echo(f"{many(len(gone), 'lesson')} disabled, {left:,} active")

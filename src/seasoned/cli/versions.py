@@ -12,6 +12,8 @@ import typer
 from seasoned.cli.shared import (
     STORE,
     JsonOption,
+    NamespaceOption,
+    ScopeOption,
     StoreOption,
     chosen_pool,
     many,
@@ -25,37 +27,40 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Difference
     from seasoned.types import Lesson
 
-PoolOption = Annotated[
-    str | None, typer.Option("--scope", help="The pool, such as memory/default; needed where the store has several.")
-]
 WHEN = "A snapshot's name, a time such as 2026-05-31T12:00 (UTC), or now."
 
 
 def snapshot(
     name: Annotated[str, typer.Argument(help="What to call the present state.")],
     why: Annotated[str, typer.Option("--why", help="The reason, kept with it.")] = "",
-    scope: PoolOption = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Give the present state of all lessons of a pool a name."""
     from seasoned.memory.editing import checked_snapshot_name
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
-        pool = one_scope(opened, scope)
+        pool = one_scope(opened, namespace, scope)
         made = opened.add_snapshot(pool, checked_snapshot_name(name), who="person", why=mask(why))
         count = len(opened.lessons_at(pool, "now"))
+    if as_json:
+        print_json({**vars(made), "lessons": count})
+        return
     tell(f"{made.name} is the state of {pool} at {made.at}: {many(count, 'lesson')}")
 
 
 def snapshots(
-    scope: Annotated[str | None, typer.Option("--scope", help="Only those of this pool.")] = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
     """List the snapshots, the oldest first."""
     with open_store(store, must_exist=True) as opened:
-        named = opened.snapshots(chosen_pool(opened, None, scope))
+        named = opened.snapshots(chosen_pool(opened, namespace, scope))
     if as_json:
         print_json([vars(each) for each in named])
         return
@@ -68,7 +73,8 @@ def snapshots(
 def diff(
     before: Annotated[str, typer.Argument(help=WHEN)],
     after: Annotated[str, typer.Argument(help=WHEN)] = "now",
-    scope: PoolOption = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,7 +82,7 @@ def diff(
     from seasoned.store.versions import difference
 
     with open_store(store, must_exist=True) as opened:
-        pool = one_scope(opened, scope)
+        pool = one_scope(opened, namespace, scope)
         changes = difference(opened.lessons_at(pool, before), opened.lessons_at(pool, after))
     show(changes, as_json)
 
@@ -85,7 +91,8 @@ def rollback(
     when: Annotated[str, typer.Argument(metavar="STATE", help=WHEN)],
     why: Annotated[str, typer.Option("--why", help="The reason, kept in the history of each lesson.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
-    scope: PoolOption = None,
+    namespace: NamespaceOption = None,
+    scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
@@ -94,7 +101,7 @@ def rollback(
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:
-        pool = one_scope(opened, scope)
+        pool = one_scope(opened, namespace, scope)
         if dry_run:
             done = difference(opened.lessons_at(pool, "now"), opened.lessons_at(pool, when))
         else:
