@@ -89,6 +89,15 @@ def test_reflexions_own_settings_on_alfworld():
     assert (agent.max_steps, agent.max_actions, agent.repeats, agent.same_observation) == (49, 30, 2, True)
 
 
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_baseline_that_tries_again_can_gain_and_has_as_many_trials(name):
+    recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
+    if "retry" in recipe.conditions:
+        assert recipe.baseline == "retry"
+        assert recipe.method.coupled
+        assert recipe.llm.temperature or recipe.method.retry_temperature
+
+
 def test_erl_learns_from_first_attempts_where_training_tasks_are_tried_again():
     for name in ("erl_alfworld", "erl_webshop"):
         recipe = load_recipe(ROOT / "experiments" / f"{name}.toml")
