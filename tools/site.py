@@ -102,7 +102,9 @@ def reference() -> Iterator[tuple[str, str]]:
     homes, grouped = seasoned._HOMES, {name for names in _GROUPS.values() for name in names}
     groups = {**_GROUPS, "Others": tuple(sorted(homes.keys() - grouped))}
     for title, names in groups.items():
-        yield title, f"# {title}\n\n" + "\n".join(f"::: {homes[name]}.{name}\n" for name in names if name in homes)
+        fields = "    options:\n      show_if_no_docstring: true\n" if title == "Types" else ""
+        named = (f"::: {homes[name]}.{name}\n{fields}" for name in names if name in homes)
+        yield title, f"# {title}\n\n" + "\n".join(named)
 
 
 def write_pages() -> dict[str, list[str]]:
