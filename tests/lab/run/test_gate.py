@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import random
 
 import pytest
 
@@ -79,6 +80,20 @@ def test_facts_that_harm_are_not_told(recipe, go, store, tmp_path):
     attempts = store.episodes(directory.name).items()
     told = {name: {one.guidance != "" for key, one in attempts if f"/{name}/" in key} for name in names[1:]}
     assert told == {"teachme": {True}, "teachme+gate": {False}}
+
+
+def test_prompts_that_lessons_did_not_change_are_ties_at_any_temperature(recipe, go, tmp_path):
+    dice, facts = random.Random(0), tmp_path / "facts.csv"
+    facts.write_text("/a/1\t/r/IsA\t/c/en/xylophone\t/c/en/thing\n", encoding="utf-8")
+    model = ScriptedModel(lambda messages: f"ANSWER[{dice.choice('abcdefg')}]", name="moody")
+    settings = {"conditions": ["disabled", "teachme+gate"], "train": 0, "test": 2, "gate": {"tasks": 12}, "workers": 1}
+    warm = recipe(**settings, method={"facts": str(facts)}, llm={"temperature": 0.7}, repeats=2)
+    directory = go(warm, llm=model)
+    (claim,) = read_certificate(directory / "certificate.json").claims
+    assert {one.difference for one in claim.trials} == {0.0}
+    assert len(model.requests) == 3 * (
+        6 * 2 + 2 * 2 * 2
+    )  # three turns for each repeat of a gate task and each test attempt
 
 
 def test_the_levels_are_divided_by_the_candidates(recipe, go):

@@ -80,8 +80,9 @@ class EpisodeKey:
 
         With `alike` (at temperature 0 the same request has the same answer) all trials share it and, at a test task,
         all conditions: what one of them asked is known to all, and trying again without any news costs nothing.
+        Otherwise both arms of a gate or probe share it, so that a prompt that lessons did not change has one answer.
         """
-        return self._common if alike else str(self)
+        return self._common if alike else str(self._of_both_arms)
 
     def reflecting(self, alike: bool) -> str:
         """The journal of what was reflected before this trial; shared by conditions where they are `alike`."""
@@ -95,9 +96,14 @@ class EpisodeKey:
     def journals(self, trials: int) -> Iterator[str]:
         """Every journal that may hold calls for this task at up to so many trials, and on the way to them."""
         numbers = range(1, trials + 1)
-        yield from (str(replace(self, trial=number)) for number in (0, *numbers))
+        for key in dict.fromkeys((self, self._of_both_arms)):
+            yield from (str(replace(key, trial=number)) for number in (0, *numbers))
         for task in (self._task, f"{self.block}/{self.task_id}"):
             yield from (task, f"{task}/recall", *(f"{task}{end}{n}" for n in numbers for end in ("#", "/reflect")))
+
+    @property
+    def _of_both_arms(self) -> EpisodeKey:
+        return replace(self, condition=judged_as(self.condition))
 
     @property
     def _task(self) -> str:
