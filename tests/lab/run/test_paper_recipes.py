@@ -1,7 +1,8 @@
-"""Every recipe in experiments/paper/: it loads, and runs in small with a model whose replies are as long as the "
-"papers'."""
+"""Every recipe in experiments/paper/ loads, and runs in small with a model whose replies are as long as the papers'."""
 
 import json
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,23 @@ def test_a_recipe_of_the_papers_loads(name):
     assert recipe.name == name.replace("_", "-")
 
 
+COMMENTED = re.compile(r"""-c (?:'([^']+)'|([^\s'"]+[\w\]]))""")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_settings_that_a_recipe_of_the_papers_speaks_of_exist(name):
+    file = PAPER / f"{name}.toml"
+    comments = [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    for found in COMMENTED.finditer("\n".join(comments)):
+        setting = next(filter(None, found.groups()))
+        if "=" not in setting:  # "-c KEY", said of a key alone
+            continue
+        recipe = load_recipe(file, [setting])
+        if setting.startswith("benchmark."):
+            known = {"name", *import_module(f"seasoned.lab.benchmarks.{recipe.benchmark.name}").OPTIONS}
+            assert setting.removeprefix("benchmark.").partition("=")[0] in known
+
+
 @pytest.mark.parametrize("name", [name for name in RECIPES if runs_here(name)])
 def test_a_recipe_of_the_papers_runs(name, go, tmp_path):
     facts, given = tmp_path / "facts.csv", tmp_path / "given.jsonl"
@@ -92,8 +110,7 @@ def test_alfworld_is_counted_without_its_games(monkeypatch):
 
 
 def test_the_base_run_is_as_long_as_reflexions(go, tmp_path):
-    """Reflexion ends after a trial that gains nothing; the base run makes as many trials, though it gains nothing "
-    "sooner."""
+    """Reflexion ends after a trial that gains nothing; the base run makes as many, though it gains nothing sooner."""
 
     def says(messages):
         if "It failed; what would have been right" in messages[0]["content"]:
