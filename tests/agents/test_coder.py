@@ -2,7 +2,7 @@
 
 from seasoned import Guidance, ScriptedModel, Task
 from seasoned.agents.coder import NOTHING, Coder
-from seasoned.types import Block, Entry, Lesson, Outcome, Step, Trajectory
+from seasoned.types import Block, Entry, Lesson, Outcome, Reply, Step, ToolCall, Trajectory
 
 TASK = Task(id="1", text="Write solve(x).\nUse: tarn.")
 FIRST, SECOND = "def solve(x):\n    return tarn(x)", "def solve(x):\n    return tarn(str(x))"
@@ -55,6 +55,32 @@ def test_it_may_look_first():
     assert env.seen[0] == ">>> tarn(3)"
     assert made.steps[0].observation == "'7'"
     assert made.outcome.success
+
+
+def calls(name, **arguments):
+    return Reply(text="", calls=[ToolCall(name=name, arguments=arguments)])
+
+
+def test_with_tools_it_looks_and_writes_by_calls():
+    env = Workshop()
+    model = ScriptedModel([calls("look", call=">>> tarn(3)"), calls("write", program=f"```python\n{SECOND}\n```")])
+    example = Trajectory(id="e", task_id="e", task="Write f().", agent="worked", steps=(Step(action="def f(): pass"),))
+    made = Coder(model, "", examples=[example], native=True).run(TASK, env, Guidance())
+    assert env.seen == [">>> tarn(3)", SECOND]
+    assert [step.call.name for step in made.steps] == ["look", "write"]
+    assert made.outcome.success
+    assert [message["role"] for message in made.messages] == [
+        *("system", "user", "assistant", "tool", "user"),
+        *("assistant", "tool", "assistant"),
+    ]
+
+
+def test_with_tools_what_is_no_call_of_them_is_told_so():
+    env = Workshop()
+    odd = [calls("open"), calls("write", program=""), Reply(text=SECOND)]
+    made = Coder(ScriptedModel(odd), "", native=True).run(TASK, env, Guidance())
+    assert [step.action for step in made.steps] == ["N/A", "N/A", SECOND]
+    assert made.meta["invalid"] == 2
 
 
 def test_what_is_no_program_is_told_so_and_ends_at_the_limit():

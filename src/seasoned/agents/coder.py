@@ -13,12 +13,32 @@ from typing import Any
 
 from seasoned.agents.react import ended, reward
 from seasoned.agents.recorder import Recorder, attempt, placed
+from seasoned.llm.calls import Tool
+from seasoned.llm.tools import calling, result, with_calls
 from seasoned.protocols import LLM, Advise, Environment
+from seasoned.replies.calls import check_call
 from seasoned.replies.programs import read_program
-from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory
+from seasoned.types import Guidance, Message, Outcome, Step, Task, ToolCall, Trajectory
 
 NOTHING = "That was no program. Reply with the function alone."
+RIGHT = "Right."
 NOTED = "Note in one line what to remember of one of the functions for other tasks. Begin with its name and a colon."
+CALL_TOKENS = 64
+"""Tokens of a reply beside its program: what a call of a tool needs around its arguments."""
+
+
+def _tool(name: str, description: str, argument: str, what: str) -> Tool:
+    text = {"type": "string", "description": what}
+    schema = {"type": "object", "properties": {argument: text}, "required": [argument], "additionalProperties": False}
+    return {"name": name, "description": description, "parameters": schema}
+
+
+TOOLS = (
+    _tool("write", "Hands in the function.", "program", "the whole function, as Python"),
+    _tool("look", "Calls a function once and tells what it gives.", "call", "a call, such as name(3)"),
+)
+"""What a model with tools of its own calls; both reach the environment as the text that other models write."""
+
 _STOPS = ("\n```\n", "\nprint(", "\nassert ", "\n# Test", "\nIt is called")
 
 
@@ -36,6 +56,7 @@ class Coder:
         shots: at most so many examples are shown.
         notes: whether it writes a note after an attempt whose verdict it is told (for ExpNote).
         asks: whether it asks for guidance again after an error, for the functions that its draft uses.
+        native: whether it calls `TOOLS`; else it writes programs and probes as text.
         prompt_tokens: a prompt of more tokens ends the attempt; None or 0: only one that the model refuses does.
         system: whether guidance stands at the end of the system prompt.
     """
@@ -49,6 +70,7 @@ class Coder:
     shots: int = 2
     notes: bool = False
     asks: bool = True
+    native: bool = False
     prompt_tokens: int | None = None
     system: bool = False
 
@@ -86,30 +108,60 @@ class Coder:
                 # Of a worked example also what was known; an attempt of one's own is shown as its task and program.
                 known = [example.guidance] if example.agent == "worked" and example.guidance else []
                 messages.append({"role": "user", "content": "\n\n".join(["New task.", *known, example.task])})
-                messages.append({"role": "assistant", "content": step.action})
+                if self.native:
+                    call = ToolCall(name="write", arguments={"program": step.action}, id=f"example-{len(messages)}")
+                    messages += [calling("", [call]), result(call, RIGHT)]
+                else:
+                    messages.append({"role": "assistant", "content": step.action})
         return messages
 
     def _write(self, recorder: Recorder, calls: list[Any]) -> Outcome:
         while len(recorder.steps) < self.max_steps:
-            limits: dict[str, Any] = {"max_tokens": self.program_tokens, "temperature": self.temperature}
-            reply = recorder.ask(self.llm, stop=_STOPS, **limits)
-            action = read_program(reply.text)
+            action, call = self._called(recorder) if self.native else (self._said(recorder), None)
             if not action:
-                recorder.steps.append(Step(action="N/A", observation=NOTHING))
+                recorder.steps.append(Step(action="N/A", observation=NOTHING, call=call))
                 recorder.invalid += 1
-                recorder.say("user", NOTHING)
+                self._tell(recorder, NOTHING, call)
                 continue
-            recorder.messages[-1] = {"role": "assistant", "content": action}
-            observation = recorder.act(action)
+            observation = recorder.act(action, call=call)
             told = recorder.info.pop("calls", None)
             calls.extend(told if isinstance(told, list) else [])
             if recorder.over:
-                self._note(recorder, observation)
+                self._note(recorder, observation, call)
                 return ended(recorder)
-            recorder.say("user", observation)
+            self._tell(recorder, observation, call)
             if self.asks:
                 self._advised(recorder)
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
+
+    def _said(self, recorder: Recorder) -> str:
+        """The program or probe of one reply in text."""
+        reply = recorder.ask(self.llm, stop=_STOPS, max_tokens=self.program_tokens, temperature=self.temperature)
+        action = read_program(reply.text)
+        if action:
+            recorder.messages[-1] = {"role": "assistant", "content": action}
+        return action
+
+    def _called(self, recorder: Recorder) -> tuple[str, ToolCall | None]:
+        """The program or probe of one reply that calls a tool, of which the first counts, or has it in its text."""
+        room, temperature = self.program_tokens + CALL_TOKENS, self.temperature
+        reply = recorder.ask(self.llm, tools=TOOLS, tool_choice="required", max_tokens=room, temperature=temperature)
+        found = with_calls(reply, TOOLS)
+        if not found.calls:
+            return read_program(found.text), None
+        call = found.calls[0].model_copy(update={"id": found.calls[0].id or f"call-{len(recorder.messages)}"})
+        recorder.messages[-1] = calling(found.text, [call])
+        if check_call(call, TOOLS):
+            return "", call
+        text = str(call.arguments.get("program") or "")
+        probe = str(call.arguments.get("call") or "").strip().removeprefix(">>>").strip()
+        return (f">>> {probe}" if probe else read_program(text) or text.strip()), call
+
+    def _tell(self, recorder: Recorder, observation: str, call: ToolCall | None) -> None:
+        if call is None:
+            recorder.say("user", observation)
+        else:
+            recorder.messages.append(result(call, observation))
 
     def _advised(self, recorder: Recorder) -> None:
         """Show what is recalled now and did not stand there before."""
@@ -118,10 +170,10 @@ class Coder:
         if news := [entry.text for block in blocks for entry in block.entries if entry.text not in known]:
             recorder.say("user", "\n".join(news))
 
-    def _note(self, recorder: Recorder, observation: str) -> None:
+    def _note(self, recorder: Recorder, observation: str, call: ToolCall | None) -> None:
         if not (self.notes and observation):
             return
-        recorder.say("user", f"{observation}\n{NOTED}")
+        self._tell(recorder, f"{observation}\n{NOTED}", call)
         said = recorder.ask(self.llm, stop=["\n"], max_tokens=60, temperature=self.temperature).text
         key, colon, value = said.strip().strip("`*- ").partition(":")
         if colon and value.strip():

@@ -26,6 +26,13 @@ def test_every_condition_of_such_a_benchmark_has_the_coder():
     assert (made.each, made.library) == (2, library.libraries)
 
 
+def test_the_recipe_says_whether_it_calls_tools():
+    library = load_benchmark("library", {"tasks": 20}, 1)
+    assert not conditions(["coder"])[0].agent(RECIPE, library, ScriptedModel([]), ()).native
+    recipe = RECIPE.model_copy(update={"agent": RECIPE.agent.model_copy(update={"policy": "tools"})})
+    assert conditions(["facts"])[0].agent(recipe, library, ScriptedModel([]), ()).native
+
+
 def test_facts_beside_another_method_learn_into_one_pool_of_their_own():
     both, alone = conditions(["nearest+facts", "retry+facts"], "code")
     assert (both.name, both.own_pool, both.learns, alone.retries) == ("nearest+facts", True, True, "none")

@@ -141,6 +141,16 @@ def test_changes_that_worked_are_told(pool):
     assert Facts(mends=0).recall(Task(id="2", text="Use: tarn"), pool).text == ""
 
 
+def test_an_attempt_that_contradicts_a_fact_puts_it_aside(pool):
+    for number, outcome in (("1", "'0,03'"), ("2", "'0.03'")):
+        seen = (Step(action=">>> money(3)", observation=outcome),)
+        Facts().learn([Trajectory(id=f"tra-{number}", task_id=number, task="", steps=seen)], pool)
+    (now,) = pool.lessons("fact")
+    (old,) = pool.lessons("fact", status="disabled")
+    assert (now.text, now.sources) == (">>> money(3)\n'0.03'", ("tra-2",))
+    assert (old.data["value"], old.data["instead"]) == ("'0,03'", "'0.03'")
+
+
 def test_a_person_keeps_the_last_word(pool):
     Facts(library=library(), explore=60).learn([], pool)
     lesson = next(lesson for lesson in pool.lessons("fact") if lesson.data["call"] == "tarn('3 kg')")

@@ -37,6 +37,7 @@ def coder(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Coder:
         shots=recipe.agent.examples,
         notes=any(name.startswith("expnote") for name in recipe.conditions),
         prompt_tokens=recipe.agent.prompt_tokens,
+        native=recipe.agent.policy == "tools",
         system=recipe.agent.guidance == "system",
     )
 
