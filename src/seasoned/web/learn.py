@@ -92,7 +92,8 @@ def learn_page(request: Request) -> Response:
     names = learner.namespaces()
     namespace = asked(request, "namespace") or ("default" if "default" in names or not names else names[0])
     memory, learning = learner.memory(namespace), learner.learning(namespace)
-    learned, trouble = _result(learning)
+    running = learning is not None and not learning.done  # once: it may end meanwhile
+    learned, trouble = (None, "") if running or learning is None else _result(learning)
     waiting = memory.waiting()
     chosen = list(waiting)[:_SHOWN]
     lines = attempt_lines(learner.store, chosen)
@@ -102,7 +103,7 @@ def learn_page(request: Request) -> Response:
         namespace=namespace,
         names=names[:200],
         model=learner.model is not None,
-        running=learning is not None and not learning.done,
+        running=running,
         estimate=memory.to_learn(),
         learned=learned,
         lessons=learned.lessons[:_SHOWN] if learned else (),
@@ -124,10 +125,8 @@ def _learner(request: Request) -> Learner:
     return learner
 
 
-def _result(learning: Learning | None) -> tuple[Learned | None, str]:
-    """What came of it, and what stopped it."""
-    if learning is None or not learning.done:
-        return None, ""
+def _result(learning: Learning) -> tuple[Learned | None, str]:
+    """What came of one that has ended, and what stopped it."""
     try:
         return learning.wait(), ""
     except SeasonedError as error:
