@@ -8,7 +8,7 @@ import time
 import pytest
 
 from seasoned import jobs
-from seasoned.jobs import heed_ctrl_c, jobs_at_work, off_loop, run_jobs
+from seasoned.jobs import afterwards, heed_ctrl_c, jobs_at_work, off_loop, run_jobs, waited
 from seasoned.llm.budget import Metered
 from seasoned.llm.scripted import ScriptedModel
 
@@ -100,3 +100,33 @@ def test_coroutines_share_few_threads_and_work_that_was_begun_is_done():
 
     asyncio.run(both())
     assert len(seen) <= 4
+
+
+def test_what_waits_for_the_event_loop_is_done_there_afterwards():
+    done = []
+
+    async def later():
+        done.append(threading.current_thread().name)
+
+    async def main():
+        assert await off_loop(lambda: (threading.current_thread().name, afterwards(later))) != ()
+        assert done == [threading.current_thread().name]
+
+    asyncio.run(main())
+    assert not afterwards(later)
+
+
+def test_a_coroutine_is_waited_for_with_and_without_an_event_loop():
+    async def seven():
+        await asyncio.sleep(0)
+        return 7
+
+    async def main():
+        return waited(seven())
+
+    async def wrong():
+        raise KeyError("x")
+
+    assert (waited(seven()), waited(8), asyncio.run(main())) == (7, 8, 7)
+    with pytest.raises(KeyError):
+        waited(wrong())

@@ -8,14 +8,15 @@ Ctrl-C waits for nothing, so a program that gets it should end without its threa
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -23,6 +24,8 @@ Given = ParamSpec("Given")
 
 _THREADS = "seasoned-job"
 _of_this_thread = threading.local()
+After = Callable[[], Coroutine[Any, Any, None]]
+_after: ContextVar[list[After] | None] = ContextVar("seasoned-after", default=None)
 
 
 def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -> list[Result]:
@@ -67,9 +70,45 @@ async def off_loop(work: Callable[Given, Result], *given: Given.args, **named: G
 
     All coroutines of a process share four threads. What was begun is done, also where the caller is cancelled.
     """
-    run = copy_context().run
+    context, after = copy_context(), list[After]()
+    context.run(_after.set, after)
     loop = asyncio.get_running_loop()
-    return await asyncio.shield(loop.run_in_executor(_beside(), lambda: run(work, *given, **named)))
+    result = await asyncio.shield(loop.run_in_executor(_beside(), lambda: context.run(work, *given, **named)))
+    for each in after:
+        await each()
+    return result
+
+
+def afterwards(work: After) -> bool:
+    """Have the event loop do this once what `off_loop` does here is done; False where no event loop waits for it."""
+    after = _after.get()
+    if after is not None:
+        after.append(work)
+    return after is not None
+
+
+def waited(given: Any) -> Any:
+    """What a coroutine gives, whether or not this thread has an event loop; anything else as it is."""
+    if not inspect.isawaitable(given):
+        return given
+    found: list[Any] = []
+
+    async def coming() -> Any:
+        return await given
+
+    def wait() -> None:
+        try:
+            found.extend((asyncio.run(coming()), None))
+        except BaseException as error:
+            found.extend((None, error))
+
+    thread = threading.Thread(target=wait, name="seasoned-waiting")
+    thread.start()
+    thread.join()
+    value, error = found
+    if error is not None:
+        raise error
+    return value
 
 
 @cache

@@ -225,18 +225,23 @@ def test_streams_for_coroutines(taught, kept, play, rule):
 
 
 def test_a_task_that_is_cancelled_while_it_reads(memory, kept, play):
-    async def talk():
+    async def talk(begun):
         async with openai.AsyncOpenAI(api_key="none", base_url=play.url, max_retries=0) as client:
             mine = remembering(memory, client)
             stream = await mine.chat.completions.create(model="m", messages=[ASK], stream=True)
-            async for _ in stream:
-                pass
+            async for chunk in stream:
+                if chunk.choices[0].delta.content:
+                    begun.set()
 
     async def cut_short():
         play.says("one two three four")
         play.pause = 0.1
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(talk(), 0.35)
+        begun = asyncio.Event()
+        task = asyncio.create_task(talk(begun))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
     asyncio.run(cut_short())
     [found] = kept()

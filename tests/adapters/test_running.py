@@ -1,9 +1,14 @@
 """What all adapters share."""
 
+import asyncio
+import threading
+import time
+
 import pytest
 
 from seasoned.adapters.running import Run, asked, checked, led
 from seasoned.errors import ConfigError, StoreError
+from seasoned.jobs import off_loop
 
 
 def test_a_run_in_a_memory_is_an_attempt_of_its_own(taught, kept, rule):
@@ -73,7 +78,7 @@ def test_a_run_that_nobody_ends_is_kept_as_unknown(memory, kept):
 def test_what_is_no_memory_is_refused(memory):
     with pytest.raises(ConfigError, match=r"seasoned\.Memory"):
         checked("memory.db", None)
-    with pytest.raises(ConfigError, match="function of the task"):
+    with pytest.raises(ConfigError, match="function of the attempt"):
         checked(memory, True)
     with memory.attempt("a") as attempt, pytest.raises(ConfigError, match="finish this one"):
         checked(attempt, lambda task, answer: True)
@@ -96,3 +101,64 @@ def test_guidance_comes_after_instructions():
     assert led("Be kind.", "Look first.") == "Be kind.\n\nLook first."
     assert led("", "Look first.") == "Look first."
     assert led("Be kind.", "") == "Be kind."
+
+
+def test_a_check_is_told_the_whole_attempt_and_may_say_why_not(memory, kept):
+    def check(attempt):
+        return "" if attempt.steps[0].observation == "shipped" else f"{attempt.outcome.answer}: nobody looked"
+
+    for seen in ("shipped", "nothing"):
+        with Run(memory, "refund 17", check=check) as run:
+            run.attempt.step(action="look_up(17)", observation=seen)
+            run.record(run.ended, "refused")
+    assert [(t.outcome.success, t.outcome.detail) for t in kept()] == [(True, ""), (False, "refused: nobody looked")]
+
+
+def test_a_check_that_has_to_be_awaited_is_waited_for_without_an_event_loop(memory, kept):
+    async def check(task, answer):
+        await asyncio.sleep(0)
+        return answer == "refused"
+
+    with Run(memory, "refund 17", check=check) as run:
+        run.record(run.ended, "refused")
+    assert [t.outcome.success for t in kept()] == [True]
+
+
+def test_a_check_is_awaited_on_the_callers_event_loop_and_holds_no_thread(memory, kept):
+    begun = threading.Semaphore(0)
+
+    async def main():
+        loop, gate = asyncio.get_running_loop(), asyncio.Event()
+
+        async def check(attempt):
+            assert asyncio.get_running_loop() is loop
+            begun.release()
+            await gate.wait()  # more checks than threads wait at a time
+            await off_loop(time.sleep, 0)
+            return 0.25
+
+        async def one(number):
+            async with Run(memory, f"refund {number}", check=check) as run:
+                await off_loop(run.record, run.ended, "refused")
+
+        async def open_gate():
+            for _ in range(12):
+                await asyncio.to_thread(begun.acquire, timeout=20)
+            gate.set()
+
+        await asyncio.gather(*(one(number) for number in range(12)), open_gate())
+
+    asyncio.run(main())
+    assert [(t.outcome.reward, t.outcome.success) for t in kept()] == [(0.25, False)] * 12
+
+
+def test_a_check_that_fails_when_it_is_awaited_is_logged(memory, lost):
+    async def check(attempt):
+        raise RuntimeError("who knows")
+
+    async def main():
+        async with Run(memory, "a", check=check) as run:
+            await off_loop(run.record, run.ended, "x")
+
+    asyncio.run(main())
+    assert lost()

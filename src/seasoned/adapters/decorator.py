@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, ParamSpec, TypeVar, cast
 
-from seasoned.adapters.running import Check, Run, Where, checked, shown
+from seasoned.adapters.running import Run, Where, checked, shown
 from seasoned.errors import ConfigError
 from seasoned.jobs import off_loop
+from seasoned.memory.checks import Check
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +34,7 @@ def remembering(
 
     Args:
         where: a memory, or an attempt that the calls are steps of.
-        check: told the task and the result, says whether it was solved.
+        check: told the attempt, or the task and the result, gives the outcome; see `memory.checks`.
         task: told the arguments, gives the task's text. Without it, the task is the only argument where that is a text,
             and else the call as it would be written.
         agent: who tries, for the record; the function's name where it is empty.

@@ -12,10 +12,11 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, asked, checked
+from seasoned.adapters.running import Run, Where, asked, checked
 from seasoned.errors import ConfigError
 from seasoned.jobs import off_loop
 from seasoned.memory import Memory
+from seasoned.memory.checks import Check
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -33,7 +34,7 @@ def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: 
     Args:
         where: a memory, or an attempt that the runs belong to.
         graph: a compiled graph whose state has messages.
-        check: told the task and the text of the last message, says whether it was solved.
+        check: told the attempt, or the task and the text of the last message, gives the outcome; see `memory.checks`.
         agent: who tries, for the record; the graph's name where it is empty.
         key: where in the state the messages are; they need LangGraph's reducer `add_messages`, as in `MessagesState`.
 

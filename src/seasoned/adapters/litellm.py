@@ -10,11 +10,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Self
 
-from seasoned.adapters.running import Check, StreamLeft, Where, checked, recording
+from seasoned.adapters.running import StreamLeft, Where, checked, recording
 from seasoned.adapters.talks import Talks, Tape
 from seasoned.adapters.wire import CHAT
 from seasoned.errors import ConfigError
 from seasoned.jobs import off_loop
+from seasoned.memory.checks import Check
 
 
 def remembering(
@@ -29,7 +30,7 @@ def remembering(
         where: a memory, or an attempt that all requests of this function belong to.
         function: takes a model and messages as OpenAI's chat completions do, `stream=True` too; a method of a
             `litellm.Router`, say.
-        check: told the task and the text of the last reply, says whether it was solved.
+        check: told the attempt, or the task and the text of the last reply, gives the outcome; see `memory.checks`.
         agent: who tries, for the record.
 
     Raises:

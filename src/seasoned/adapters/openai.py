@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seasoned.adapters.running import Check, Where, checked
+from seasoned.adapters.running import Where, checked
 from seasoned.adapters.sdk import remember
 from seasoned.adapters.talks import Talks
 from seasoned.adapters.wire import CHAT, RESPONSES
 from seasoned.errors import ConfigError
+from seasoned.memory.checks import Check
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -33,7 +34,7 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
     Args:
         where: a memory, or an attempt that all requests of this copy belong to.
         client: an `openai.OpenAI` or `openai.AsyncOpenAI`, or one of their kinds.
-        check: told the task and the text of the last reply, says whether it was solved.
+        check: told the attempt, or the task and the text of the last reply, gives the outcome; see `memory.checks`.
         agent: who tries, for the record.
 
     Raises:

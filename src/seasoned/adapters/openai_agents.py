@@ -12,10 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, asked, checked, led
+from seasoned.adapters.running import Run, Where, asked, checked, led
 from seasoned.errors import ConfigError
 from seasoned.jobs import off_loop
 from seasoned.memory import Memory
+from seasoned.memory.checks import Check
 
 if TYPE_CHECKING:
     from agents import Agent, RunResult, RunResultStreaming
@@ -26,7 +27,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: told the task and the final output, says whether it was solved.
+        check: told the attempt, or the task and the final output, gives the outcome; see `memory.checks`.
         agent: who tries, for the record; the name of the first agent of a run where it is empty.
 
     Raises:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from seasoned.adapters.running import Check, Run, Where, checked
+from seasoned.adapters.running import Run, Where, checked
 from seasoned.jobs import off_loop
+from seasoned.memory.checks import Check
 
 if TYPE_CHECKING:
     from pydantic_ai.capabilities import AbstractCapability
@@ -21,7 +22,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: told the task and the output, says whether it was solved.
+        check: told the attempt, or the task and the output, gives the outcome; see `memory.checks`.
         agent: who tries, for the record; the agent's name where it is empty.
 
     Raises:

@@ -6,25 +6,25 @@ kept as unknown where the run breaks off; what goes wrong once the agent is done
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Self, SupportsFloat, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from seasoned.errors import ConfigError, ContractError, MissingExtraError
-from seasoned.jobs import off_loop
+from seasoned.jobs import afterwards, off_loop, waited
 from seasoned.memory import Attempt, Memory
 from seasoned.memory.chat import read_chat
+from seasoned.memory.checks import Check, Verdict, ask, read
 
 log = logging.getLogger(__name__)
 
 Where: TypeAlias = Memory | Attempt
 """A memory, whose runs are attempts of their own, or an attempt that they belong to."""
-
-Check: TypeAlias = Callable[[str, Any], bool | SupportsFloat | None]
-"""Told the task and the answer, says whether it was solved: True, False, a reward, or None where nobody knows."""
 
 NO_TEXT = "(no text)"
 """The task of a run that was asked nothing in words."""
@@ -57,6 +57,7 @@ class Run:
         self.attempt = where.attempt(wanted, agent=agent) if isinstance(where, Memory) else where
         self.guidance = self.attempt.guidance.text
         self._check = check
+        self._checking = False
 
     def __enter__(self) -> Self:
         return self
@@ -83,15 +84,30 @@ class Run:
         self.on_error = None  # the agent is done
         with recording(self), self:
             how(*given)
-            if self.own:
+            if self.own and not self._checking:
                 self.attempt.__exit__(None, None, None)
 
     def ended(self, answer: Any) -> None:
         """The agent answered: finish an attempt of the run's own, unless that was done already."""
-        if self.own:
-            success = self._check(self.attempt.task.text, answer) if self._check else None
-            with suppress(ContractError):  # whoever finished it knew better
-                self.attempt.finish(success, answer="" if answer is None else shown(answer))
+        if not self.own:
+            return
+        text = "" if answer is None else shown(answer)
+        said = ask(self._check, self.attempt.made(text), answer) if self._check else None
+        if inspect.isawaitable(said) and afterwards(partial(self._later, said, text)):
+            self._checking = True
+        else:
+            self._finish(waited(said), text)
+
+    async def _later(self, coming: Awaitable[Verdict], text: str) -> None:
+        """Finish with what a check says that the caller's event loop waits for."""
+        with recording(self):
+            async with self:
+                await off_loop(self._finish, await coming, text)
+
+    def _finish(self, verdict: Verdict, text: str) -> None:
+        success, why = read(verdict)
+        with suppress(ContractError):  # whoever finished it knew better
+            self.attempt.finish(success, answer=text, detail=why)
 
 
 @contextmanager
@@ -126,7 +142,7 @@ def checked(where: object, check: object, module: str = "", extra: str = "", pac
             "a check is for the attempts that a memory begins by itself; finish this one: finish(success)"
         )
     if check is not None and not callable(check):
-        raise ConfigError(f"check is a function of the task and the answer, and was {check!r}")
+        raise ConfigError(f"check is a function of the attempt, or of the task and the answer, and was {check!r}")
     if module:
         try:
             import_module(module)

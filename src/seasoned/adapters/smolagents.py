@@ -10,8 +10,9 @@ import copy
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seasoned.adapters.running import Check, Run, Where, checked, led, recording
+from seasoned.adapters.running import Run, Where, checked, led, recording
 from seasoned.errors import ConfigError
+from seasoned.memory.checks import Check
 
 if TYPE_CHECKING:
     from smolagents import MultiStepAgent
@@ -27,7 +28,7 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
     Args:
         where: a memory, or an attempt that the runs belong to.
         agent: a `CodeAgent`, a `ToolCallingAgent`, or another of their kind.
-        check: told the task and the final answer, says whether it was solved.
+        check: told the attempt, or the task and the final answer, gives the outcome; see `memory.checks`.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

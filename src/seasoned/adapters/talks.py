@@ -13,10 +13,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from seasoned.adapters.running import Check, Run, Where, asked, recording
+from seasoned.adapters.running import Run, Where, asked, recording
 from seasoned.adapters.wire import Form, Said, answered
 from seasoned.memory import Memory
 from seasoned.memory.chat import read_chat
+from seasoned.memory.checks import Check
 from seasoned.types import Message
 
 MAX_OPEN = 1000

@@ -6,14 +6,13 @@ error becomes one of the LLMError tree.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from seasoned.errors import AuthError, ConfigError, ContextLengthError, InfrastructureError, LLMError, RequestError
+from seasoned.jobs import waited
 from seasoned.llm.openai import TOO_LONG, OpenAIChat, at, cost, words_of
 from seasoned.llm.structured import cut, descend, shorten
 from seasoned.protocols import LLM
@@ -191,7 +190,7 @@ class FunctionModel:
         def send(prompt: list[Message], form: Any) -> Reply:
             began = time.perf_counter()
             try:
-                given = _waited(self._function([dict(message) for message in prompt]))
+                given = waited(self._function([dict(message) for message in prompt]))
             except LLMError:
                 raise
             except Exception as error:
@@ -205,30 +204,6 @@ class FunctionModel:
             return Reply(text=storable(cut(text, stop)), model=self.name, usage=usage)
 
         return send(list(messages), None) if schema is None else descend(send, messages, schema, ("text",))[0]
-
-
-def _waited(given: Any) -> Any:
-    """What a coroutine gives, whether or not this thread has an event loop."""
-    if not inspect.isawaitable(given):
-        return given
-    found: list[Any] = []
-
-    async def coming() -> Any:
-        return await given
-
-    def wait() -> None:
-        try:
-            found.extend((asyncio.run(coming()), None))
-        except BaseException as error:
-            found.extend((None, error))
-
-    thread = threading.Thread(target=wait, name="seasoned-model")
-    thread.start()
-    thread.join()
-    value, error = found
-    if error is not None:
-        raise error
-    return value
 
 
 def _words(given: Any) -> str | None:

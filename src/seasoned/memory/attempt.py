@@ -14,8 +14,9 @@ from types import TracebackType
 from typing import Any, Self, SupportsFloat
 
 from seasoned.errors import ConfigError, ContractError
-from seasoned.jobs import off_loop
+from seasoned.jobs import off_loop, waited
 from seasoned.memory.chat import read_chat
+from seasoned.memory.checks import Check, ask, read
 from seasoned.memory.opening import finite
 from seasoned.protocols import Advise
 from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory, new_id
@@ -143,12 +144,19 @@ class Attempt:
             self._read = chat.steps if longer else [*self._read, *chat.steps]
             self._broken = chat.broken if longer else self._broken + chat.broken
 
-    def finish(self, success: bool | SupportsFloat | None = None, answer: str = "", detail: str = "") -> Trajectory:
+    def made(self, answer: str = "") -> Trajectory:
+        """The record so far, the tool calls and their results among the steps, as a check is shown it."""
+        with self._lock:
+            return self._trajectory(Outcome(answer=answer))
+
+    def finish(
+        self, success: bool | SupportsFloat | Check | None = None, answer: str = "", detail: str = ""
+    ) -> Trajectory:
         """Store the attempt with its outcome; it is safe from the end of the process when this returns.
 
         Args:
-            success: True, False, a reward (success from the memory's `success_at` on), or None for unknown: then a
-                memory with `judge=True` asks its model.
+            success: True, False, a reward (success from the memory's `success_at` on), a check that says which (see
+                `seasoned.memory.checks`), or None for unknown: then a memory with a judge asks its model.
             answer: what the agent answered, if anything.
             detail: anything worth knowing about how it ended.
 
@@ -160,7 +168,10 @@ class Attempt:
             ConfigError: when `success` is none of these.
             StoreError: when it cannot be stored. It is open still, so `finish` can be called again.
         """
-        outcome = outcome_of(success, str(answer), str(detail), self._success_at)
+        why = ""
+        if callable(success):
+            success, why = read(waited(ask(success, self.made(str(answer)), answer)))
+        outcome = outcome_of(success, str(answer), str(detail) or why, self._success_at)
         with self._lock:
             self._still_open("an outcome")
             return self._store(outcome, ask=True)

@@ -1,0 +1,161 @@
+"""Checks: whether an attempt succeeded. What a check may take and give, and checks that are ready to use.
+
+Always holds: a check says True, False, a reward, None where nobody knows, or a text: why the attempt failed, "" for
+that nothing is wrong; a command that cannot be run is an error and no failure.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
+
+from seasoned.errors import ConfigError
+from seasoned.llm.structured import check_schema, problems
+from seasoned.traces.coding import ended
+from seasoned.types import Trajectory
+
+if TYPE_CHECKING:
+    from seasoned.memory import Memory
+
+Verdict: TypeAlias = bool | SupportsFloat | str | None
+Check: TypeAlias = Callable[..., Verdict | Awaitable[Verdict]]
+"""Told the attempt where it takes one argument, else the task and the answer. Coroutine functions too."""
+
+_SAID = 600  # characters of what a command printed that are kept
+
+
+def ask(check: Check, attempt: Trajectory, answer: Any) -> Verdict | Awaitable[Verdict]:
+    """What a check says of an attempt, or what has to be awaited for that."""
+    return check(attempt) if takes_attempt(check) else check(attempt.task, answer)
+
+
+def takes_attempt(check: Check) -> bool:
+    """Whether a check takes one argument, the attempt; else it takes the task and the answer."""
+    try:
+        parameters = list(inspect.signature(check).parameters.values())
+    except (TypeError, ValueError):  # of a function in C
+        return False
+    several = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    return (
+        not several and sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) == 1
+    )
+
+
+def read(verdict: Verdict) -> tuple[bool | SupportsFloat | None, str]:
+    """A verdict as `Attempt.finish` takes it: how it ended, and why not."""
+    if isinstance(verdict, str):
+        return not verdict.strip(), verdict.strip()
+    return verdict, ""
+
+
+def matches(pattern: str, flags: int = 0) -> Check:
+    """The answer holds the regular expression.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    try:
+        wanted = re.compile(pattern, flags)
+    except re.error as error:
+        raise ConfigError(f"{pattern!r:.200} is no regular expression: {error}") from error
+    return lambda attempt: (
+        "" if wanted.search(attempt.outcome.answer) else f"the answer does not match {pattern!r:.200}"
+    )
+
+
+def json_schema(schema: Mapping[str, Any]) -> Check:
+    """The answer is JSON that fits a schema; a fence around it is left aside.
+
+    Raises:
+        ConfigError: the schema has what is not supported here.
+    """
+    check_schema(schema)
+
+    def fits(attempt: Trajectory) -> str:
+        text = attempt.outcome.answer.strip()
+        fenced = re.fullmatch(r"```(?:json)?\s*\n(.*)\n```", text, re.DOTALL)
+        try:
+            value = json.loads(fenced[1] if fenced else text)
+        except ValueError as error:
+            return f"the answer is no JSON: {error}"
+        return "; ".join(problems(value, schema, "answer")[:3])
+
+    return fits
+
+
+def exit_code(
+    command: str | Sequence[str], *, folder: str | Path = ".", code: int = 0, seconds: float = 600.0
+) -> Check:
+    """A command, run when the attempt is over, ends with a code: `exit_code("pytest -q")`.
+
+    Args:
+        command: a line or a list of words; no shell reads it.
+        folder: where it runs.
+        code: the exit code that means success.
+        seconds: it may take; longer is a failure.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    if not words:
+        raise ConfigError("exit_code runs a command, and was given none: exit_code('pytest -q')")
+
+    def runs(attempt: Trajectory) -> str:
+        del attempt
+        named = shlex.join(words)[:200]
+        try:
+            done = subprocess.run(
+                words,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{named} did not end within {seconds:g} s"
+        except OSError as error:
+            raise ConfigError(f"{named} cannot be run in {folder}: {error.strerror or error}") from error
+        if done.returncode == code:
+            return ""
+        said = done.stdout.decode("utf-8", "replace").strip()[-_SAID:]
+        return f"{named} ended with {done.returncode}: {said}" if said else f"{named} ended with {done.returncode}"
+
+    return runs
+
+
+def passed_tests(attempt: Trajectory) -> Verdict:
+    """The tests that the agent itself ran last passed, as the results of its tools show; None where it ran none."""
+    outcome = ended(attempt.steps)
+    return outcome.detail if outcome.success is False else outcome.success
+
+
+class Thumbs:
+    """The user's thumbs: as a check it leaves the outcome open, and `up` or `down` gives it later."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.last = ""
+        """The id of the attempt that ended last; with many users at a time, keep it with the answer."""
+
+    def __call__(self, attempt: Trajectory) -> None:
+        """Nobody knows yet how it ended."""
+        self.last = attempt.id
+
+    def up(self, attempt_id: str = "", why: str = "") -> Trajectory:
+        """It worked: the attempt that is named, or the last one."""
+        return self._memory.outcome(self._named(attempt_id), True, why=why or "the user's thumb is up")
+
+    def down(self, attempt_id: str = "", why: str = "") -> Trajectory:
+        """It did not."""
+        return self._memory.outcome(self._named(attempt_id), False, why=why or "the user's thumb is down")
+
+    def _named(self, attempt_id: str) -> str:
+        if not (attempt_id or self.last):
+            raise ConfigError("no attempt has ended yet that a thumb could be for: pass this object as check=")
+        return attempt_id or self.last
