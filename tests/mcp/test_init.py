@@ -26,6 +26,8 @@ from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 
 from seasoned.mcp import guarded, make_server, serve_http  # noqa: E402
 from seasoned.mcp.tools import MAX_STEPS, MAX_TEXT  # noqa: E402
+from seasoned.store.sql import Store  # noqa: E402
+from seasoned.store.tokens import Visitor, add_token  # noqa: E402
 
 TASK = "refund order 17"
 STEPS = [{"action": "lookup_order(17)", "observation": "shipped"}, {"action": "refund(17)", "thought": "it is late"}]
@@ -371,6 +373,31 @@ def test_http_with_its_token_and_no_other_way(tmp_path):
         assert large.status_code == 413
 
 
+def test_named_tokens_have_roles_and_sign_what_they_note(tmp_path):
+    with Store(tmp_path / "memory.db") as store:
+        names = {name: add_token(store, name, role) for name, role in (("ann", "editor"), ("bob", "reader"))}
+        with http_server(tmp_path) as (address, _):
+
+            async def talk(name, tool, given):
+                headers = {"Authorization": f"Bearer {names[name]}"}
+                async with (
+                    httpx2.AsyncClient(headers=headers) as http,
+                    mcp.Client(streamable_http_client(address, http_client=http)) as client,
+                ):
+                    return await client.call_tool(tool, given)
+
+            noted = said(anyio.run(talk, "ann", "note", {"text": "Close the gate."}))
+            assert store.history(noted["id"])[-1].why == "noted over MCP by ann"
+            assert "Close the gate." in said(anyio.run(talk, "bob", "recall", {"task": "the gate"}))["guidance"]
+            for tool, given in (("note", {"text": "Open it."}), ("record", {"task": "x", "steps": []}), ("learn", {})):
+                refused = anyio.run(talk, "bob", tool, given)
+                assert refused.is_error
+                assert "the token of bob reads and changes nothing" in refused.content[0].text
+            done = said(anyio.run(talk, "ann", "record", {"task": "x", "steps": [{"action": "a"}], "success": True}))
+            assert store.get_trajectory(done["id"]).meta["by"] == "ann"
+        assert len(store.lessons()) == 1
+
+
 def test_a_token_of_ones_own_is_not_printed(tmp_path):
     own = "my-own-token-0123456789"
     with http_server(tmp_path, SEASONED_MCP_TOKEN=own) as (address, printed):
@@ -386,7 +413,7 @@ def test_a_port_that_is_taken_and_a_token_that_is_too_short(memory):
         with pytest.raises(ConfigError, match="cannot be used"):
             serve_http(memory, port=held.getsockname()[1], token="x" * 20, ready=print)
     with pytest.raises(ConfigError, match="at least 16 characters"):
-        guarded(None, "short")
+        guarded(None, "short", lambda given: None)
 
 
 def test_only_requests_with_the_token_pass():
@@ -399,7 +426,7 @@ def test_only_requests_with_the_token_pass():
         sent.append(message)
 
     async def knock():
-        guard = guarded(app, "t" * 16)
+        guard = guarded(app, "t" * 16, lambda given: Visitor() if given == "t" * 16 else None)
         await guard({"type": "lifespan"}, None, send)
         await guard({"type": "websocket", "headers": []}, None, send)
         await guard({"type": "http", "headers": [(b"authorization", b"Bearer " + b"t" * 15)]}, None, send)

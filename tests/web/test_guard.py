@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
+from seasoned.store.tokens import add_token, remove_token
 from seasoned.web.app import make_app
 from seasoned.web.guard import MAX_BODY, _cookie, _host_fits
 
@@ -84,7 +85,7 @@ def test_forms_have_a_limit(client):
     body = b"text=" + b"x" * MAX_BODY
     answer = client.post("/lesson/add", content=body, headers={"content-type": "application/x-www-form-urlencoded"})
     assert answer.status_code == 413
-    many = "&".join(f"a{i}=1" for i in range(200))
+    many = "&".join(f"a{i}=1" for i in range(600))
     answer = client.post("/lesson/add", content=many, headers={"content-type": "application/x-www-form-urlencoded"})
     assert answer.status_code == 400
 
@@ -131,3 +132,22 @@ def test_an_address_with_too_many_parts_is_refused_in_a_sentence(client, strange
         answer = browser.get("/lessons?" + "a=1&" * 150)
         assert answer.status_code == 400
         assert "too many" in answer.text
+
+
+def test_named_tokens_have_roles_and_sign_what_they_change(store, runs):
+    app = make_app(store, token=TOKEN, runs_folder=runs)
+    people = {}
+    for name, role in (("ann", "editor"), ("bob", "reader")):
+        people[name] = TestClient(app, base_url=HOST, headers={"origin": HOST})
+        people[name].get(f"/?token={add_token(store, name, role)}")
+        page = people[name].get("/lessons").text
+        assert f"You are <bdi>{name}</bdi>, {role}." in page
+        assert ('<body class="reader">' in page) == (role == "reader")
+    form = {"id": "les-1", "version": "1", "action": "disable"}
+    answer = people["bob"].post("/lesson/do", data=form)
+    assert (answer.status_code, "may only read" in answer.text) == (403, True)
+    assert people["ann"].post("/lesson/do", data=form).status_code == 200
+    assert store.history("les-1")[-1].who == "person ann"
+    assert "by person ann" in people["ann"].get("/lesson?id=les-1").text
+    remove_token(store, "ann")
+    assert people["ann"].get("/lessons").status_code == 403

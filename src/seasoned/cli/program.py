@@ -7,14 +7,14 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from seasoned.cli import attempts, effect, exchange, hook, learn, lessons, mcp, model, serve, store
+from seasoned.cli import attempts, effect, exchange, hook, keep, learn, lessons, mcp, model, serve, store
 from seasoned.plugins import loaded
 
 _GROUPS = {
     "What was learned": ("lessons", "recall", "effect"),
     "Attempts": ("attempts", "replay", "outcome", "learn", "import", "export"),
     "Serve it": ("serve", "mcp", "hook"),
-    "Keep it": ("doctor", "model", "store"),
+    "Keep it": ("backup", "restore", "prune", "token", "doctor", "model", "store"),
 }
 _OTHERS = "The laboratory, and what plugins add"
 
@@ -53,6 +53,10 @@ app.command("import")(exchange.import_)
 app.command("export")(exchange.export)
 app.command("serve")(serve.serve)
 app.command("mcp")(mcp.mcp)
+app.command("backup")(keep.backup)
+app.command("restore")(keep.restore)
+app.command("prune")(keep.prune)
+app.add_typer(keep.tokens, name="token")
 app.command("doctor")(model.doctor)
 app.add_typer(model.app, name="model")
 app.add_typer(store.app, name="store")

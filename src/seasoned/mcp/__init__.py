@@ -9,7 +9,6 @@ refused; an error is a sentence and no traceback.
 from __future__ import annotations
 
 import inspect
-import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from seasoned.errors import ConfigError, MissingExtraError, SeasonedError
-from seasoned.mcp.tools import Tools, unknown
+from seasoned.mcp.tools import CALLER, Tools, unknown
 from seasoned.mcp.tools import wrong as wrong_with
 from seasoned.memory import Memory
+from seasoned.store.tokens import Visitor, door
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -90,7 +90,7 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
     Args:
         memory: what is served.
         port: 0 for a free one.
-        token: clients send it as `Authorization: Bearer TOKEN`.
+        token: clients send it as `Authorization: Bearer TOKEN`, or one of the store's named tokens.
         ready: called with the address once the port is held.
 
     Raises:
@@ -101,7 +101,7 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
     import uvicorn
 
     inner: Any = server.streamable_http_app(streamable_http_path=PATH, json_response=True, stateless_http=True)
-    app: Any = guarded(inner, token)
+    app: Any = guarded(inner, token, door(memory.store, token))
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -115,22 +115,27 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[held])
 
 
-def guarded(app: App, token: str) -> App:
-    """The app behind a token: a request without it gets 401 and reaches nothing.
+def guarded(app: App, token: str, who: Callable[[str], Visitor | None]) -> App:
+    """The app behind tokens: a request without one gets 401 and reaches nothing; the tools learn whose it is.
 
     Raises:
         ConfigError: the token is shorter than 16 characters.
     """
     if len(token) < 16:
         raise ConfigError("the token of the MCP server has at least 16 characters: leave it out, and one is made")
-    wanted = f"Bearer {token}".encode()
 
     async def guard(scope: Mapping[str, Any], receive: Any, send: App) -> None:
         given = b"".join(value for name, value in scope.get("headers", ()) if name.lower() == b"authorization")
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and secrets.compare_digest(given, wanted)):
+        if scope["type"] == "lifespan":
             await app(scope, receive, send)
             return
         if scope["type"] != "http":
+            return
+        kind, _, shown = given.decode("latin-1").partition(" ")
+        visitor = who(shown) if kind == "Bearer" else None
+        if visitor is not None:
+            CALLER.set(visitor)
+            await app(scope, receive, send)
             return
         headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"www-authenticate", b"Bearer")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})

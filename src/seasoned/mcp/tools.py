@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +18,7 @@ from seasoned.memory import Memory
 from seasoned.memory.attempt import outcome_of
 from seasoned.memory.holdout import EffectReport
 from seasoned.methods import method_name
+from seasoned.store.tokens import Visitor
 from seasoned.traces.source import task_name
 from seasoned.trust import mask
 from seasoned.types import Lesson, LessonKind, Step, Trajectory
@@ -26,6 +28,9 @@ MAX_TEXT = 20_000
 MAX_STEPS = 1000
 MAX_LESSONS = 100
 """Lessons that an attempt may name."""
+
+CALLER: ContextVar[Visitor] = ContextVar("caller", default=Visitor())  # noqa: B039 - it is frozen
+"""Whose token a call came with; on standard input and output, nobody needs one."""
 
 _KINDS = dict.fromkeys(("erl", "nearestcases", "reflexion"), "")
 _KINDS |= {"expnote": "note", "expel": "insight", "autoguide": "guideline"}
@@ -124,6 +129,7 @@ class Tools:
         ] = None,
     ) -> Recorded:
         """Keep an attempt, so that lessons can be learned from it. Call it when the task is over, failed or not."""
+        by = _editor()
         if len(steps) > MAX_STEPS:
             raise ConfigError(f"an attempt has at most {MAX_STEPS} steps, and this has {len(steps)}: leave some out")
         own, others = self._own(lessons or [])
@@ -139,7 +145,7 @@ class Tools:
             steps=tuple(_step(step) for step in steps),
             outcome=outcome if reward is None else outcome.model_copy(update={"reward": reward}),
             lesson_ids=tuple(own),
-            meta={"source": "mcp", "trial": trial},
+            meta={"source": "mcp", "trial": trial, **({"by": by} if by else {})},
         )
         kept = self.memory.record(made)
         flags = [str(flag) for flag in kept.meta.get("flags", ())]
@@ -154,6 +160,7 @@ class Tools:
         if estimate:
             what = {name: getattr(before, name) for name in ("attempts", "calls", "tokens", "cost")}
             return Taught(**what, lessons=[], waiting=before.waiting)
+        _editor()
         if before.calls and not before.model:
             raise ConfigError("this server has no model to learn with: start it as in `seasoned mcp --llm local`")
         learned = self.memory.learn()
@@ -177,9 +184,12 @@ class Tools:
         category: Annotated[str, Field(description="The family of tasks it is for.")] = "",
     ) -> LessonTold:
         """Keep a lesson in your own words. One that seems aimed at the model waits until a person releases it."""
+        by = _editor()
         self._recallable(kind, key)
         given = {"key": _bounded("key", key, 200), "category": _bounded("category", category, 200)}
-        (made,) = self.memory.add(text, kind=kind, who="model", why="noted over MCP", **given)
+        (made,) = self.memory.add(
+            text, kind=kind, who="model", why=f"noted over MCP by {by}" if by else "noted over MCP", **given
+        )
         return _as_listed(made)
 
     def listed(
@@ -217,6 +227,18 @@ class Tools:
         store, scope = self.memory.store, self.memory.pool.scope
         there = {name: store.scope_of(name) == scope for name in ids}
         return [name for name in there if there[name]], [name[:100] for name in there if not there[name]]
+
+
+def _editor() -> str:
+    """The name of who calls, if they may change something.
+
+    Raises:
+        ConfigError: they may not.
+    """
+    caller = CALLER.get()
+    if caller.role == "reader":
+        raise ConfigError(f"the token of {caller.name} reads and changes nothing: ask for one with the role editor")
+    return caller.name
 
 
 def wrong(error: ValidationError) -> str:

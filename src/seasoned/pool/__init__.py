@@ -329,7 +329,7 @@ class ExperiencePool:
     def taken_away(self, lesson: Lesson) -> bool:
         """Whether a lesson is disabled, or was deleted by a person: then no method learns it again."""
         if lesson.status == "deleted":
-            return any(change.who == "person" for change in self.store.history(lesson.id)[-1:])
+            return any(change.who.startswith("person") for change in self.store.history(lesson.id)[-1:])
         return lesson.status == "disabled"
 
     def _changeable(self, lesson_id: str, who: Who) -> None:

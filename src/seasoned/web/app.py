@@ -21,6 +21,7 @@ from seasoned.protocols import Embedder
 from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
+from seasoned.store.tokens import door
 from seasoned.web import attempts, effect, forms, learn, lessons, snapshots
 from seasoned.web.guard import FORM, App, guarded
 from seasoned.web.show import redirect, show, templates
@@ -114,7 +115,7 @@ def make_app(
     app.state.site = Site(store, runs_folder, embedder, around=warming)
     app.state.learner = learn.Learner(store, llm, method, embedder)
     away = host not in LOOPBACK
-    return guarded(app, token, [host] if away else [], anywhere=away)
+    return guarded(app, token, door(store, token), [host] if away else [], anywhere=away)
 
 
 @asynccontextmanager

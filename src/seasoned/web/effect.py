@@ -13,7 +13,7 @@ from seasoned.memory import Memory
 from seasoned.memory.holdout import in_points, read_effect, resume_guidance
 from seasoned.web.attempts import scope_of
 from seasoned.web.show import redirect, show
-from seasoned.web.site import asked, form, site_of
+from seasoned.web.site import asked, form, site_of, visitor
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -54,7 +54,7 @@ def resume(request: Request) -> Response:
     """Show guidance again."""
     given = form(request)
     namespace = given.get("namespace", "")
-    resume_guidance(site_of(request).store, namespace, " ".join(given.get("why", "").split())[:500])
+    resume_guidance(site_of(request).store, namespace, _because(request, given.get("why", "")))
     return redirect("/effect", namespace=namespace, done="resumed")
 
 
@@ -66,8 +66,14 @@ def outcome(request: Request) -> Response:
     if ended not in ("yes", "no") or side not in ("memory", "flagged"):
         raise ConfigError("an attempt of a memory worked or failed: use the buttons on its page")
     with Memory(store, namespace=namespace, method="nearest", embedder=None) as memory:
-        memory.outcome(wanted, ended == "yes", why=" ".join(given.get("why", "").split())[:500])
+        memory.outcome(wanted, ended == "yes", why=_because(request, given.get("why", "")))
     return redirect("/attempt", id=wanted, done="outcome")
+
+
+def _because(request: Request, why: str) -> str:
+    """The reason, with the name of the token."""
+    name = visitor(request).name
+    return " ".join(why.split())[:500] + (f" ({name})" if name else "")
 
 
 def _bar(effect: Effect) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """The forms of a lesson: adding, editing, and its buttons.
 
-Always holds: each change is made by "person" and is a version with a reason; each form carries the version it was made
-from, and where the lesson was changed meanwhile nothing is overwritten: both texts are shown.
+Always holds: each change is made by "person", with the name of the token, and is a version with a reason; each form
+carries the version it was made from, and where the lesson was changed meanwhile nothing is overwritten: both texts are
+shown.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from seasoned.text import clean
 from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find
 from seasoned.web.show import redirect, show
-from seasoned.web.site import asked, form, site_of
+from seasoned.web.site import asked, form, site_of, visitor
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -53,7 +54,8 @@ def add(request: Request) -> Response:
         made = written(given["kind"], **fields, pinned=bool(given["pinned"]))
     except ConfigError as error:
         return _add_page(request, given, str(error), 422)
-    (kept,) = site_of(request).store.add_lessons(scope, [made], who="person", why=_why(given, "added on the page"))
+    store, why = site_of(request).store, _why(given, "added on the page")
+    (kept,) = store.add_lessons(scope, [made], who=visitor(request).signed, why=why)
     return redirect("/lesson", id=kept.id, done="waits" if kept.status == "quarantined" else "added")
 
 
@@ -77,7 +79,9 @@ def edit(request: Request) -> Response:
         return redirect("/lesson", id=lesson.id, done="same")
     try:
         site.store.update_lesson(
-            changed.model_copy(update={"version": version}), who="person", why=_why(given, "edited on the page")
+            changed.model_copy(update={"version": version}),
+            who=visitor(request).signed,
+            why=_why(given, "edited on the page"),
         )
     except ConflictError:
         stored = find(site, lesson.id)
@@ -109,7 +113,8 @@ def do(request: Request) -> Response:
         changed = switched(lesson, cast(Switch, action), states) if version == lesson.version else lesson
     else:
         raise ConfigError(f"there is no button {action[:40]!r}")
-    site.store.update_lesson(changed.model_copy(update={"version": version}), who="person", why=_why(given, why))
+    changed = changed.model_copy(update={"version": version})
+    site.store.update_lesson(changed, who=visitor(request).signed, why=_why(given, why))
     return redirect("/lesson", id=lesson.id, done=action)
 
 

@@ -1,23 +1,26 @@
 """The door of the page: who may ask, for what, and what every answer carries.
 
-Always holds: nothing but the stylesheet and scripts is given to anybody without the token; a request that names another
-host is refused (a foreign name that points here, "DNS rebinding"), and so is a write that another page sent; no answer
-may run a script of its own, be framed, be cached or tell another site where it was.
+Always holds: nothing but the stylesheet and scripts is given to anybody without a token; a request that names another
+host is refused (a foreign name that points here, "DNS rebinding"), and so is a write that another page or a reader
+sent; no answer may run a script of its own, be framed, be cached or tell another site where it was.
 """
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
-import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from seasoned.store.tokens import Visitor
+
 App = Callable[..., Awaitable[None]]
 """An ASGI application: called with scope, receive and send."""
 
+VISITOR = "seasoned.visitor"
+"""Where in a request's scope it stands who asks."""
 FORM = "seasoned.form"
 """Where in a request's scope the fields of its form are: names to texts."""
 MAX_BODY = 16_000_000
@@ -46,12 +49,20 @@ _REFUSAL = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 </head><body><main class="plain"><h1>{title}</h1><p>{sentence}</p></main></body></html>"""
 
 
-def guarded(app: App, token: str, names: Iterable[str] = (), *, anywhere: bool = False) -> App:
+def guarded(
+    app: App,
+    token: str,
+    who: Callable[[str], Visitor | None],
+    names: Iterable[str] = (),
+    *,
+    anywhere: bool = False,
+) -> App:
     """The app behind its door.
 
     Args:
         app: what is guarded; it finds a form's fields in `scope[FORM]`.
-        token: the secret of the address; a browser that brought it once keeps it as a cookie.
+        token: the secret of the address; a browser that brought one once keeps it as a cookie.
+        who: tells whose token a text is; see `seasoned.store.tokens.door`.
         names: further host names that requests may be for.
         anywhere: the page is offered to other machines, so any IP address may be its host; a name of others may not.
     """
@@ -77,16 +88,21 @@ def guarded(app: App, token: str, names: Iterable[str] = (), *, anywhere: bool =
         except ValueError:
             await _refuse(told, 400, "Too long", "An address of this page has a few parts, and this has too many.")
             return
-        if given and scope["method"] == "GET" and _same(given, token):
-            kept = f"{cookie}={token}; HttpOnly; SameSite=Strict; Path=/"
+        if given and scope["method"] == "GET" and who(given):
+            kept = f"{cookie}={given}; HttpOnly; SameSite=Strict; Path=/"
             await _send(told, 200, _ENTRY, [(b"set-cookie", kept.encode())])
             return
-        if not _same(_cookie(headers.get("cookie", ""), cookie), token):
+        visitor = who(_cookie(headers.get("cookie", ""), cookie))
+        if visitor is None:
             sentence = "Open the whole address that <code>seasoned serve</code> printed; it ends with a token."
             await _refuse(told, 403, "No token", sentence)
             return
+        scope = {**scope, VISITOR: visitor}
         if scope["method"] in ("GET", "HEAD"):
             await app(scope, receive, told)
+            return
+        if visitor.role == "reader":
+            await _refuse(told, 403, "A reader", "Your token may only read. Ask for one of an editor.")
             return
         await _written(app, scope, receive, told, headers)
 
@@ -116,7 +132,7 @@ async def _written(app: App, scope: Any, receive: Any, send: App, headers: dict[
             await _refuse(send, 413, "Too long", f"A form has at most {MAX_BODY:,} bytes. Nothing was changed.")
             return
     try:
-        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=100, errors="replace")
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500, errors="replace")
     except ValueError:
         await _refuse(send, 400, "Not a form", "The form could not be read. Nothing was changed.")
         return
@@ -141,10 +157,6 @@ def _host_fits(host: str, known: set[str], anywhere: bool) -> bool:
 def name_of_here() -> str:
     """What this machine calls itself."""
     return socket.gethostname().lower()
-
-
-def _same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 def _cookie(header: str, name: str) -> str:

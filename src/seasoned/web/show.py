@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from seasoned.plugins import plugins
 from seasoned.store.body import clean_text
 from seasoned.text import UNKNOWN, clean, count, cut, label, one_line
+from seasoned.web.site import visitor
 
 if TYPE_CHECKING:
     import jinja2
@@ -81,7 +82,7 @@ def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Re
     from starlette.responses import HTMLResponse
 
     done = _DONE.get(request.query_params.get("done", ""), "")
-    page = templates().get_template(name).render(path=request.url.path, done=done, **values)
+    page = templates().get_template(name).render(path=request.url.path, done=done, visitor=visitor(request), **values)
     return HTMLResponse(page, status)
 
 

@@ -18,7 +18,8 @@ from seasoned.pool import ExperiencePool
 from seasoned.protocols import Embedder
 from seasoned.store.pages import LessonLine
 from seasoned.store.sql import Store
-from seasoned.web.guard import FORM
+from seasoned.store.tokens import Visitor
+from seasoned.web.guard import FORM, VISITOR
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -66,6 +67,11 @@ def site_of(request: Request) -> Site:
     """What this app shows."""
     site: Site = request.app.state.site
     return site
+
+
+def visitor(request: Request) -> Visitor:
+    """Who asks."""
+    return request.scope.get(VISITOR) or Visitor()
 
 
 def asked(request: Request, name: str) -> str:

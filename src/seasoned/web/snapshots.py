@@ -1,6 +1,6 @@
 """Snapshots on the page: names for states of a pool, what changed between two, and the way back.
 
-Always holds: going back writes new versions, asks first, and is made by "person".
+Always holds: going back writes new versions, asks first, and is made by "person", with the name of the token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from seasoned.store import pages
 from seasoned.store.versions import NOW, difference
 from seasoned.trust import mask
 from seasoned.web.show import redirect, show
-from seasoned.web.site import asked, form, site_of
+from seasoned.web.site import asked, form, site_of, visitor
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -41,7 +41,7 @@ def add_snapshot(request: Request) -> Response:
     if scope not in store.scopes():
         raise ConfigError(f"there is no pool {scope[:80]!r} in this store; choose one of the list")
     why = mask(" ".join(given.get("why", "").split()))[:500]
-    store.add_snapshot(scope, checked_snapshot_name(given.get("name", "")), who="person", why=why)
+    store.add_snapshot(scope, checked_snapshot_name(given.get("name", "")), who=visitor(request).signed, why=why)
     return redirect("/snapshots", scope=scope, done="snapshot")
 
 
@@ -85,5 +85,5 @@ def rollback(request: Request) -> Response:
     if given.get("sure") != "on":
         raise ConfigError("going back changes many lessons at once: tick the box that says so")
     scope, when = given.get("scope", ""), given.get("when", "")
-    store.rollback(scope, when, who="person", why=f"rolled back to {when} on the page")
+    store.rollback(scope, when, who=visitor(request).signed, why=f"rolled back to {when} on the page")
     return redirect("/lessons", scope=scope, done="rolled")

@@ -1,0 +1,147 @@
+"""`seasoned prune|backup|restore|token`: what an operator does with a store.
+
+Always holds: a token is shown once; nothing is written over without being kept.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seasoned.cli.shared import (
+    FLAGGED,
+    MEMORY,
+    STORE,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    chosen_pool,
+    many,
+    open_store,
+    print_json,
+    tell,
+)
+from seasoned.errors import ConfigError
+from seasoned.store.tokens import Role
+
+_DAYS = {"d": 1, "w": 7, "y": 365}
+tokens = typer.Typer(
+    name="token", help="Who may read or change this store over HTTP: on the page, over MCP.", no_args_is_help=True
+)
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Whose token: a person or a program.")]
+
+
+def prune(
+    older: Annotated[str, typer.Option("--older", metavar="AGE", help="How old: 90d, 12w or 1y.")],
+    namespace: NamespaceOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete old attempts of memories for good, and lessons deleted that long ago; what was learned stays."""
+    from seasoned.store.prune import prune as prune_all
+
+    found = re.fullmatch(r"(\d{1,5})([dwy])", older.strip().lower())
+    if not found:
+        raise ConfigError(f"--older is a number of days, weeks or years, such as 90d, and was {older!r}")
+    before = (datetime.now(UTC) - timedelta(days=int(found[1]) * _DAYS[found[2]])).isoformat()
+    with open_store(store, must_exist=True) as opened:
+        if namespace is None:
+            scopes = [name for name in opened.scopes() if name.startswith((MEMORY, FLAGGED))]
+        else:
+            chosen_pool(opened, namespace, None)
+            scopes = [MEMORY + namespace, FLAGGED + namespace]
+        done = prune_all(opened, before, scopes, dry_run=dry_run)
+    if as_json:
+        print_json({"before": before, "dry_run": dry_run, "pools": [asdict(one) for one in done]})
+        return
+    for one in done:
+        tell(f"{one.scope}: {many(one.attempts, 'attempt')}, {many(one.lessons, 'deleted lesson')}")
+    attempts, lessons = sum(one.attempts for one in done), sum(one.lessons for one in done)
+    verb = "would be deleted" if dry_run else "deleted"
+    tell(f"{many(attempts, 'attempt')} and {many(lessons, 'deleted lesson')} older than {before[:10]} {verb} for good")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep the whole store as one file, while programs go on using it."""
+    from seasoned.store.backup import backup as keep
+
+    with open_store(store, must_exist=True) as opened:
+        size = keep(opened, file)
+    if as_json:
+        print_json({"file": str(file), "bytes": size})
+    else:
+        tell(f"{file}: {size:,} bytes, read again and sound")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `seasoned backup` wrote.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Over a store that is there; it is kept beside.")] = False,
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a store back from a backup. Stop the programs that use it first, and start them again afterwards."""
+    from seasoned.store.backup import restore as bring_back
+
+    kept = bring_back(file, store, replace=replace)
+    if as_json:
+        print_json({"file": str(file), "kept": str(kept) if kept else None})
+    else:
+        tell(f"restored from {file}" + (f"; what was there lies in {kept}" if kept else ""))
+
+
+@tokens.command("add")
+def add_token(
+    name: NameArgument,
+    role: Annotated[Role, typer.Option(help="A reader sees all; an editor may change it.")] = "reader",
+    store: StoreOption = STORE,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for somebody, and print it; the store keeps only a hash."""
+    from seasoned.store import tokens as table
+
+    with open_store(store) as opened:
+        made = table.add_token(opened, name, role)
+    if as_json:
+        print_json({"name": name, "role": role, "token": made})
+        return
+    tell(made)
+    tell(f"{name} opens the page with ?token=.. at its address, and MCP with it as the bearer token", err=True)
+
+
+@tokens.command("list")
+def list_tokens(store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+    """List whom there are tokens for; the tokens themselves are nowhere."""
+    from seasoned.store import tokens as table
+
+    with open_store(store, must_exist=True) as opened:
+        found = table.tokens(opened)
+    if as_json:
+        print_json([asdict(one) for one in found])
+    elif not found:
+        tell("no tokens: `seasoned token add NAME` makes one")
+    else:
+        for one in found:
+            tell(f"{one.name}  {one.role}")
+
+
+@tokens.command("rm")
+def remove_token(name: NameArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+    """Take somebody's token away, at once."""
+    from seasoned.store import tokens as table
+
+    with open_store(store, must_exist=True) as opened:
+        table.remove_token(opened, name)
+    if as_json:
+        print_json({"name": name, "removed": True})
+    else:
+        tell(f"the token of {name} lets nobody in any more")
