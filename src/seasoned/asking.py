@@ -1,7 +1,7 @@
-"""Asking a model about text that may be too long for it, in a form that it may not manage.
+"""Asking a model: halves a prompt that is too long, and asks for lines where JSON fails.
 
-Always holds: a prompt that the model refuses as too long is asked again with half the room, at most `HALVINGS` times;
-JSON comes first, and lines where the model does not manage that; a reply of the wrong form never raises.
+Always holds: if the model refuses a prompt as too long, it is sent again with half the room, at most `HALVINGS` times;
+JSON is asked for first, lines only if the model fails to write it; a reply in the wrong form never raises.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from seasoned.protocols import LLM
 from seasoned.types import Message, Reply
 
 HALVINGS = 3
-"""How often the room in a prompt is halved before it is too long for good."""
+"""How often the room in a prompt is halved before `ask` gives up."""
 
 Prompt = Callable[[int], list[Message]]
-"""Messages with so much room in them, in tokens or characters, for what may be cut."""
+"""Makes the messages, with this much room (tokens or characters) for the text that may be cut."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model said to `messages` with so much `room` in them.
+    """A model's answer to `messages`, which had this much `room`.
 
-    `value` is JSON, or the text where none was asked for or the model wrote none, and then `problem` says so. `whole`
-    is False where the reply was cut off.
+    `value` is JSON, or the text if no JSON was asked for or the model wrote none; `problem` then says which. `whole` is
+    False if the reply was cut off.
     """
 
     value: Any
@@ -45,19 +45,19 @@ def ask(
     lines: Prompt | None = None,
     max_tokens: int | None = None,
 ) -> Answer:
-    """Ask, with less and less room where the prompt is too long.
+    """Ask a model, with less and less room while the prompt is too long.
 
     Args:
         llm: the model.
-        prompt: gives the messages.
-        room: how much of it the prompt has at first; 0: there is nothing to cut, so it is asked once.
-        schema: of the JSON that is asked for; None: any text.
-        lines: a prompt for lines, which is asked where the reply is no such JSON; without it, that reply's text counts.
-        max_tokens: of a reply.
+        prompt: makes the messages.
+        room: the room of the first prompt; 0: nothing can be cut, so the model is asked once.
+        schema: the schema of the JSON to ask for; None: any text.
+        lines: makes a prompt for lines, sent if the reply is not such JSON; without it, the reply's text is the answer.
+        max_tokens: the most tokens of a reply.
 
     Raises:
-        ContextLengthError: the prompt is too long with the least room, too.
-        LLMError: as the model raises it, but for ParseError.
+        ContextLengthError: the prompt is too long even with the least room.
+        LLMError: whatever the model raises, except ParseError.
     """
     least = room >> HALVINGS
     while True:

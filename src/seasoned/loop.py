@@ -1,8 +1,8 @@
 """The loop: attempt, record, learn, recall, evaluate, as plain functions over the protocols.
 
-Always holds: an attempt ends in a trajectory, and a server's error is never a failure of the task; nothing is learned
-from an attempt that a server's error broke off; an evaluation writes nothing, and nothing that it recalls comes from
-the tasks that it judges.
+Always holds: an attempt ends in a trajectory, and a server's error is never a failure of the task; an attempt that a
+server's error ended is not learned from; an evaluation writes nothing, and recalls nothing that comes from its own
+tasks.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from seasoned.protocols import Agent, Environment, Method
 from seasoned.types import Guidance, Outcome, Task, Trajectory
 
 Recall = Callable[[Trajectory | None], Guidance]
-"""Guidance for one task: before an attempt at it (None), and on the way, for what was done so far."""
+"""Gives guidance for one task: before the attempt (None), or during it for the attempt so far."""
 
 
 def attempt(
     agent: Agent, env: Environment, task: Task, recall: Recall | None = None, *, once: bool = False
 ) -> Trajectory:
-    """Recall guidance, let the agent try the task, and give the record of the attempt.
+    """Recall guidance, let the agent try the task, and return the record of the attempt.
 
     Args:
         agent: makes the attempt.
-        env: where; closed by the caller.
+        env: where the attempt takes place; the caller closes it.
         task: what has to be solved.
-        recall: gives the guidance, such as `partial(recall, method, task, pool)`; None for an agent without any.
-        once: recall before the attempt alone, also for an agent that asks again on the way.
+        recall: returns the guidance, such as `partial(recall, method, task, pool)`; None for no guidance.
+        once: recall only before the attempt, even if the agent asks again during it.
 
     Returns:
-        The trajectory. What ended the attempt before the agent began is its outcome: the reason `error` (success
-        unknown) where a server failed or refused a prompt, `budget` (failed) where the episode's budget was used up.
+        The trajectory. If the attempt ended before the agent began, its outcome has the reason `error` (success
+        unknown: a server failed or refused a prompt) or `budget` (failed: the episode's budget was used up).
 
     Raises:
         BudgetExceeded: the budget of the whole run is used up.
-        SeasonedError: whatever else the agent and the method raise.
+        SeasonedError: any other error of the agent or the method.
     """
     refused = {}
     try:
@@ -57,7 +57,7 @@ def attempt(
 
 
 def record(attempts: Iterable[Trajectory], pool: ExperiencePool) -> list[Trajectory]:
-    """Store attempts in a pool and give them back; one that is there already stays as it is.
+    """Store attempts in a pool and return them; one that is already there stays as it is.
 
     Raises:
         StoreError: the pool is read-only, or an id is taken by another trajectory.
@@ -66,15 +66,15 @@ def record(attempts: Iterable[Trajectory], pool: ExperiencePool) -> list[Traject
 
 
 def without_errors(attempts: Iterable[Trajectory]) -> list[Trajectory]:
-    """The attempts that no server's error broke off: what can be learned from."""
+    """The attempts to learn from: those that no server's error ended."""
     return [t for t in attempts if t.outcome.reason != "error"]
 
 
 def learn(method: Method, attempts: Iterable[Trajectory], pool: ExperiencePool) -> None:
-    """Let a method make lessons of attempts, without those that a server's error broke off.
+    """Let a method learn from attempts, except those that a server's error ended.
 
     Raises:
-        SeasonedError: as the method raises it.
+        SeasonedError: whatever the method raises.
     """
     method.learn(without_errors(attempts), pool)
 
@@ -87,17 +87,17 @@ def recall(
     *,
     check: Callable[[Guidance], None] | None = None,
 ) -> Guidance:
-    """What a method knows for a task.
+    """The guidance that a method has for a task.
 
     Args:
         method: recalls.
         task: what has to be solved.
-        pool: what was learned.
-        progress: what was done so far, on the way; None before the attempt.
-        check: raises where the guidance must not be used, such as `check_no_leak`.
+        pool: holds what was learned.
+        progress: the attempt so far; None before the attempt.
+        check: raises if the guidance must not be used, such as `check_no_leak`.
 
     Raises:
-        SeasonedError: as the method and the check raise it.
+        SeasonedError: whatever the method or the check raises.
     """
     guidance = method.recall(task, pool, progress)
     if check is not None:
@@ -115,23 +115,23 @@ def evaluate(
     besides: frozenset[str] = frozenset(),
     workers: int = 1,
 ) -> list[Trajectory]:
-    """Attempt each task once, with what the pool holds and without learning from it.
+    """Attempt each task once with what the pool holds, without learning from the attempts.
 
     Args:
         agent: makes the attempts.
-        make_env: makes an environment for each attempt; it should not reveal the right answer.
-        tasks: what is judged.
+        make_env: makes an environment for each attempt, which should not reveal the right answer.
+        tasks: the tasks to attempt.
         method: recalls from the pool; None for the agent alone.
-        pool: read-only meanwhile; its attempts are the training.
+        pool: what is recalled from, read-only; its attempts are the training attempts.
         besides: as in `check_no_leak`.
         workers: how many attempts are made at once.
 
     Returns:
-        The attempts, in the order of the tasks. They are in no pool.
+        The attempts, in the order of the tasks. They are not stored in a pool.
 
     Raises:
-        LeakError: what was recalled comes from one of these tasks, or from no attempt in the pool.
-        StoreError: the method writes while it recalls.
+        LeakError: something recalled comes from one of these tasks, or from no attempt in the pool.
+        StoreError: the method writes during recall.
         SeasonedError: as `attempt`.
     """
     closed, check = copy(pool), None
@@ -154,14 +154,14 @@ def check_no_leak(
     test_ids: frozenset[str],
     besides: frozenset[str] = frozenset(),
 ) -> None:
-    """Assert that what was recalled comes from training tasks alone.
+    """Assert that guidance comes from training tasks alone.
 
     Args:
         guidance: what was recalled.
-        training: the attempts that may be learned from.
-        test_ids: the tasks that are to be evaluated.
-        besides: the ids of further attempts that are of no test task: the benchmark's worked examples, and training
-            attempts that were made again since, which a lesson that a person kept may name.
+        training: the attempts that lessons may come from.
+        test_ids: the tasks to evaluate.
+        besides: ids of other attempts that are not at test tasks: the benchmark's worked examples, and earlier training
+            attempts that were made again since, which a lesson kept by a person may still name.
 
     Raises:
         LeakError: if a lesson has a source outside the training trajectories, or anything comes from a test task.

@@ -1,8 +1,8 @@
-"""How text is written: for a terminal or page, for a prompt, an attempt as a transcript, and the words of a text.
+"""Text for terminals, pages and prompts; attempts as transcripts; and the words of a text.
 
-Always holds: what is shown to a person has no control characters, half characters or marks that turn the direction of
-what follows; what goes into a prompt is put in as a value, never as a template, and one line of it cannot pass for
-several; a transcript with a limit is never longer; words are folded in one way, so that what was written is found.
+Always holds: text for a person has no control characters, lone surrogates or marks that change the direction of what
+follows; a prompt takes text as a value, never as a template, and one line of it cannot pass for several; a transcript
+never exceeds its limit; words are folded in one way, so that a search finds what was stored.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ if TYPE_CHECKING:
 UNKNOWN = "\N{EM DASH}"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 CAP = 600
-"""Characters of a line in a prompt, where nothing else is said."""
+"""Characters of a line in a prompt, by default."""
 WORDS_CAP = 300
 """Characters of a text that `split` looks at."""
 TOKEN = 4
 """Characters that count as one token here: a cheap estimate, right within a third for English prose."""
 
 LIMIT = 20_000
-"""Characters of a reply that its readers look at, after its thinking."""
+"""Characters of a reply that its readers look at, not counting its thinking."""
 
-_TASK_CAP = 4000  # characters of a task; and of each part of a step, where the whole has a limit
-_ROOMY = 8 * _TASK_CAP  # characters: with a greater limit no part is cut for being long alone
-_LEAST = 24  # characters that are left of a line that is cut
+_TASK_CAP = 4000  # characters of a task, and of each part of a step when the transcript has a limit
+_ROOMY = 8 * _TASK_CAP  # characters: with a greater limit, no part is cut just because it is long
+_LEAST = 24  # characters that a shortened line keeps
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# Unassigned characters that stay so, or that Unicode keeps for what nobody sees; beside these, the last two of every
-# 65,536.
+# Characters that Unicode never assigns, or reserves for what is never shown; so are the last two of every 65,536.
 _NEVER = ((0x2065, 0x2065), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
 _PAPERS = {
     "act": "Act",
@@ -51,28 +50,28 @@ _PAPERS = {
     "teachme": "TeachMe",
 }
 _CONSIDERED = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_CONSIDERED_TO = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)  # a chat template opened the block
+_CONSIDERED_TO = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)  # the chat template opened the block
 _SEPARATORS = re.compile(r"[\s,;:/|.!?\"'()\[\]{}<>“”‘’„«»…*_`~]+")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+")
 
 
 def clean(text: object) -> str:
-    """Text for a person, that leads no terminal or browser astray; line ends become newlines, tabs stay."""
+    """Text that is safe to show in a terminal or browser; line ends become newlines, tabs stay."""
     unified = str(text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _DIRECTION.sub("", unified))
 
 
 def cut(text: object, limit: int) -> str:
-    """At most `limit` characters of it, then how many were left out."""
-    whole = str(text)
-    if len(whole) <= limit:
-        return clean(whole)
-    return f"{clean(whole[:limit])}{ELLIPSIS} [{len(whole) - limit:,} characters left out]"
+    """The first `limit` characters of a text, then how many were left out."""
+    full = str(text)
+    if len(full) <= limit:
+        return clean(full)
+    return f"{clean(full[:limit])}{ELLIPSIS} [{len(full) - limit:,} characters left out]"
 
 
 def one_line(text: object, limit: int = 80) -> str:
-    """A single line for a person, of at most `limit` characters, an ellipsis included."""
-    # Far more than a line is never looked at, however long the text is.
+    """The text as a single line for a person, of at most `limit` characters including the ellipsis."""
+    # Looks only at the beginning, however long the text is.
     line = " ".join(clean(str(text)[: 8 * limit + 64]).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + ELLIPSIS
 
@@ -95,14 +94,14 @@ def count(number: int | None) -> str:
 
 
 def storable(text: str) -> str:
-    """The text as it can be sent and stored: lone surrogates and NUL become U+FFFD."""
+    """Text that can be sent and stored: lone surrogates and NUL become U+FFFD."""
     if text.isascii():
         return text.replace("\0", "\ufffd")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def without_thinking(text: str) -> str:
-    """A reply without what the model considered in `<think>` before it."""
+    """A reply without the model's thinking in `<think>`."""
     return _CONSIDERED_TO.sub("", _CONSIDERED.sub("\n", text))
 
 
@@ -125,15 +124,15 @@ def _environment(package: str) -> jinja2.Environment:
 
 
 def render_prompt(package: str, name: str, **values: Any) -> str:
-    """Render `prompts/<name>` of a package with values; a missing value raises, a value is never a template."""
+    """Render `prompts/<name>` of a package; a missing value raises, and a value is never read as a template."""
     return _environment(package).get_template(name).render(**values).strip()
 
 
 def prompt_line(text: str, limit: int = CAP) -> str:
     """One line for a prompt, without control characters, cut at `limit` characters with an ellipsis.
 
-    Joiners and direction marks of real scripts and emoji stay (category Cf), and characters that are younger than this
-    Python, such as new emoji; other control characters go.
+    Joiners and direction marks of real scripts and emoji stay (category Cf), as do characters newer than this Python,
+    such as new emoji. Other control characters are removed.
     """
     flat = " ".join(text.split())
     if not flat.isprintable():
@@ -142,7 +141,7 @@ def prompt_line(text: str, limit: int = CAP) -> str:
 
 
 def prompt_line_ends(text: str, limit: int) -> str:
-    """`prompt_line`, but of a text that is too long the middle is left out: what is asked often stands at its end."""
+    """As `prompt_line`, but leaves out the middle of a long text, since the question often stands at its end."""
     flat = prompt_line(text, len(text) + 1)
     if len(flat) <= limit:
         return flat
@@ -164,27 +163,27 @@ def tokens(text: str) -> int:
 
 
 def guidance_tokens(guidance: Guidance) -> int:
-    """About how many tokens guidance has: its text, and as transcripts the demonstrations that are not in the text."""
+    """About how many tokens guidance has: its text, and transcripts of the demonstrations that are not in the text."""
     return tokens(guidance.text) + sum(tokens(transcript(one)) for one in not_in_text(guidance))
 
 
 def not_in_text(guidance: Guidance) -> list[Trajectory]:
-    """The demonstrations that the text does not show. An entry without ids shows those whose task it holds."""
+    """The demonstrations that the text does not show. An entry without ids shows those whose task it contains."""
     entries = [entry for block in guidance.blocks for entry in block.entries]
-    named = {demonstration_id for entry in entries for demonstration_id in entry.demonstration_ids}
+    shown_ids = {demonstration_id for entry in entries for demonstration_id in entry.demonstration_ids}
     plain = "\n".join(entry.text for entry in entries if not (entry.lesson_ids or entry.demonstration_ids))
-    return [one for one in guidance.demonstrations if one.id not in named and prompt_line(one.task) not in plain]
+    return [one for one in guidance.demonstrations if one.id not in shown_ids and prompt_line(one.task) not in plain]
 
 
 def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int | None = None, task: bool = True) -> str:
-    """The attempt as lines of "Task: ..", "Thought: ..", "Action: .." and "Observation: ..", empty ones left out.
+    """The attempt as lines of "Task: ..", "Thought: ..", "Action: .." and "Observation: ..", without empty ones.
 
     Args:
-        trajectory: the attempt; how it ended is not told.
-        limit: at most so many characters in all; the attempt is shortened to that, see `shorten_trajectory`.
-        cap: at most so many characters of each thought, action and observation; by default 600, or 4,000 where there
-            is a limit, as that takes from the longest what is too much, or all of a limit of more than 32,000.
-        task: whether the task's text stands first.
+        trajectory: the attempt; its outcome is not shown.
+        limit: at most this many characters in all; `shorten_trajectory` shortens the attempt to that.
+        cap: at most this many characters of each thought, action and observation. By default 600 without a limit; with
+            one 4,000, since the limit then cuts the longest parts; with one above 32,000, the limit itself.
+        task: whether the task's text comes first.
     """
     if cap is None:
         cap = CAP if limit is None else _TASK_CAP if limit <= _ROOMY else limit
@@ -197,20 +196,19 @@ def transcript(trajectory: Trajectory, *, limit: int | None = None, cap: int | N
 
 
 def step_lines(step: Step, cap: int = CAP) -> list[str]:
-    """A step as up to three lines."""
+    """A step in up to three lines."""
     parts = (("Thought", step.thought), ("Action", step.action), ("Observation", step.observation))
     return [f"{label}: {line}" for label, text in parts if (line := prompt_line(text, cap))]
 
 
 def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = _TASK_CAP, task: bool = True) -> Trajectory:
-    """The same attempt with less text, so that its transcript has at most `limit` characters where that can be.
+    """Shorten an attempt so that its transcript has at most `limit` characters, where that is possible.
 
-    The longest observations are cut first, all to one length; then the thoughts, then the middle of the task; then
-    steps in the middle are left out, and a line says how many. (Reflexion's code cuts observations too, and knows no
-    second step.)
+    The longest observations are cut first, all to one length; then the thoughts, then the middle of the task. Last,
+    steps in the middle are left out, and a line says how many. (Reflexion's code cuts observations only.)
 
     Args:
-        trajectory: what is to be shortened; it is returned as it is where it fits.
+        trajectory: the attempt; it is returned unchanged if it fits.
         limit: characters of the transcript.
         cap: as in `transcript`.
         task: as in `transcript`.
@@ -227,15 +225,15 @@ def shorten_trajectory(trajectory: Trajectory, limit: int, *, cap: int = _TASK_C
             trajectory = trajectory.model_copy(update={"steps": _cut(trajectory.steps, field, excess, cap)})
     if task and (excess := over()) > 0:
         longest = max(cap, _TASK_CAP)
-        kept = max(len(prompt_line_ends(trajectory.task, longest)) - excess, limit // 2, _LEAST)
-        trajectory = trajectory.model_copy(update={"task": prompt_line_ends(trajectory.task, min(kept, longest))})
+        length = max(len(prompt_line_ends(trajectory.task, longest)) - excess, limit // 2, _LEAST)
+        trajectory = trajectory.model_copy(update={"task": prompt_line_ends(trajectory.task, min(length, longest))})
     if (excess := over()) > 0:
         trajectory = trajectory.model_copy(update={"steps": _thin(trajectory.steps, excess, cap)})
     return trajectory
 
 
 def _cut(steps: Sequence[Step], field: Literal["observation", "thought"], excess: int, cap: int) -> tuple[Step, ...]:
-    """The steps with the field cut to the greatest length that saves `excess` characters, or else to the least one."""
+    """The steps with a field cut to the greatest length that saves `excess` characters, or else to the least length."""
     lengths = [len(prompt_line(getattr(step, field), cap)) for step in steps]
     low, high = _LEAST, max(lengths, default=0)
     while low < high:
@@ -248,7 +246,7 @@ def _cut(steps: Sequence[Step], field: Literal["observation", "thought"], excess
 
 
 def _thin(steps: Sequence[Step], excess: int, cap: int) -> tuple[Step, ...]:
-    """The steps without as many in the middle as it takes to save `excess` characters; the first and the last stay."""
+    """The steps without enough of the middle ones to save `excess` characters; the first and the last stay."""
     size = [sum(len(line) + 1 for line in step_lines(step, cap)) for step in steps]
     for count in range(2, len(steps) - 1):
         start = max(1, min((len(steps) - count) // 2, len(steps) - 1 - count))
@@ -260,30 +258,30 @@ def _thin(steps: Sequence[Step], excess: int, cap: int) -> tuple[Step, ...]:
 
 
 def fold(text: str) -> str:
-    """Lower-case text in one Unicode form, so that what looks alike compares alike."""
+    """Lower-case text in one Unicode form, so that texts that look alike compare equal."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def split_words(text: str) -> list[str]:
-    """The folded words of a text in order. Symbols such as emoji are words of their own when spaces part them."""
+    """The folded words of a text in order. Symbols such as emoji are words of their own between spaces."""
     return [word for word in _SEPARATORS.split(fold(text)) if word]
 
 
 def same_words(text: str) -> str:
-    """The words of a text, so that texts compare equal whatever their case and marks; "" where it has none."""
+    """The words of a text, to compare texts whatever their case and punctuation; "" if it has none."""
     return " ".join(words_of(text))
 
 
 def holds_words(text: str, other: str) -> bool:
-    """Whether all words of another text stand in this one, in a row: it is a copy, whatever stands around it."""
+    """Whether this text contains the words of another one in a row, so that it copies it."""
     words = same_words(other)
     return bool(words) and f" {words} " in f" {same_words(text)} "
 
 
 @lru_cache(maxsize=1024)
 def words_of(text: str) -> tuple[str, ...]:
-    """The folded words of a text, as far as an insight may go; of Chinese, Japanese and Korean each character."""
-    plain = len(text) <= WORDS_CAP and text.isascii() and text.isprintable()  # then it is a line for a prompt already
+    """The folded words of the first `WORDS_CAP` characters; Chinese, Japanese and Korean characters are words each."""
+    plain = len(text) <= WORDS_CAP and text.isascii() and text.isprintable()  # then `prompt_line` would change nothing
     return tuple(_WORD.findall(text.lower() if plain else fold(prompt_line(text, WORDS_CAP))))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seasoned.replies.commands import MAX_BARE_KEY, NAMES, RIGHT, WRONG, Command, answer_in, inert, parse, told_answer
+from seasoned.replies.commands import MAX_BARE_KEY, NAMES, RIGHT, WRONG, Command, answer_in, inert, parse, right_answer
 
 THINK = "THINK"
 ANSWER = "ANSWER"
@@ -244,9 +244,9 @@ def test_a_reply_of_a_megabyte_is_read(text: str) -> None:
 
 @given(st.text(min_size=1))
 def test_the_answer_that_is_told_is_read_again(answer):
-    assert told_answer(WRONG.format(answer=answer)) == answer
+    assert right_answer(WRONG.format(answer=answer)) == answer
 
 
 @pytest.mark.parametrize("said", ["", RIGHT, WRONG.format(answer=""), "Wrong.", "The right answer is h3.", "OK. h3."])
 def test_where_no_answer_is_told_there_is_none(said):
-    assert told_answer(said) == ""
+    assert right_answer(said) == ""

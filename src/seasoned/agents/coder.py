@@ -1,8 +1,8 @@
-"""The agent that writes programs: it drafts, reads what its program raised, may look with a call, and writes again.
+"""The agent that writes programs: it drafts, reads the errors, may probe with a call, and writes again.
 
-Always holds: nothing a model writes raises; a program reaches the environment as one action, without the fence around
-it; constant text comes first and each turn only appends; what the environment tells of the library's calls is kept in
-`meta["calls"]`, for a method to learn from, and what was wrong in `meta["verdict"]`, for a reader.
+Always holds: no model reply raises; a program reaches the environment as one action, without its fence; constant text
+comes first and each turn only appends; the library calls that the environment reports are kept in `meta["calls"]`, for
+a method to learn from, and its verdict in `meta["verdict"]`, for a reader.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class Coder:
 
     Args:
         llm: the model.
-        instruction: what kind of task it is.
-        examples: worked attempts, where guidance brings no demonstrations.
+        instruction: describes the kind of task.
+        examples: worked attempts, used if guidance has no demonstrations.
         max_steps: programs and probes an attempt may take.
         program_tokens: longest reply.
         temperature: for every call.
-        shots: at most so many examples are shown.
-        notes: whether it writes a note after an attempt whose verdict it is told (for ExpNote).
-        asks: whether it asks for guidance again after an error, for the functions that its draft uses.
+        shots: the most examples to show.
+        notes: write a note after an attempt whose verdict is shown (for ExpNote).
+        asks: ask for guidance again after an error, for the functions that the draft uses.
         native: whether it calls `TOOLS`; else it writes programs and probes as text.
-        prompt_tokens: a prompt of more tokens ends the attempt; None or 0: only one that the model refuses does.
-        system: whether guidance stands at the end of the system prompt.
+        prompt_tokens: a longer prompt ends the attempt; None or 0: only a prompt that the model refuses does.
+        system: put guidance at the end of the system prompt.
     """
 
     llm: LLM
@@ -92,22 +92,22 @@ class Coder:
             recorder.shown.append((0, tuple(example.id for example in shown)))
             recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
             outcome = self._write(recorder, calls)
-            kept.update({"verdict": str(said)} if (said := recorder.info.get("verdict")) else {})
+            kept.update({"verdict": str(verdict)} if (verdict := recorder.info.get("verdict")) else {})
             return outcome
 
-        made = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
+        trajectory = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
         kept.update({"calls": calls} if calls else {})
-        return made.model_copy(update={"meta": {**made.meta, **kept}}) if kept else made
+        return trajectory.model_copy(update={"meta": {**trajectory.meta, **kept}}) if kept else trajectory
 
     def preamble(self, examples: Sequence[Trajectory]) -> list[Message]:
-        """Instruction and examples as a conversation: of each example the program that was judged last."""
+        """Instruction and examples as a conversation, with the last judged program of each example."""
         messages: list[Message] = [{"role": "system", "content": self.instruction}]
         for example in examples:
             programs = [step for step in example.steps if step.action and not step.action.startswith((">>>", "NOTE["))]
             for step in programs[-1:]:
-                # Of a worked example also what was known; an attempt of one's own is shown as its task and program.
-                known = [example.guidance] if example.agent == "worked" and example.guidance else []
-                messages.append({"role": "user", "content": "\n\n".join(["New task.", *known, example.task])})
+                # A worked example also shows its guidance; the agent's own attempt, only its task and program.
+                guidance = [example.guidance] if example.agent == "worked" and example.guidance else []
+                messages.append({"role": "user", "content": "\n\n".join(["New task.", *guidance, example.task])})
                 if self.native:
                     call = ToolCall(name="write", arguments={"program": step.action}, id=f"example-{len(messages)}")
                     messages += [calling("", [call]), result(call, RIGHT)]
@@ -124,8 +124,8 @@ class Coder:
                 self._tell(recorder, NOTHING, call)
                 continue
             observation = recorder.act(action, call=call)
-            told = recorder.info.pop("calls", None)
-            calls.extend(told if isinstance(told, list) else [])
+            reported = recorder.info.pop("calls", None)
+            calls.extend(reported if isinstance(reported, list) else [])
             if recorder.over:
                 self._note(recorder, observation, call)
                 return ended(recorder)
@@ -164,17 +164,17 @@ class Coder:
             recorder.messages.append(result(call, observation))
 
     def _advised(self, recorder: Recorder) -> None:
-        """Show what is recalled now and did not stand there before."""
-        known = recorder.guidance.text
+        """Show newly recalled guidance that was not shown before."""
+        text = recorder.guidance.text
         blocks = recorder.advised().blocks
-        if news := [entry.text for block in blocks for entry in block.entries if entry.text not in known]:
+        if news := [entry.text for block in blocks for entry in block.entries if entry.text not in text]:
             recorder.say("user", "\n".join(news))
 
     def _note(self, recorder: Recorder, observation: str, call: ToolCall | None) -> None:
         if not (self.notes and observation):
             return
         self._tell(recorder, f"{observation}\n{NOTED}", call)
-        said = recorder.ask(self.llm, stop=["\n"], max_tokens=60, temperature=self.temperature).text
-        key, colon, value = said.strip().strip("`*- ").partition(":")
+        note = recorder.ask(self.llm, stop=["\n"], max_tokens=60, temperature=self.temperature).text
+        key, colon, value = note.strip().strip("`*- ").partition(":")
         if colon and value.strip():
             recorder.steps.append(Step(action=f"NOTE[{key.strip('`* ')}]: {value.strip()}", observation="OK."))

@@ -1,10 +1,10 @@
-"""The command dialogue of ExpNote: THINK and ANSWER, then, where the answer is judged, NOTE.
+"""The command dialogue of ExpNote: THINK and ANSWER, then NOTE if the answer is judged.
 
 Two styles. `free`: the model writes the commands itself, as in the paper (section 3.2), and may look up notes with
-RECALL. `guided`: each turn asks for one command and the model writes its argument alone, which costs fewer tokens and
-suits small models. Always holds: both leave the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`), a command
-within a thought is none, and the worked cases are the same conversation in front of every case, so that a server's
-prefix cache serves them.
+RECALL. `guided`: each turn asks for one command and the model writes only its argument, which costs fewer tokens and
+suits small models. Always holds: both record the same steps (`THINK[..]`, `ANSWER[..]`, `NOTE[key]: ..`); a command
+within a thought is ignored; the worked cases are the same conversation before every case, so that a server's prefix
+cache serves them.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ NOTES = {
     "minItems": 1,
     "maxItems": 4,
 }
-"""What a reply to NOTE must be: left to itself, a small model repeats the right answer and notes nothing."""
+"""The form of a reply to NOTE: without it, a small model repeats the right answer and notes nothing."""
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """An agent that thinks, answers and, once told whether it was right, notes what it learned.
+    """An agent that thinks, answers and, after the verdict, notes what it learned.
 
-    `notes` says where notes stand: with the case, or after the first thought, when `advise` is asked for them. With
-    `system`, those of the case stand at the end of the system prompt instead (ERL, section 2).
-    In the free style, `note_turns` are the commands it may give once its answer was judged (the paper's n), of which
-    the first is a thought in the worked cases; these show at most `example_notes` notes each.
-    `max_turns` counts model replies in the free style; `think_tokens`, `answer_tokens` and `note_tokens` cap replies.
+    `notes` says where notes go: with the case, or after the first thought, when `advise` recalls them. With `system`,
+    those of the case go at the end of the system prompt instead (ERL, section 2). In the free style, `note_turns` is
+    the number of commands after the verdict (the paper's n); the first is a thought in the worked cases, which show at
+    most `example_notes` notes each. `max_turns` counts model replies in the free style; `think_tokens`, `answer_tokens`
+    and `note_tokens` cap replies.
     """
 
     llm: LLM
@@ -80,7 +80,7 @@ class Dialogue:
         return attempt(self.name, task, env, guidance, body, advise)
 
     def preamble(self) -> list[Message]:
-        """What stands in front of every case: instruction and worked cases as a conversation."""
+        """The beginning of every conversation: instruction and worked cases."""
         return [dict(message) for message in _preamble(replace(self, llm=_NOBODY, examples=tuple(self.examples)))]
 
     def _guided(self, recorder: Recorder, question: str, info: Mapping[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Dialogue:
             self._answer(recorder, start, info)
 
     def _answer(self, recorder: Recorder, start: int, info: Mapping[str, Any]) -> None:
-        """Answer, and note what was learned where that is judged; notes stand at the message `start` or below."""
+        """Answer, and note what was learned if the answer is judged; recalled notes begin at the message `start`."""
         notes = recorder.advised().text if self.notes == "thought" else ""
         recorder.say("user", self._then(notes, "ANSWER", info.get("choices", ())))
         answer = recorder.answer(
@@ -104,8 +104,8 @@ class Dialogue:
         shown = recorder.messages
         recorder.messages = self._unaided(shown, start, notes, recorder.guidance.text)
         recorder.say("user", f"{judged}\nNOTE")
-        written, asked = self._notes(recorder), recorder.messages[len(shown) :]
-        recorder.messages = [*shown, *asked]
+        written, notes_dialogue = self._notes(recorder), recorder.messages[len(shown) :]
+        recorder.messages = [*shown, *notes_dialogue]
         for note in written:
             key, _, value = note.partition(":")
             if not recorder.over and key.strip() and value.strip():
@@ -114,21 +114,21 @@ class Dialogue:
             recorder.act("END")
 
     def _unaided(self, messages: Sequence[Message], start: int, *recalled: str) -> list[Message]:
-        """The conversation as it would be had nothing been recalled.
+        """The conversation without recalled notes.
 
-        A note is to say what this case taught: with older notes before its eyes, a small model writes those again.
+        A note should say what this case taught; a small model that sees older notes repeats them.
         """
-        kept = list(messages)
-        for place in range(start, len(kept)):
-            if kept[place]["role"] != "assistant":
-                text = kept[place]["content"]
+        unaided = list(messages)
+        for place in range(start, len(unaided)):
+            if unaided[place]["role"] != "assistant":
+                text = unaided[place]["content"]
                 for notes in filter(None, recalled):
                     text = text.replace(notes, NO_NOTES)
-                kept[place] = {**kept[place], "content": text}
-        return kept
+                unaided[place] = {**unaided[place], "content": text}
+        return unaided
 
     def _notes(self, recorder: Recorder) -> list[str]:
-        """The notes the model writes; none where its reply is no list of them."""
+        """The notes that the model writes; none if its reply is not a list of them."""
         try:
             reply = recorder.ask(self.llm, schema=NOTES, max_tokens=self.note_tokens, temperature=self.temperature)
         except ParseError:
@@ -144,7 +144,7 @@ class Dialogue:
             reply = recorder.ask(self.llm, max_tokens=limit, temperature=self.temperature).text
             commands = parse(reply)
             actions = [_spell(c.name, c.key, c.text) for c in commands] or [without_thinking(reply)]
-            # What follows an answer or a question was written without what is said to it.
+            # The model wrote anything after an answer or question without seeing the reaction to it.
             ends = (n for n, action in enumerate(actions, 1) if action.startswith("ANSWER[") or recall_words(action))
             if (read := next(ends, len(actions))) < len(actions):
                 actions = actions[:read]
@@ -158,8 +158,8 @@ class Dialogue:
                 observed = recorder.act(action)
                 if recorder.over:
                     return
-                wanted = recall_words(action)
-                observations.append((recorder.advised().text or NO_NOTES) if wanted else observed)
+                query = recall_words(action)
+                observations.append((recorder.advised().text or NO_NOTES) if query else observed)
             said = "\n".join(dict.fromkeys(o for o in observations if o)) or "OK."
             if asked or any(map(recall_words, actions)):
                 recorder.say("user", said)
@@ -168,19 +168,19 @@ class Dialogue:
                 asked = True
 
     def _case(self, question: str, notes: str) -> str:
-        """A case as the model reads it first: the question, and what is recalled for it unless that comes later."""
+        """The first message of a case: the question, and its recalled notes unless those come later."""
         return question if self.notes == "thought" else f"{question}\n{notes or NO_NOTES}"
 
-    def _then(self, notes: str, said: str, choices: Sequence[str] = ()) -> str:
-        """What follows a thought: the answers offered, what is recalled if notes come then, and what is said next."""
+    def _then(self, notes: str, line: str, choices: Sequence[str] = ()) -> str:
+        """The message after a thought: the answers offered, the notes if they are recalled now, and the next line."""
         lines = ["  ".join(choices)] if choices else []
-        return "\n".join([*lines, notes or NO_NOTES, said] if self.notes == "thought" else [*lines, said])
+        return "\n".join([*lines, notes or NO_NOTES, line] if self.notes == "thought" else [*lines, line])
 
     def _example(self, example: Example) -> list[Message]:
         guided, recalled, answer = self.style == "guided", _recalled(example), example.wrong or example.answer
         shown = example.notes[: self.example_notes]
         if guided:
-            said = [
+            texts = [
                 f"{self._case(example.question, recalled)}\nTHINK",
                 example.thought,
                 self._then(recalled, "ANSWER", example.choices),
@@ -188,7 +188,7 @@ class Dialogue:
             ]
             notes = json.dumps([f"{key}: {value}" for key, value in shown], ensure_ascii=False)
         else:
-            said = [
+            texts = [
                 self._case(offered(example.question, example.choices), recalled),
                 f"THINK[{example.thought}]",
                 self._then(recalled, "OK."),
@@ -196,13 +196,15 @@ class Dialogue:
             ]
             notes = "\n".join([*(f"NOTE[{key}]: {value}" for key, value in shown), "END"])
         if example.notes and not guided and self.note_turns is not None:
-            said += [_judged(example), f"THINK[{_TO_NOTE}]", "OK.", notes]
+            texts += [_judged(example), f"THINK[{_TO_NOTE}]", "OK.", notes]
         elif example.notes:
-            said += [f"{_judged(example)}\nNOTE" if guided else _judged(example), notes]
-        return [{"role": role, "content": text} for role, text in zip(cycle(("user", "assistant")), said, strict=False)]
+            texts += [f"{_judged(example)}\nNOTE" if guided else _judged(example), notes]
+        return [
+            {"role": role, "content": text} for role, text in zip(cycle(("user", "assistant")), texts, strict=False)
+        ]
 
 
-_NOBODY = ScriptedModel([])  # stands for whatever model asks, so that agents of all episodes have one preamble
+_NOBODY = ScriptedModel([])  # stands for any model, so that agents of all episodes share one preamble
 
 
 @lru_cache(maxsize=256)
@@ -243,7 +245,7 @@ def _judged(example: Example) -> str:
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:
-    """Neighbours of one role as one message: some chat templates refuse two in a row."""
+    """Join consecutive messages of one role, since some chat templates refuse two in a row."""
     joined: list[Message] = []
     for message in messages:
         if joined and joined[-1]["role"] == message["role"]:

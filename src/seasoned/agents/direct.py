@@ -1,7 +1,7 @@
 """Agents that answer at once: zero-shot, few-shot and chain of thought (ExpNote, table 1).
 
-Always holds: one model call an attempt, examples in front of the case and constant, guidance (if any) below the case
-or at the end of the system prompt.
+Always holds: one model call per attempt; constant examples before the case; guidance below the case or at the end of
+the system prompt.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from seasoned.types import Example, Guidance, Message, Task, Trajectory
 
 @dataclass(frozen=True)
 class Direct:
-    """One answer a case: `zero-shot`; `few-shot` with examples; `cot` with examples that show their reasoning.
+    """One answer per case: `zero-shot`; `few-shot` with examples; `cot` with examples that show their reasoning.
 
-    With `system`, guidance stands at the end of the system prompt.
+    With `system`, guidance goes at the end of the system prompt.
     """
 
     llm: LLM
@@ -40,7 +40,7 @@ class Direct:
         return self.style
 
     def run(self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None) -> Trajectory:
-        """Make one attempt. See `seasoned.protocols.Agent`; it never asks for advice on the way."""
+        """Make one attempt. See `seasoned.protocols.Agent`; it never asks for guidance again."""
         del advise
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> None:

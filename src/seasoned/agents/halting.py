@@ -1,6 +1,6 @@
-"""When an attempt has gone wrong enough to be ended: the heuristic h of Reflexion, section 2.2.
+"""Rules that end an attempt that goes wrong: the heuristic h of Reflexion, section 2.2.
 
-Always holds: it looks only at what was done, knows no task and no agent, and changes nothing.
+Always holds: a rule looks only at the steps, not at the task or the agent, and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from seasoned.types import Step
 
 Why = Literal["loop", "step_limit"]
 Halt = Callable[[Sequence[Step]], Why | None]
-"""A rule that ends attempts: of the steps so far, why one should end here, or None. It is asked after each step."""
+"""A rule that ends attempts, called after each step: why the attempt should end after these steps, or None."""
 
 
 def ends_early(
     steps: Sequence[Step], *, omega: int | None = None, epsilon: int | None = None, with_observation: bool = True
 ) -> Literal["loop", "step_limit"] | None:
-    """Why an attempt should end before its next action, asked after each one.
+    """Say why an attempt should end before its next action, if it should.
 
-    Reflexion calls it a hallucination when the same action twice in a row meets the same observation (omega 2), and
-    inefficient planning when 30 actions did not suffice (epsilon 30). ExpeL ends at the same action twice, whatever was
-    observed.
+    In Reflexion, the same action with the same observation twice in a row is a hallucination (omega 2), and 30 actions
+    without success are inefficient planning (epsilon 30). ExpeL ends at the same action twice, whatever the
+    observation.
 
     Args:
         steps: what was done so far, in order.
-        omega: so many identical actions in a row end it, 2 or more; None or less: never.
-        epsilon: so many actions end it; None or 0: never.
-        with_observation: whether actions are identical only where the observation was the same, too. White space makes
-            no difference.
+        omega: this many identical actions in a row end it, 2 or more; None or less: never.
+        epsilon: this many actions end it; None or 0: never.
+        with_observation: whether identical actions must have the same observation too. White space makes no difference.
 
     Returns:
         `loop`, else `step_limit`, else None: go on.
@@ -48,41 +47,41 @@ def ends_early(
 def reflexion_halt(
     steps: Sequence[Step], *, omega: int = 1, epsilon: int = 30, cycle: int = 1, with_observation: bool = True
 ) -> Why | None:
-    """The heuristic h as section 2.2 of Reflexion prints it: more than `omega` repeats, or more than `epsilon` actions.
+    """The heuristic h as printed in Reflexion, section 2.2: more than `omega` repeats or `epsilon` actions.
 
     A repeat is a cycle of actions with the same observations as the cycle right before it. With the defaults an attempt
     ends at the second identical action in a row, or at the 31st action, as section 4.2 has it.
 
     Args:
         steps: what was done so far, in order.
-        omega: so many identical cycles in a row are allowed: with 1 the second one ends it.
-        epsilon: so many actions are allowed.
-        cycle: actions that a cycle may have at most: 2 sees A, B, A, B as well.
+        omega: this many identical cycles in a row are allowed: with 1, the second one ends it.
+        epsilon: this many actions are allowed.
+        cycle: the most actions in a cycle: 2 also detects A, B, A, B.
         with_observation: whether actions are identical only where the observation was the same, too.
     """
-    done = [_done(step, with_observation) for step in steps]
+    actions = [_done(step, with_observation) for step in steps]
     for length in range(1, cycle + 1):
-        starts = range(len(done) - length, -1, -length)
-        same = takewhile(lambda start, n=length: done[start : start + n] == done[-n:], starts)  # type: ignore[misc]
+        starts = range(len(actions) - length, -1, -length)
+        same = takewhile(lambda start, n=length: actions[start : start + n] == actions[-n:], starts)  # type: ignore[misc]
         if sum(1 for _ in same) > omega:
             return "loop"
     return "step_limit" if len(steps) > epsilon else None
 
 
 def make_halt(name: str, **options: Any) -> Halt | None:
-    """The rule of a name: `reflexion` with the options of `reflexion_halt`, a function by its import path; "": none.
+    """Find a rule: `reflexion` with the options of `reflexion_halt`, a function by its import path, or "" for none.
 
     Raises:
-        ConfigError: nothing is there, or it is no function.
+        ConfigError: the path leads to nothing, or to no function.
     """
     if not name:
         return None
     if name == "reflexion":
         return partial(reflexion_halt, **options)
-    found = import_member(name, "rule that ends attempts", "known is reflexion, or the import path of a function")
-    if not callable(found):
-        raise ConfigError(f"{name!r} should be a function of the steps so far, and is a {type(found).__name__}")
-    halt: Halt = found
+    function = import_member(name, "rule that ends attempts", "known is reflexion, or the import path of a function")
+    if not callable(function):
+        raise ConfigError(f"{name!r} should be a function of the steps so far, and is a {type(function).__name__}")
+    halt: Halt = function
     return halt
 
 

@@ -1,9 +1,9 @@
-"""Agents that act in several steps: Act, ReAct, and one whose actions are held to what it has observed.
+"""Agents that act in several steps: Act, ReAct, and one limited to commands derived from its observations.
 
 `act` replies with an action, `react` with a thought and an action (ReAct; ExpeL section 4.1), `choose` picks its action
 from the commands that the environment derives from the observations so far (`info["choices"]`). Always holds: a thought
-is no step of the environment; nothing a model writes raises; constant text comes first and each turn only appends, so
-that a server's prefix cache serves all but the last lines.
+is not a step of the environment; no model reply raises; constant text comes first and each turn only appends, so that a
+server's prefix cache serves all but the last lines.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ _THOUGHTS_IN_A_ROW = 3
 
 @dataclass(frozen=True)
 class React:
-    """Acts until the environment ends, the steps or the room in the prompt run out, or it goes round in circles.
+    """Acts until the environment ends the attempt, the steps or the prompt's room run out, or it goes in circles.
 
     Args:
         llm: the model.
-        instruction: what kind of task it is and which actions there are.
-        examples: worked trajectories, those of the task's category first, where guidance brings no demonstrations.
+        instruction: describes the kind of task and the actions.
+        examples: worked trajectories, those of the task's category first, used if guidance has no demonstrations.
         style: `act`, `react` or `choose`.
         max_steps: actions an attempt may take (the benchmark's H).
         repeats: identical actions in a row that end an attempt (Omega of Reflexion, section 2.2); None: never.
-        same_observation: whether they are identical only where the observation was the same, too.
-        max_actions: so many actions end an attempt (epsilon there), where that is fewer than `max_steps`.
-        prompt_tokens: a prompt of more tokens than these ends an attempt before it is sent; see `Recorder.ask`. None or
-            0: only a prompt that the model refuses does.
-        halt: a rule that ends an attempt as well; see `seasoned.agents.halting`.
-        shots: at most so many examples are shown.
+        same_observation: whether identical actions must have the same observation too.
+        max_actions: this many actions end an attempt (epsilon there), if fewer than `max_steps`.
+        prompt_tokens: a prompt with more tokens ends an attempt before it is sent; see `Recorder.ask`. None or 0: only
+            a prompt that the model refuses does.
+        halt: another rule that ends an attempt; see `seasoned.agents.halting`.
+        shots: the most examples to show.
         think_tokens: longest thought.
         action_tokens: longest action.
         temperature: for every call.
-        system: whether the text of guidance stands at the end of the system prompt (ERL, section 2), not with the task.
-        asks: whether it asks for guidance again at each turn, for methods that choose by what happened so far. Other
-            demonstrations then take the place of those at the beginning; other text follows the observation.
+        system: put the text of guidance at the end of the system prompt (ERL, section 2), not with the task.
+        asks: ask for guidance again at each turn, for methods that choose by the attempt so far. New demonstrations
+            then replace those at the beginning; new text follows the observation.
     """
 
     llm: LLM
@@ -91,11 +91,11 @@ class React:
         system = render_prompt("seasoned.agents", "react.j2", instruction=self.instruction, style=self.style)
         messages: list[Message] = [{"role": "system", "content": system}]
         for example in examples:
-            said = f"New task.\n\n{example.task}"
+            text = f"New task.\n\n{example.task}"
             for step in example.steps:
-                messages.append({"role": "user", "content": said})
+                messages.append({"role": "user", "content": text})
                 messages.append({"role": "assistant", "content": self._reply(step)})
-                said = step.observation
+                text = step.observation
         return messages
 
     def _reply(self, step: Step) -> str:
@@ -113,7 +113,7 @@ class React:
                 recorder.say("user", "OK.")
                 continue
             reminder = THINKING_ONLY if thought else NO_ACTION
-            # A thought is no step, so those before it belong to the step that comes of them.
+            # A thought is not a step, so thoughts belong to the step that follows them.
             thought, pending = " ".join(filter(None, (*pending, thought))), []
             if action:
                 observation = recorder.act(action, thought)
@@ -138,14 +138,14 @@ class React:
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
 
     def _advised(self, recorder: Recorder, begun: int) -> int:
-        """Put what is recalled now into the conversation; returns how many messages stand before the task."""
+        """Put what is recalled now into the conversation; return the number of messages before the task."""
         recalled, news = recorder.news()
         if news:
             recorder.say("user", news)
         order = {name: place for place, name in enumerate(recorder.shown[-1][1])}
         if not recalled.demonstrations or {example.id for example in recalled.demonstrations} == order.keys():
             return begun
-        # Those that stay stand first, as they stood, so that the model's server has read the prompt up to there.
+        # Those that stay come first, unchanged, so that the server's prefix cache serves them.
         fitting = sorted(recalled.demonstrations, key=lambda example: order.get(example.id, len(order)))
         recorder.shown.append((len(recorder.steps), tuple(example.id for example in fitting)))
         _, *examples = self.preamble(fitting)
@@ -153,13 +153,13 @@ class React:
         return 1 + len(examples)
 
     def _turn(self, recorder: Recorder, info: Mapping[str, Any]) -> tuple[str, str]:
-        """One reply: thought and action, each "" where there is none."""
+        """One reply: thought and action, each "" if missing."""
         choices = info.get("choices")
         if self.style == "choose" and choices:
             limit = self.action_tokens
             return "", recorder.answer(self.llm, choices, max_tokens=limit, temperature=self.temperature)
         thinks = self.style == "react"
-        # A line break stops no action: models put a thought, a heading or a fence before it.
+        # No stop at a line break: models put a thought, a heading or a fence before the action.
         stop = ["\nObservation", "\nNew task", "Observation:"]
         limit = self.think_tokens + self.action_tokens if thinks else self.action_tokens
         reply = recorder.ask(self.llm, stop=stop, max_tokens=limit, temperature=self.temperature)
@@ -180,17 +180,17 @@ def nearest_first(examples: Sequence[Trajectory], task: Task) -> list[Trajectory
 
 
 def reward(recorder: Recorder) -> float:
-    """The reward so far, between 0 and 1: the environment's own figure, or else that of the steps."""
-    given = recorder.info.get("reward")
-    total = given if isinstance(given, int | float) else sum(step.reward for step in recorder.steps)
+    """The reward so far, between 0 and 1: the environment's own total, or else the sum over the steps."""
+    reported = recorder.info.get("reward")
+    total = reported if isinstance(reported, int | float) else sum(step.reward for step in recorder.steps)
     return min(max(float(total), 0.0), 1.0)
 
 
 def ended(recorder: Recorder) -> Outcome:
-    """How an attempt ended that the environment ended."""
+    """The outcome of an attempt that the environment ended."""
     success, answer = recorder.info.get("success"), str(recorder.info.get("answer", ""))
     cut = bool(recorder.info.get("truncated"))
-    if success is None and "success" in recorder.info:  # the environment does not know, so nobody does
+    if success is None and "success" in recorder.info:  # the environment says it is unknown
         return Outcome(reason="step_limit" if cut else "answered" if answer else "halted", answer=answer)
     if cut and not success:
         return Outcome(success=False, reward=reward(recorder), reason="step_limit", answer=answer)

@@ -1,9 +1,8 @@
-"""How an attempt is kept while it is being made, whatever agent makes it.
+"""Records an attempt while it is made, for any agent.
 
-Always holds: what was said and done before a limit, an error or an interruption is in the trajectory; a failure of the
-server or of the environment is recorded as the reason `error` with unknown success, never as a failure of the task, and
-so is a prompt that the server refuses; a prompt that is too long, for its limit or for the model, is the reason
-`context`, and a failure of the task.
+Always holds: the trajectory has everything up to a limit, an error or an interruption; a failure of the server or the
+environment, or a prompt that the server refuses, has the reason `error` and unknown success, and is never a failure of
+the task; a prompt too long for its limit or the model has the reason `context`, and is a failure of the task.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, ToolCa
 class Recorder:
     """The growing record of one attempt: the conversation, the steps and the usage.
 
-    `shown` are the ids of the demonstrations in front of the task, each time with the number of steps done until then,
-    for agents that exchange them on the way: `messages` has the last ones. `counted` is the length of the last prompt
-    whose tokens are known: in tokens, as the server counted them, and in characters. `empty` counts the replies without
-    a word by why they ended: "length", "content_filter" or "other". `refused` is whether the server refused a prompt.
+    `shown` are the ids of the demonstrations before the task, with the number of steps made by then, for agents that
+    replace them during an attempt: `messages` has the last ones. `counted` is the length of the last prompt with a
+    known token count: in tokens, as counted by the server, and in characters. `empty` counts empty replies by why they
+    ended: "length", "content_filter" or "other". `refused` is whether the server refused a prompt.
     """
 
     agent: str
@@ -60,7 +59,7 @@ class Recorder:
     refused: bool = False
 
     def say(self, role: str, content: str) -> None:
-        """Add a message to the conversation; a second one in a row of the same role is joined to the first."""
+        """Add a message to the conversation; consecutive messages of one role are joined."""
         if self.messages and self.messages[-1]["role"] == role:
             content = self.messages.pop()["content"] + "\n" + content
         self.messages.append({"role": role, "content": content})
@@ -76,27 +75,27 @@ class Recorder:
         tools: Sequence[Tool] | None = None,
         tool_choice: str = "auto",
     ) -> Reply:
-        """Let the model speak next; its reply joins the conversation, also one of a wrong form, and its usage counts.
+        """Ask the model for the next message; add its reply, even in a wrong form, and count its usage.
 
         Raises:
-            ContextLengthError: the prompt has more tokens than `prompt_limit`, and was not sent; or the model refused
-                it as too long.
-            LLMError: as the model raises it.
+            ContextLengthError: the prompt has more tokens than `prompt_limit` and is not sent, or the model refused it
+                as too long.
+            LLMError: whatever the model raises.
         """
         size = self._check_room()
         try:
             options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
             reply = ask_with_tools(llm, self.messages, tools, tool_choice, **options)
         except LLMError as error:
-            said = error.reply if isinstance(error.reply, Reply) else Reply(text="")
-            self.usage = self.usage + said.usage
+            failed = error.reply if isinstance(error.reply, Reply) else Reply(text="")
+            self.usage = self.usage + failed.usage
             if isinstance(error, ParseError):
-                self._note_empty(said)
-                self.say("assistant", said.text)
+                self._note_empty(failed)
+                self.say("assistant", failed.text)
             raise
         self.usage = self.usage + reply.usage
         self._note_empty(reply)
-        # Where the model was asked twice, the tokens are those of two prompts.
+        # If the model was asked twice, the tokens are those of two prompts.
         if reply.usage.calls + reply.usage.replayed == 1 and reply.usage.prompt_tokens:
             self.counted = reply.usage.prompt_tokens, size
         if reply.calls:
@@ -111,10 +110,10 @@ class Recorder:
             self.empty[why] = self.empty.get(why, 0) + 1
 
     def _check_room(self) -> int:
-        """The characters of the conversation, if its tokens (the last count, and what came since) are few enough."""
+        """The characters of the conversation; raises if its tokens (last count plus later text) exceed the limit."""
         size = sum(len(message["content"]) + len(str(message.get("tool_calls", ""))) for message in self.messages)
-        known, of = self.counted
-        tokens = known + (size - of) // TOKEN
+        tokens_before, of = self.counted
+        tokens = tokens_before + (size - of) // TOKEN
         if self.prompt_limit and tokens > self.prompt_limit:
             raise ContextLengthError(
                 f"the prompt has about {tokens:,} tokens, and may have {self.prompt_limit:,}: allow more "
@@ -123,7 +122,7 @@ class Recorder:
         return size
 
     def answer(self, llm: LLM, choices: Sequence[str] | None, *, max_tokens: int, temperature: float) -> str:
-        """Let the model answer in one line, or with one of the choices; "" where its reply is none of them."""
+        """Let the model answer in one line, or with one of the choices; "" if its reply is none of them."""
         schema = {"type": "string", "enum": list(choices)} if choices else None
         stop = None if schema else ["\n"]
         try:
@@ -132,12 +131,12 @@ class Recorder:
             return ""
         if not schema:
             return prompt_line(answer_in(reply.text))
-        # As the worked cases have it: the quotes belong to the schema, not to the conversation.
+        # Without quotes, as in the worked cases: they belong to the schema, not to the conversation.
         self.messages[-1] = {"role": "assistant", "content": str(reply.parsed)}
         return str(reply.parsed)
 
     def act(self, action: str, thought: str = "", call: ToolCall | None = None) -> str:
-        """Do one action, which may be a call, in the environment and keep the step; returns the observation."""
+        """Do one action, or call, in the environment and record the step; return the observation."""
         with _blamed(self.task):
             observation, reward, terminated, truncated, info = self.env.step(action)
             _check(observation, info, reward)
@@ -149,7 +148,7 @@ class Recorder:
         return observation
 
     def advised(self) -> Guidance:
-        """Ask for guidance on what was done so far; it counts as in force from here on. Returns what was recalled."""
+        """Recall guidance for the attempt so far, which is in force from here on, and return it."""
         if self.advise is None:
             return Guidance()
         recalled = self.advise(self.trajectory(Outcome()))
@@ -157,10 +156,10 @@ class Recorder:
         return recalled
 
     def news(self) -> tuple[Guidance, str]:
-        """What is recalled now, and the lines of its text that were not in force before."""
-        known = self.guidance.text.split("\n")
+        """Recall guidance now; also return the lines of its text that were not in force before."""
+        lines_before = self.guidance.text.split("\n")
         recalled = self.advised()
-        return recalled, "\n".join(line for line in recalled.text.split("\n") if line and line not in known)
+        return recalled, "\n".join(line for line in recalled.text.split("\n") if line and line not in lines_before)
 
     def trajectory(self, outcome: Outcome) -> Trajectory:
         """The record so far, with this outcome."""
@@ -181,17 +180,17 @@ class Recorder:
         )
 
     def _unanswered(self) -> dict[str, Any]:
-        """What a reader has to know of the replies: which were empty, and whether a prompt was refused."""
+        """Remarks on the replies: how many were empty, and whether a prompt was refused."""
         empty = {"empty": dict(self.empty)} if self.empty else {}
         return empty | ({"refused": True} if self.refused else {})
 
     def _exchanged(self) -> dict[str, Any]:
-        """Which demonstrations stood in front of the task, from which step on; nothing where they stayed the same."""
+        """Which demonstrations were shown from which step on; empty if they stayed the same."""
         exchanges = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
         return {"demonstrations": exchanges} if len(exchanges) > 1 else {}
 
     def outcome(self) -> Outcome:
-        """How it ended, by the environment; success is None where that says that it does not know."""
+        """The outcome according to the environment; success is None if the environment says it is unknown."""
         success, answer = self.info.get("success"), str(self.info.get("answer", ""))
         if success is not None:
             return Outcome(success=bool(success), reward=float(bool(success)), reason="answered", answer=answer)
@@ -213,14 +212,14 @@ def attempt(
     Args:
         agent: the agent's name for the record.
         task: what has to be solved.
-        env: where it is tried; it is reset here.
-        guidance: what recall returned.
-        body: makes the attempt, given the recorder, the first observation and its info; what it returns is how it
-            ended, or else the environment says that.
-        advise: recalls again on the way, where the agent asks for it.
+        env: where the attempt takes place; it is reset here.
+        guidance: the recalled guidance.
+        body: makes the attempt, given the recorder, the first observation and its info; it returns the outcome, or None
+            to take the environment's.
+        advise: recalls again during the attempt, if the agent asks.
 
     Raises:
-        BudgetExceeded: if the limit of the whole run was crossed (an episode's own limit is an outcome).
+        BudgetExceeded: if the budget of the whole run is used up (an episode's own budget is an outcome).
     """
     recorder = Recorder(agent, task, env, guidance, advise)
     try:
@@ -241,7 +240,7 @@ def attempt(
 
 
 def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[Message], str]:
-    """The messages before the task and the guidance beside it: "" where that ends the system prompt instead."""
+    """The messages before the task, and the guidance beside it: "" if the system prompt has it instead."""
     first, *rest = beginning
     if not (text and system):
         return [first, *rest], text
@@ -249,10 +248,10 @@ def placed(beginning: Sequence[Message], text: str, system: bool) -> tuple[list[
 
 
 def _check(observation: object, info: object, reward: object = 0.0) -> None:
-    """See that agents can read what an environment says.
+    """Check that agents can read what an environment returns.
 
     Raises:
-        TypeError: they cannot; the sentence says what is wrong.
+        TypeError: they cannot; the message says why.
     """
     if not isinstance(observation, str):
         raise TypeError(f"an observation is text, and came as {type(observation).__name__}")
@@ -261,14 +260,14 @@ def _check(observation: object, info: object, reward: object = 0.0) -> None:
     choices = info.get("choices") or ()
     if not isinstance(choices, list | tuple) or not all(isinstance(choice, str) for choice in choices):
         raise TypeError(f"info['choices'] is a list of texts, and came as {choices!r:.100}")
-    for given in (reward, info.get("reward") or 0.0):
-        if not isinstance(given, SupportsFloat) or not math.isfinite(given):
-            raise TypeError(f"a reward is a finite number, and came as {given!r:.100}")
+    for number in (reward, info.get("reward") or 0.0):
+        if not isinstance(number, SupportsFloat) or not math.isfinite(number):
+            raise TypeError(f"a reward is a finite number, and came as {number!r:.100}")
 
 
 @contextmanager
 def _blamed(task: Task) -> Iterator[None]:
-    """Make what an environment raises of its own an infrastructure error: it ends the attempt, not the run."""
+    """Turn an environment's own exception into an infrastructure error, which ends the attempt but not the run."""
     try:
         yield
     except SeasonedError as error:
@@ -276,5 +275,5 @@ def _blamed(task: Task) -> Iterator[None]:
             raise
         raise InfrastructureError(f"the environment failed at the task {task.id}: {error}") from error
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise InfrastructureError(f"the environment failed at the task {task.id}: {said}") from error
+        problem = f"{type(error).__name__}: {error}"
+        raise InfrastructureError(f"the environment failed at the task {task.id}: {problem}") from error

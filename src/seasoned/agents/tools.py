@@ -1,8 +1,8 @@
 """An agent that calls the tools of its environment: thought, call, result, until the environment ends it.
 
-Always holds: each call is a step with its result, also one of an unknown tool or with arguments that do not fit, which
-the model is told and the environment never sees; nothing that a model writes raises; each turn only appends to the
-conversation, so that a server's prefix cache serves all but the last lines.
+Always holds: each call is a step with its result; a call of an unknown tool or with wrong arguments is reported to the
+model and never reaches the environment; no model reply raises; each turn only appends, so that a server's prefix cache
+serves all but the last lines.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ ACT = {
         "additionalProperties": False,
     },
 }
-"""What is offered where an environment offers no tools of its own: its actions as text."""
+"""The tool for environments that offer none: an action as text."""
 
 CALL_TOKENS = 64
-"""Tokens of a reply beside its thought and its action: what a call needs around its arguments."""
+"""Tokens of a reply besides its thought and action, for what surrounds a call's arguments."""
 
 
 @dataclass(frozen=True)
 class ToolCaller:
-    """Calls tools until the environment ends, the steps or the room in the prompt run out, or it goes round in circles.
+    """Calls tools until the environment ends the attempt, steps or room in the prompt run out, or it goes in circles.
 
-    What its arguments have in common with those of `React` is the same here. A reply without a call is an action where
-    the environment takes texts (`info["tool_choice"]` is not "required"), and else a step in which nothing was done.
+    Arguments that `React` has too mean the same here. A reply without a call is an action if the environment takes
+    texts (`info["tool_choice"]` is not "required"), and otherwise a step without an action.
     """
 
     llm: LLM
@@ -80,11 +80,13 @@ class ToolCaller:
             recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
             return self._play(recorder, info, noted)
 
-        made = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
-        return made.model_copy(update={"meta": {**made.meta, "calls": dict(noted)}}) if noted else made
+        trajectory = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
+        return (
+            trajectory.model_copy(update={"meta": {**trajectory.meta, "calls": dict(noted)}}) if noted else trajectory
+        )
 
     def preamble(self, examples: Sequence[Trajectory], tools: Sequence[Tool]) -> list[Message]:
-        """Instruction and examples as a conversation in the form that the agent itself uses."""
+        """Instruction and examples as a conversation, in the agent's own form."""
         system = render_prompt("seasoned.agents", "tools.j2", instruction=self.instruction)
         messages: list[Message] = [{"role": "system", "content": system}]
         for number, example in enumerate(examples, 1):
@@ -126,26 +128,26 @@ class ToolCaller:
     def _turn(
         self, recorder: Recorder, tools: Sequence[Tool], choice: str, noted: Counter[str]
     ) -> tuple[str, tuple[ToolCall, ...]]:
-        """One reply: what it says, and its calls, those in its text too, each with an id of its own."""
+        """One reply: its text, and its calls including those in the text, each with its own id."""
         limit = self.think_tokens + self.action_tokens + CALL_TOKENS
         temperature = self.temperature
         reply = recorder.ask(self.llm, tools=tools, tool_choice=choice, max_tokens=limit, temperature=temperature)
-        found = with_calls(reply, tools)
-        if not reply.calls and found.calls:
-            noted["in text"] += len(found.calls)
+        parsed = with_calls(reply, tools)
+        if not reply.calls and parsed.calls:
+            noted["in text"] += len(parsed.calls)
         calls = tuple(
             call if call.id else call.model_copy(update={"id": f"call-{len(recorder.messages)}-{place}"})
-            for place, call in enumerate(found.calls, 1)
+            for place, call in enumerate(parsed.calls, 1)
         )
-        recorder.messages[-1] = calling(found.text, calls)
-        return found.text, calls
+        recorder.messages[-1] = calling(parsed.text, calls)
+        return parsed.text, calls
 
     def _do(self, recorder: Recorder, call: ToolCall, thought: str, tools: Sequence[Tool], noted: Counter[str]) -> None:
         wrong = check_call(call, tools)
         thought = prompt_line(thought, 2000)
         if wrong:
-            known = any(tool.get("name") == call.name for tool in tools)
-            noted["wrong arguments" if known else "unknown tool"] += 1
+            exists = any(tool.get("name") == call.name for tool in tools)
+            noted["wrong arguments" if exists else "unknown tool"] += 1
             recorder.invalid += 1
             recorder.steps.append(Step(thought=thought, action=write_call(call), observation=wrong, call=call))
         elif tools[:1] == [ACT]:
@@ -155,7 +157,7 @@ class ToolCaller:
         recorder.messages.append(result(call, recorder.steps[-1].observation))
 
     def _speak(self, recorder: Recorder, text: str, choice: str, noted: Counter[str]) -> None:
-        """A reply without a call: a text for the environment, where that takes one."""
+        """Handle a reply without a call: it is an action if the environment takes texts."""
         if choice == "auto" and text.strip():
             recorder.say("user", recorder.act(text.strip()))
             return
@@ -166,15 +168,15 @@ class ToolCaller:
 
 
 def offered(info: dict[str, Any]) -> list[Tool]:
-    """The tools that an environment offers, or the one that does its actions as text."""
+    """The tools that an environment offers, or else the one for actions as text."""
     tools = info.get("tools")
     listed = tools if isinstance(tools, list | tuple) else ()
-    known: list[Tool] = [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
-    return known or [ACT]
+    valid: list[Tool] = [tool for tool in listed if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+    return valid or [ACT]
 
 
 def _allowed(calls: Sequence[ToolCall], info: dict[str, Any]) -> Iterator[bool]:
-    """For each call, whether it may be done beside those before it."""
+    """For each call, whether it may be made after those before it."""
     return (place == 0 or info.get("parallel") is not False for place, _ in enumerate(calls))
 
 
@@ -183,7 +185,7 @@ def _act(action: str) -> ToolCall:
 
 
 def _say(messages: list[Message], text: str) -> None:
-    """What the user says, joined to what he said just before."""
+    """Add a user message, joined to the user message before it."""
     if messages[-1]["role"] == "user":
         messages[-1] = {"role": "user", "content": f"{messages[-1]['content']}\n{text}"}
     else:

@@ -1,8 +1,8 @@
-"""Limits on what model calls may use, and the count of what they used.
+"""Limits on the usage of model calls, and the count of it.
 
-Always holds: no call starts at or beyond a limit. The call that crosses a limit is still counted and its reply still
-returned; the next one is refused. Calls that run at the same time in other threads may finish beyond a limit on tokens
-or cost; the limit on calls is exact, but for the re-ask inside one call with a schema.
+Always holds: no call starts at or beyond a limit. The call that crosses a limit is counted and its reply returned; the
+next one is refused. Concurrent calls in other threads may finish beyond a limit on tokens or cost; the limit on calls
+is exact, except for the re-ask inside one call with a schema.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Budget:
     Args:
         tokens: prompt and completion tokens together, cached ones included.
         cost: US dollars. A reply of unknown cost never crosses this limit: see `Metered.cost_known`.
-        calls: model calls, replayed ones included, so that a resumed run stops where the first would have.
+        calls: model calls, including replayed ones, so that a resumed run stops where the first would have.
         seconds: wall time since the `Metered` was made.
     """
 
@@ -54,10 +54,10 @@ class Metered:
     Args:
         llm: the model that answers.
         budget: the limits; none by default, so that it only counts.
-        scope: whose limits these are, for the message and for `BudgetExceeded.scope`.
-        parent: another meter (that of the run, say) that counts these calls too and whose limits hold as well.
-        used: what was used before, so that a resumed run stops where the first would have.
-        before: called before each call is counted; what it raises comes out of `chat`, and nothing is sent.
+        scope: what the limits apply to, for the message and `BudgetExceeded.scope`.
+        parent: another meter, such as the run's, that also counts these calls and whose limits also apply.
+        used: earlier usage, so that a resumed run stops where the first would have.
+        before: called before each call is counted; if it raises, `chat` raises the same and sends nothing.
 
     `cost_known` turns False with the first reply whose cost is unknown; `usage.cost` is None from then on, and a limit
     on cost sees only the part that is known.
@@ -88,12 +88,12 @@ class Metered:
 
     @property
     def usage(self) -> Usage:
-        """What the replies so far used."""
+        """The usage of the replies so far."""
         return self._usage
 
     @property
     def window(self) -> int | None:
-        """That of the model behind it."""
+        """The window of the model behind it."""
         return window_of(self._llm)
 
     def chat(
@@ -132,7 +132,7 @@ class Metered:
                 meter._settle(usage)
 
     def add(self, usage: Usage) -> None:
-        """Count what was used elsewhere, here and in the meters above; no limit is looked at before the next call."""
+        """Count usage from elsewhere, here and in the parent meters; limits are only checked before the next call."""
         for meter in self._meters:
             meter._count(usage)
 
@@ -140,13 +140,13 @@ class Metered:
         if self._before is not None:
             self._before()
         with self._lock:
-            used = {
+            usage = {
                 "tokens": self._usage.tokens,
                 "cost": self._known_cost,
                 "calls": self._usage.calls + self._usage.replayed + self._in_flight,
                 "seconds": time.monotonic() - self._began,
             }
-            for name, amount in used.items():
+            for name, amount in usage.items():
                 limit = getattr(self.budget, name)
                 if limit is not None and amount >= limit:
                     raise BudgetExceeded(

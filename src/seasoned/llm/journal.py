@@ -1,8 +1,8 @@
-"""Replies kept on disk, so that a killed run goes on without paying for a model call twice.
+"""Replies stored on disk, so that a killed run resumes without paying for a model call twice.
 
-Always holds: a reply is in the store before it is returned, and a request that the journal has is not sent. The only
-call that can be paid for twice is one whose reply was still under way when the process died. What was asked is kept
-beside the reply, so that a person can read it, but for the turns of an agent: their trajectory has them.
+Always holds: a reply is stored before it is returned, and a request that is in the journal is not sent. Only a call
+whose reply had not arrived when the process died can be paid for twice. Prompts are stored beside the replies for
+people to read, except an agent's turns, which are in their trajectory.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from seasoned.protocols import LLM
 from seasoned.types import Message, Reply, new_id
 
 ASKED = "/asked"
-"""How the key ends under which what was asked is kept: a `Reply` with the reply's text, `parsed` being the messages."""
+"""The end of a key that stores a prompt: a `Reply` with the reply's text and the messages as `parsed`."""
 
 SPENT = "/spent"
-"""What follows a key, with an id, where a reply is kept for its usage alone: the call failed after it."""
+"""Added to a key, with an id, to store a reply only for its usage, since the call failed after it."""
 
 
 class Journal(Protocol):
-    """What a store must offer.
+    """The methods that a journal's store must have.
 
-    `journal_put` returns when the reply, and `also` others by their keys, are durable; it keeps the first under a key.
+    `journal_put` returns when the reply and `also` (others by their keys) are durable; the first under a key stays.
     """
 
     def journal_get(self, scope: str, key: str) -> Reply | None: ...  # noqa: D102
@@ -44,14 +44,14 @@ class Journal(Protocol):
 
 
 class JournalPages(Protocol):
-    """What a store must offer for reading a journal: (scope, reply) of the keys with this end, oldest first."""
+    """The method for reading a journal: (scope, reply) of the keys with this ending, oldest first."""
 
     def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One call: where its reply was journalled, what was asked, and the reply's text."""
+    """One call: the scope of its reply, the prompt, and the reply's text."""
 
     scope: str
     messages: tuple[Message, ...]
@@ -59,17 +59,17 @@ class Asked:
 
 
 class Journaled:
-    """A model whose replies are journalled under `scope`; a second run of the same scope gets them from there.
+    """A model whose replies are journalled under `scope`, from where a second run of the same scope gets them.
 
-    A request is known by the model's name, its messages and options, and by how many equal requests this object had
-    before it, so a loop that asks the same thing twice gets two replies, in both runs. What is not in the request (the
-    model's seed, its server) belongs into the scope. Safe to share between threads.
+    A request is identified by the model's name, its messages and options, and the number of equal requests before it,
+    so a loop that asks the same twice gets two replies, in both runs. Anything else (the model's seed, its server)
+    belongs in the scope. Safe to share between threads.
 
     Args:
-        llm: the model that answers what the journal does not have.
+        llm: the model for requests that are not in the journal.
         store: where the journal is.
         scope: one run, condition, episode, ...: requests of different scopes never meet.
-        prompts: whether what was asked is kept, too, for `calls_in`.
+        prompts: whether to store prompts too, for `calls_in`.
     """
 
     def __init__(self, llm: LLM, store: Journal, scope: str, *, prompts: bool = True) -> None:
@@ -83,7 +83,7 @@ class Journaled:
 
     @property
     def window(self) -> int | None:
-        """That of the model behind it."""
+        """The window of the model behind it."""
         return window_of(self._llm)
 
     def chat(
@@ -99,19 +99,19 @@ class Journaled:
     ) -> Reply:
         """The journalled reply, or the model's, journalled.
 
-        A replayed reply has `usage.calls` 0 and the calls it stands for in `usage.replayed`; tokens, seconds and cost
-        are those of the first time. A reply that did not fit its schema was paid for too: it is journalled, and
-        raises its ParseError again. So is one after which the server failed, but for its usage alone.
+        A replayed reply has `usage.calls` 0 and its original calls in `usage.replayed`; tokens, seconds and cost are
+        the original ones. A reply that did not fit its schema was paid for too: it is journalled, and raises its
+        ParseError again. A reply after which the server failed is journalled only for its usage.
         """
         request: list[Any] = [self.name, list(messages), schema, list(stop or ()), max_tokens, float(temperature)]
-        if tools:  # without them, a request has the key that it had before there were any
+        if tools:  # without tools, the key is the same as before tools existed
             request += [list(tools), tool_choice]
         text = json.dumps(request, sort_keys=True, default=dict)
         with self._turn(text) as turn:
             key = hashlib.sha256(f"{turn} {text}".encode()).hexdigest()
             stored = self._store.journal_get(self._scope, key)
             if stored is not None:
-                for name, asked in self._asked(key, messages, stored).items():  # it may be an older one, without
+                for name, asked in self._asked(key, messages, stored).items():  # an older reply may lack its prompt
                     if self._store.journal_get(self._scope, name) is None:
                         self._store.journal_put(self._scope, name, asked)
                 return _replayed(stored)
@@ -125,22 +125,22 @@ class Journaled:
                     self._store.journal_put(self._scope, key, kept, self._asked(key, messages, error.reply))
                 raise
             except LLMError as error:
-                if isinstance(error.reply, Reply):  # paid for, and no answer to this request
+                if isinstance(error.reply, Reply):  # paid for, but not an answer to this request
                     self._store.journal_put(self._scope, f"{key}{SPENT}/{new_id('call')}", error.reply)
                 raise
             self._store.journal_put(self._scope, key, reply, self._asked(key, messages, reply))
             return reply
 
     def _asked(self, key: str, messages: Sequence[Message], reply: Reply) -> dict[str, Reply]:
-        """What was asked, by its key; nothing where prompts are not kept. Its usage is the reply's."""
+        """The prompt to store, by its key; empty if prompts are not stored."""
         if not self._prompts:
             return {}
-        asked = Reply(text=reply.text, parsed=[dict(message) for message in messages], model=reply.model)
-        return {f"{key}{ASKED}": asked}
+        prompt = Reply(text=reply.text, parsed=[dict(message) for message in messages], model=reply.model)
+        return {f"{key}{ASKED}": prompt}
 
     @contextmanager
     def _turn(self, request: str) -> Iterator[int]:
-        """The number of this request among equal ones; a request that fails gives its number back to be tried again."""
+        """The number of this request among equal ones; a failed request returns its number for the next try."""
         with self._lock:
             taken = self._taken.setdefault(hashlib.sha256(request.encode()).hexdigest(), set())
             turn = next(number for number in count() if number not in taken)
@@ -156,11 +156,11 @@ class Journaled:
 
 
 def calls_in(store: JournalPages, prefix: str) -> list[Asked]:
-    """The calls whose prompts were kept in the scopes that begin with this text, oldest first."""
+    """The calls with stored prompts in the scopes that begin with this text, oldest first."""
     return [
-        Asked(scope, tuple(asked.parsed), asked.text)
-        for scope, asked in store.journal_ending(prefix, ASKED)
-        if isinstance(asked.parsed, list)
+        Asked(scope, tuple(stored.parsed), stored.text)
+        for scope, stored in store.journal_ending(prefix, ASKED)
+        if isinstance(stored.parsed, list)
     ]
 
 

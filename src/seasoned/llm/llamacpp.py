@@ -1,9 +1,9 @@
-"""What llama.cpp's server does beyond OpenAI's protocol: replies held to a grammar, and prefixes shared by its slots.
+"""Features of llama.cpp's server beyond OpenAI's protocol: replies limited by a grammar, and prefixes shared by slots.
 
-Asked for a JSON schema, llama.cpp lets a model put a code fence around its value, and small ones do: a grammar (GBNF)
-costs a third of the tokens. Each slot has a prefix cache of its own: prompts that begin alike and come together would
-be read by each slot from the beginning. Always holds: a choice is returned letter by letter; sharing prefixes only
-saves time, so whatever goes wrong in it is passed over, and no file stays.
+With a JSON schema, llama.cpp lets a model put a code fence around its value, and small models do: a grammar (GBNF)
+costs a third of the tokens. Each slot has its own prefix cache, so concurrent prompts with the same beginning would be
+read by each slot from the start. Always holds: a choice is returned exactly; sharing prefixes only saves time, so its
+failures are ignored, and no file is left behind.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from seasoned.text import storable
 from seasoned.types import Message, Reply
 
 FORM = "grammar"
-"""The `type` of a reply's form that is a grammar; those of OpenAI's protocol have others."""
+"""The `type` of a response format that is a grammar; OpenAI's protocol has other types."""
 
 _SIGNS = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 MIN_PREFIX_CHARS = 500
-"""Characters of a prompt from which it is worth waiting for its prefix."""
+"""From this many characters, it is worth waiting for a prompt's prefix."""
 LEADING_SLOT = 0
 """The slot that reads a prefix first."""
 
 THOUGHT_CHARS = 300
-"""Characters of the thought in a call: a small model goes on and on, and its call would be cut off."""
+"""Characters of the thought in a call: a small model does not stop, and its call would be cut off."""
 
 CALL_TOKENS = 64
-"""Tokens of a reply that are kept for the call after the thought."""
+"""Tokens of a reply reserved for the call after the thought."""
 
-_REFERENCES = 4  # references within references that are followed
+_REFERENCES = 4  # levels of nested references to follow
 _SPACES = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 _FILE = "first"
 
 
 def is_choice(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema asks for one of some texts."""
+    """Whether a schema is a choice among texts."""
     choices = schema.get("enum")
     return isinstance(choices, list) and bool(choices) and all(isinstance(c, str) and storable(c) for c in choices)
 
 
 def grammar(choices: Sequence[str]) -> str:
-    """The choices in GBNF: one of them, and nothing around it."""
+    """A GBNF grammar for exactly one of the choices."""
     quoted = ('"' + "".join(_SIGNS.get(sign, sign) for sign in storable(choice)) + '"' for choice in choices)
     return "root ::= " + " | ".join(quoted)
 
@@ -58,18 +58,18 @@ def grammar(choices: Sequence[str]) -> str:
 def choose(
     send: Callable[[list[Message], dict[str, Any] | None], Reply], messages: Sequence[Message], choices: Sequence[str]
 ) -> Reply:
-    """One of the choices, as `parsed`.
+    """Ask for one of the choices, returned as `parsed`.
 
     Args:
         send: sends messages with the form of the reply.
         messages: the conversation.
-        choices: texts that are not empty.
+        choices: non-empty texts.
 
     Raises:
-        ParseError: the reply was cut off before it was a choice.
+        ParseError: the reply was cut off before it was complete.
         LLMError: as `send` raises it.
     """
-    # A choice of one character is one token, so the odds of the first token are those of the choices.
+    # One-character choices are one token each, so the odds of the first token are those of the choices.
     single = all(len(choice) == 1 for choice in choices)
     reply = send(list(messages), {"type": FORM, FORM: grammar(choices), "odds": single})
     chosen = next((choice for choice in choices if storable(choice) == reply.text), None)
@@ -86,13 +86,13 @@ def choose(
 
 
 def call_schema(tools: Sequence[Tool], tool_choice: str, max_tokens: int | None, plain: bool = False) -> dict[str, Any]:
-    """What a reply must be that is one valid call: an object with a thought, a tool's name and its arguments.
+    """The schema of a reply that is one valid call: an object with a thought, a tool's name and its arguments.
 
     Args:
-        tools: those that may be called.
-        tool_choice: "auto", where a text may come instead; the name of the only one; or else any other text.
-        max_tokens: of the reply, None for no limit: the longer it may be, the longer is the thought.
-        plain: whether the arguments are held to the plainest part of their schema alone.
+        tools: the tools that may be called.
+        tool_choice: "auto" allows a text instead; a tool's name allows only that tool; anything else, any tool.
+        max_tokens: of the reply, None for no limit; a longer reply allows a longer thought.
+        plain: whether to apply only the simplest part of the arguments' schema.
     """
     room = THOUGHT_CHARS if max_tokens is None else min(max(2 * (max_tokens - CALL_TOKENS), 40), THOUGHT_CHARS)
     forms = [] if tool_choice != "auto" else [closed_object({"text": {"type": "string"}})]
@@ -109,24 +109,24 @@ def call_schema(tools: Sequence[Tool], tool_choice: str, max_tokens: int | None,
 
 
 def plainer(schema: Any) -> Any:
-    """A schema with nothing but what any grammar can follow: kinds, choices, and what objects and lists hold."""
+    """The part of a schema that any grammar supports: types, choices, and the content of objects and lists."""
     if not isinstance(schema, Mapping):
         return {}
     lists = (key for key in ("enum", "required") if isinstance(schema.get(key), list) and schema[key])
-    kept: dict[str, Any] = {key: schema[key] for key in lists}
+    simple: dict[str, Any] = {key: schema[key] for key in lists}
     kinds = schema.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if known := [kind for kind in kinds if isinstance(kind, str) and kind in KINDS]:
-        kept["type"] = known if len(known) > 1 else known[0]
+        simple["type"] = known if len(known) > 1 else known[0]
     if isinstance(schema.get("properties"), Mapping):
-        kept["properties"] = {str(name): plainer(part) for name, part in schema["properties"].items()}
+        simple["properties"] = {str(name): plainer(part) for name, part in schema["properties"].items()}
     if isinstance(schema.get("anyOf"), list) and schema["anyOf"]:
-        kept["anyOf"] = [plainer(part) for part in schema["anyOf"]]
-    return {**kept, **({"items": plainer(schema["items"])} if "items" in schema else {})}
+        simple["anyOf"] = [plainer(part) for part in schema["anyOf"]]
+    return {**simple, **({"items": plainer(schema["items"])} if "items" in schema else {})}
 
 
 def inlined(schema: Any, root: Any, depth: int = 0) -> Any:
-    """A schema with what its references name in their place; where they lead too deep or nowhere, anything fits."""
+    """A schema with its references resolved; where they are too deep or broken, anything fits."""
     if isinstance(schema, list):
         return [inlined(part, root, depth) for part in schema]
     if not isinstance(schema, Mapping):
@@ -141,7 +141,7 @@ def inlined(schema: Any, root: Any, depth: int = 0) -> Any:
 
 
 class _Prefix:
-    """A prefix that is being read, and how many wait for it."""
+    """A prefix being read, and the number of prompts waiting for it."""
 
     def __init__(self) -> None:
         self.waiting = 0
@@ -149,13 +149,13 @@ class _Prefix:
 
 
 class SharedPrefixes:
-    """The prefixes that a server has read: two prompts share one where their first messages are equal.
+    """The prefixes that a server has read; prompts with equal first messages share one.
 
     Args:
         address: of the server, with its scheme.
         api_key: its key.
-        slots: how many it has.
-        folder: where it keeps what a slot has read, for a moment.
+        slots: the number of its slots.
+        folder: where it saves a slot's cache for a moment.
     """
 
     def __init__(self, address: str, api_key: str, slots: int, folder: Path) -> None:
@@ -164,13 +164,13 @@ class SharedPrefixes:
         self._known: dict[int, _Prefix | None] = {}
 
     def ask(self, messages: Sequence[Message], send: Callable[[bool], Reply]) -> Reply:
-        """Send a prompt; the first of those that begin alike goes ahead, and what it read is given to all slots.
+        """Send a prompt; the first of those with the same beginning goes ahead, and its cache is copied to all slots.
 
-        Nothing is given where no prompt waited: a slot would lose what it holds, for nothing.
+        Nothing is copied if no prompt waits, since slots would lose their cache for nothing.
 
         Args:
             messages: the prompt.
-            send: sends it; with True to the slot `LEADING_SLOT`, and else to the one that the server chooses.
+            send: sends it; with True to the slot `LEADING_SLOT`, else to a slot chosen by the server.
 
         Raises:
             LLMError: as `send` raises it.
@@ -212,4 +212,4 @@ class SharedPrefixes:
                 for slot in range(1, self._slots):
                     act(slot, "restore")
             finally:
-                (self._folder / _FILE).unlink(missing_ok=True)  # it holds a prompt
+                (self._folder / _FILE).unlink(missing_ok=True)  # it contains a prompt

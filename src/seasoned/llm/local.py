@@ -1,7 +1,7 @@
-"""A model in this process: llama.cpp's server on loopback, asked like any other OpenAI-compatible server.
+"""A model in this process: llama.cpp's server on loopback, used like any other OpenAI-compatible server.
 
-Always holds: the server listens on 127.0.0.1 only, on a port the system picks, under a random key, with no page of
-another origin let in; nothing is printed; `close` ends it even while it answers, and frees its memory.
+Always holds: the server listens only on 127.0.0.1, on a port the system picks, with a random key and no access for
+pages of other origins; nothing is printed; `close` ends it even while it answers, and frees its memory.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class LocalModel:
 
     Args:
         path: a known model's short name (None: the default; `modelfile.pull` gets it) or the path of a GGUF file.
-        slots: how many replies are made at once; each slot has a prefix cache of its own.
+        slots: how many replies are generated at once; each slot has its own prefix cache.
         context: tokens of prompt and reply together, per slot.
-        threads: of the computation; None takes the cores that this process may use.
+        threads: threads of the computation; None: the cores that this process may use.
         seed: sent with every request.
 
     Raises:
@@ -81,10 +81,10 @@ class LocalModel:
         self._address: str = server.listening_address
         self._stop = weakref.finalize(self, _stop, [server], int(self._address.rsplit(":", 1)[1]), self._folder)
         del server
-        asked: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
-        self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **asked)
-        self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING_SLOT}, **asked)
-        self._unheld: set[str] = set()  # schemas that the library makes no grammar of
+        options: dict[str, Any] = {"base_url": self.base_url, "api_key": self._api_key, "seed": seed, "max_retries": 0}
+        self._chat = OpenAIChat(self.name, timeout=_REPLY_SECONDS, **options)
+        self._leading = OpenAIChat(self.name, timeout=_REPLY_SECONDS, extra_body={"id_slot": LEADING_SLOT}, **options)
+        self._unheld: set[str] = set()  # schemas that the library cannot turn into a grammar
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
@@ -103,7 +103,7 @@ class LocalModel:
 
     @property
     def base_url(self) -> str:
-        """Where the server answers, such as "http://127.0.0.1:40123/v1"."""
+        """The server's address, such as "http://127.0.0.1:40123/v1"."""
         return f"{self._address}/v1"
 
     @property
@@ -124,12 +124,12 @@ class LocalModel:
     ) -> Reply:
         """One reply, which costs no dollars; see `OpenAIChat.chat`.
 
-        With tools, a grammar holds the reply to one valid call with a thought before it (or a text, where `tool_choice`
-        is auto): small models, left to their template, write of tools instead of calling them.
+        With tools, a grammar limits the reply to one valid call with a thought before it (or a text, if `tool_choice`
+        is auto): with only their template, small models write about tools instead of calling them.
 
         Raises:
             InfrastructureError: the model is closed, or was closed while it answered.
-            LLMError: as `OpenAIChat.chat` raises it.
+            LLMError: as in `OpenAIChat.chat`.
         """
         with self._changed:
             if self._closed:
@@ -168,7 +168,7 @@ class LocalModel:
         max_tokens: int | None,
         temperature: float,
     ) -> Reply:
-        """One call, or a text where that may come instead; a schema that no grammar can follow is told in words."""
+        """One call, or a text if allowed; a schema that no grammar supports is explained in words."""
         spent = Usage()
         for plain in (False, True):
             schema = call_schema(tools, tool_choice, max_tokens, plain)
@@ -182,7 +182,7 @@ class LocalModel:
                 log.info("no grammar for the tools: %s", error)
                 reply = None
             spent += reply.usage if reply else Usage()
-            # What llama.cpp cannot follow it passes over in silence; a reply that is held begins as an object.
+            # llama.cpp silently ignores what it does not support; a reply limited by the grammar begins as an object.
             if reply and reply.text.startswith("{"):
                 return with_calls(reply.model_copy(update={"usage": spent}), tools)
             self._unheld.add(key)
@@ -190,11 +190,11 @@ class LocalModel:
         return with_calls(reply.model_copy(update={"usage": spent + reply.usage}), tools)
 
     def close(self) -> None:
-        """Ends the server and frees the model; replies under way fail. Closing twice does nothing."""
+        """End the server and free the model; pending replies fail. Closing twice does nothing."""
         with self._changed:
             self._closed = True
             end = time.monotonic() + _REPLY_SECONDS
-            # The library holds Python's lock while its server ends, so whoever still waits for a reply has to be gone.
+            # The library holds Python's lock while its server ends, so no thread may still wait for a reply.
             while self._calls and self._stop.alive and time.monotonic() < end:
                 _hang_up(int(self._address.rsplit(":", 1)[1]))
                 self._changed.wait(0.05)
@@ -204,7 +204,7 @@ class LocalModel:
 
 
 def usable_cores() -> int:
-    """The cores this process may use: more threads than that make llama.cpp many times slower."""
+    """The number of cores this process may use; more threads make llama.cpp many times slower."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
@@ -214,9 +214,9 @@ def usable_cores() -> int:
 
 
 def _library() -> Any:
-    # Threads that wait for each other by spinning stop all work when somebody else needs a core (20 times slower was
-    # measured), so they are told to sleep: GNU's after a short spin, a quarter faster alone and a tenth slower beside
-    # other work (2,000 turns; 5,000 halved it there). The OpenMP library reads this once, when it is loaded.
+    # Threads that spin while waiting stop all work when another process needs a core (measured: 20 times slower), so
+    # they must sleep: GNU's after a short spin, a quarter faster alone and a tenth slower beside other work (2,000
+    # turns; 5,000 halved the speed there). The OpenMP library reads this once, when it is loaded.
     spinning = "xllamacpp" not in sys.modules and not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
     if spinning:
         os.environ.update(_WAITING)
@@ -243,7 +243,7 @@ def _start(path: Path, api_key: str, slots: int, context: int, threads: int, fol
     params.model_alias = {path.stem.lower()}
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.api_keys = [api_key]
-    # The server names one origin that may read replies; this one exists nowhere.
+    # The server allows one origin to read replies; this one does not exist.
     params.cors_origins, params.cors_credentials = "https://nobody.invalid", False
     params.ui = params.endpoint_slots = params.endpoint_props = False
     params.endpoint_metrics = True
@@ -262,8 +262,8 @@ def _start(path: Path, api_key: str, slots: int, context: int, threads: int, fol
             f" {context:,} tokens: the file may be damaged (`seasoned model check`), of a kind that this version of"
             " xllamacpp does not know, or memory may be short: try fewer slots, a smaller context or a smaller model"
         ) from error
-    # The constructor returns a moment before the server's loop begins, and an end that is asked for in that moment is
-    # lost: it would be waited for without end. The loop answers this question, so afterwards it is running.
+    # The constructor returns just before the server's loop begins, and a stop request at that moment is lost, so
+    # `close` would wait forever. The loop answers this request, so afterwards it is running.
     server.handle_metrics()
     return server
 
@@ -275,9 +275,9 @@ def _stop(held: list[Any], port: int, folder: Path) -> None:
 
 
 def _hang_up(port: int) -> None:
-    """Cuts every connection of this process from or to the local port, where the system shows open files as /dev/fd."""
+    """Cut every connection of this process from or to the local port, if the system has /dev/fd."""
     try:
-        numbers = [int(name) for name in os.listdir("/dev/fd")]  # noqa: PTH208 - names are numbers here, not paths
+        numbers = [int(name) for name in os.listdir("/dev/fd")]  # noqa: PTH208 - these names are numbers, not paths
     except OSError:
         return
     for number in numbers:

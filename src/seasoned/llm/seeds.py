@@ -1,8 +1,8 @@
-"""The shift of seeds, by which one model makes different runs of the same task.
+"""Shifts seeds, so that one model makes different runs of the same task.
 
-Always holds: a shift is seen in its own thread and block alone; without one, a model sends the seed it was made with.
-With one, each prompt gets a seed of its own, and the same one in every block of that shift: were it one for all, a
-server would draw the same number for each prompt, and the tasks of a run would be lucky or unlucky together.
+Always holds: a shift applies only in its own thread and block; without one, a model sends its own seed. With one, each
+prompt gets its own seed, the same in every block of that shift: with a single seed, a server would draw the same random
+number for each prompt, and the tasks of a run would be lucky or unlucky together.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Beside the protocol: meters, journals and methods stand between who repeats a run and who sends the seed.
+# Not part of the protocol: meters, journals and methods are between the repeated run and the request.
 _shift: ContextVar[int] = ContextVar("seed_shift", default=0)
 
 
 @contextmanager
 def seed_shifted(by: int) -> Iterator[None]:
-    """Calls in this block send other seeds than in a block with another shift; 0 is none."""
+    """Shift the seeds of calls in this block; 0 is no shift."""
     token = _shift.set(by)
     try:
         yield
@@ -27,7 +27,7 @@ def seed_shifted(by: int) -> Iterator[None]:
 
 
 def shifted(seed: int | None, prompt: str) -> int | None:
-    """The seed to send with a prompt, below 2^31: None stays None, and without a shift each stays what it is."""
+    """The seed to send with a prompt, below 2^31; None stays None, and without a shift the seed stays as it is."""
     shift = _shift.get()
     if seed is None or not shift:
         return seed

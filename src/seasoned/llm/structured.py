@@ -1,10 +1,10 @@
 """Structured replies: ask for JSON that fits a schema, read what comes back, and say what is wrong with it.
 
-A server is asked in the strictest way it takes, in steps called rungs: "schema" (a JSON schema that constrains the
-reply), "wrapped" (the same inside {"value": ...}, for servers that want an object at the root), "json" (JSON mode, the
-schema explained in words) and "text" (the explanation alone). What comes back is read exactly, then repaired, then
-asked for once more. Always holds: nothing that a model writes makes `read` or `problems` raise; a schema that
-`check_schema` lets through is judged in every rule.
+A server is asked in the strictest way it accepts, in steps called rungs: "schema" (a JSON schema that constrains the
+reply), "wrapped" (the same inside {"value": ...}, for servers that require an object at the root), "json" (JSON mode,
+with the schema explained in words) and "text" (only the explanation). A reply is read exactly, then repaired, then
+requested once more. Always holds: no reply makes `read` or `problems` raise; every rule of a schema that passes
+`check_schema` is checked.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def ladder(schema: Schema, *, vendor: bool) -> tuple[Rung, ...]:
-    """The rungs to try, strictest first. `vendor` is true for OpenAI itself, which wants an object at the root."""
+    """The rungs to try, strictest first. `vendor` is true for OpenAI itself, which requires an object at the root."""
     if _is_object(schema):
         return ("schema", "json", "text")
     return ("wrapped", "json", "text") if vendor else ("schema", "wrapped", "json", "text")
 
 
 def descend(send: Send, messages: Sequence[Message], schema: Schema, rungs: Sequence[Rung]) -> tuple[Reply, Rung]:
-    """Asks on the first rung that the server takes.
+    """Ask on the first rung that the server accepts.
 
     Returns:
-        The reply with `parsed`, and the rung it was given on.
+        The reply with `parsed`, and its rung.
 
     Raises:
-        ConfigError: the schema uses a keyword that is not checked here.
+        ConfigError: the schema uses an unsupported keyword.
         ParseError: the reply does not fit the schema, nor did the answer to one re-ask.
-        LLMError: what `send` raises, but for refusals of the format while there is a rung left.
+        LLMError: whatever `send` raises, except refusals of the format while there is a rung left.
     """
     check_schema(schema)
     for rung in rungs[:-1]:
@@ -80,22 +80,22 @@ def descend(send: Send, messages: Sequence[Message], schema: Schema, rungs: Sequ
 
 
 def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> Reply:
-    """Asks on one rung, and once more when the reply does not fit. The reply's usage is that of both attempts.
+    """Ask on one rung, and once more if the reply does not fit. The reply's usage covers both requests.
 
     Raises:
         ParseError: neither reply fits; it carries the last one, with `finish_reason` "unparsed".
-        LLMError: what `send` raises; where it failed at the second attempt, it carries the first reply.
+        LLMError: whatever `send` raises; if the second request failed, it carries the first reply.
     """
     wraps = rung in ("wrapped", "json") and not _is_object(schema)
-    asked = _wrapped(schema) if wraps else dict(schema)
-    prompt = list(messages) if rung in ("schema", "wrapped") else _explained(messages, asked)
-    form = _response_format(asked, rung)
+    target = _wrapped(schema) if wraps else dict(schema)
+    prompt = list(messages) if rung in ("schema", "wrapped") else _explained(messages, target)
+    form = _response_format(target, rung)
     reply = send(prompt, form)
     value, wrong = read(reply.text, schema, wrapped=wraps)
     if wrong:
         first = reply.usage
         try:
-            reply = send([*prompt, *_correction(reply.text, wrong, asked)], form)
+            reply = send([*prompt, *_correction(reply.text, wrong, target)], form)
         except LLMError as error:
             error.reply = reply
             raise
@@ -113,7 +113,7 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
 
 
 def with_parsed(reply: Reply, schema: Schema | None, name: str) -> Reply:
-    """A reply of any model, which may leave `parsed` out: with a schema, it is read from the text then.
+    """A reply with `parsed`: if the model left it out and there is a schema, it is read from the text.
 
     Raises:
         ParseError: the text does not fit the schema; it carries the reply, with `finish_reason` "unparsed".
@@ -131,9 +131,9 @@ def with_parsed(reply: Reply, schema: Schema | None, name: str) -> Reply:
 
 
 def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]:
-    """Reads a reply as JSON that fits `schema`: exactly, then repaired; a {"value": ...} around it may be taken off.
+    """Read a reply as JSON that fits `schema`: exactly, then repaired; a {"value": ...} around it may be removed.
 
-    What the model considered in `<think>` is no part of it.
+    Text in `<think>` is ignored.
 
     Returns:
         The value and "", or None and a sentence on what is wrong. Never raises, whatever the text.
@@ -149,19 +149,19 @@ def read(text: str, schema: Schema, *, wrapped: bool = False) -> tuple[Any, str]
 
 def _readings(text: str, schema: Schema, wrapped: bool) -> Iterator[Any]:
     unwraps = wrapped or "object" not in schema.get("type", ["object"])
-    said = without_thinking(text).strip()
-    # As it is first: a text within JSON may hold the tag.
-    for given, repairs in dict.fromkeys(((text, False), (said, False), (said, True))):
+    answer = without_thinking(text).strip()
+    # First as it is, since a text within JSON may contain the tag.
+    for candidate, repairs in dict.fromkeys(((text, False), (answer, False), (answer, True))):
         try:
-            value = plain(_repaired(given) if repairs else json.loads(given))
-        except Exception:  # the text is hostile and the repair is somebody else's code: any failure is "not JSON"
+            value = plain(_repaired(candidate) if repairs else json.loads(candidate))
+        except Exception:  # the text is hostile and the repair is a library's: any failure means "not JSON"
             continue
         if unwraps and isinstance(value, dict) and set(value) == {"value"}:
             yield value["value"]
         yield value
-    # Without a constraint a small model answers a bare word where a JSON string was asked for.
-    if said and schema.get("type") == "string":
-        yield storable(said).strip("\"'` \n")
+    # Without a constraint, a small model writes a bare word instead of a JSON string.
+    if answer and schema.get("type") == "string":
+        yield storable(answer).strip("\"'` \n")
 
 
 def _repaired(text: str) -> Any:
@@ -176,7 +176,7 @@ def _repaired(text: str) -> Any:
 
 
 def _depth(text: str) -> int:
-    """How many brackets of one kind are open at once at most; the repair takes quadratic time in that."""
+    """The greatest number of brackets of one kind open at once; the repair takes quadratic time in it."""
     deepest, depth = 0, dict.fromkeys("[{(", 0)
     for bracket in _BRACKET.findall(text):
         opener = _OPENERS.get(bracket, bracket)
@@ -186,7 +186,7 @@ def _depth(text: str) -> int:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value with storable text, whole numbers as integers (JSON knows no difference), and no NaN or infinity."""
+    """The value with storable text, whole numbers as integers (JSON does not distinguish them), and no NaN or infinity."""
     if depth > _DEPTH_LIMIT:
         raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
     if isinstance(value, str):
@@ -218,7 +218,7 @@ def _wrapped(schema: Schema) -> dict[str, Any]:
 
 
 def _is_strict(schema: Schema) -> bool:
-    """Whether OpenAI's strict mode takes it: every object closed, every property required."""
+    """Whether OpenAI's strict mode accepts a schema: every object closed, every property required."""
     known = schema.get("properties", {})
     closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(known)
     parts = [*known.values(), *([schema["items"]] if "items" in schema else [])]
@@ -241,7 +241,7 @@ def _explanation(schema: Schema) -> str:
 
 
 def _explained(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The messages with the schema in words at the end of the last one, where small models heed it best."""
+    """The messages with the schema explained at the end of the last one, where small models follow it best."""
     if not messages or messages[-1]["role"] != "user":
         return [*messages, {"role": "user", "content": _explanation(schema)}]
     *before, last = messages
@@ -256,19 +256,19 @@ def _correction(text: str, wrong: str, schema: Schema) -> list[Message]:
 
 
 def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
-    """What keeps `value` (from JSON) from fitting `schema`: one sentence for each place, [] when it fits. Never raises.
+    """The reasons why `value` (from JSON) does not fit `schema`: one sentence for each place, or []. Never raises.
 
-    Knows the keywords that `check_schema` lets through, with JSON Schema's meaning.
+    Supports the keywords that `check_schema` accepts, with JSON Schema's meaning.
     """
     kinds = schema.get("type", list(KINDS))
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_is_kind(value, kind) for kind in kinds):
         return [f"{path} must be of type {' or '.join(kinds)}, not {_shown(value)}"]
-    found: list[str] = []
+    reasons: list[str] = []
 
     def expect(holds: bool, what: str) -> None:
         if not holds:
-            found.append(f"{path} must {what}, not {_shown(value)}")
+            reasons.append(f"{path} must {what}, not {_shown(value)}")
 
     options = schema.get("enum", (value,))
     if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in options):
@@ -284,16 +284,18 @@ def problems(value: Any, schema: Schema, path: str = "reply") -> list[str]:
         expect(len(value) >= schema.get("minItems", 0), f"have at least {schema.get('minItems')} items")
         expect(len(value) <= schema.get("maxItems", math.inf), f"have at most {schema.get('maxItems')} items")
         for place, item in enumerate(value):
-            found += problems(item, schema.get("items", {}), f"{path}[{place}]")
+            reasons += problems(item, schema.get("items", {}), f"{path}[{place}]")
     elif isinstance(value, dict):
         known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-        found += [f"{path} must have the property {name!r}" for name in schema.get("required", ()) if name not in value]
+        reasons += [
+            f"{path} must have the property {name!r}" for name in schema.get("required", ()) if name not in value
+        ]
         for name, item in value.items():
             if name in known or isinstance(others, Mapping):
-                found += problems(item, known.get(name, others), f"{path}.{shorten(name, 50)}")
+                reasons += problems(item, known.get(name, others), f"{path}.{shorten(name, 50)}")
             elif others is False:
-                found.append(f"{path} must not have the property {shorten(name, 50)!r}")
-    return found
+                reasons.append(f"{path} must not have the property {shorten(name, 50)!r}")
+    return reasons
 
 
 def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,10 +304,10 @@ def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_schema(schema: Schema) -> None:
-    """Makes sure that `problems` can judge every rule of the schema.
+    """Check that `problems` supports every rule of the schema.
 
     Raises:
-        ConfigError: a keyword or a type is unknown here, or a pattern is no regular expression.
+        ConfigError: a keyword or type is not supported, or a pattern is not a regular expression.
     """
     kinds = schema.get("type", [])
     for kind in [kinds] if isinstance(kinds, str) else kinds:

@@ -1,7 +1,7 @@
-"""How much a model takes at once, and what room that leaves in a prompt for texts that may be cut.
+"""A model's window, and the room it leaves in a prompt for texts that may be cut.
 
-A model with a small window, or one that nobody knows, gets the room that small models were measured with. Always holds:
-a longer window never gives less room; a model needs no more than `chat` to be asked here.
+A model with a small or unknown window gets the room that small models were measured with. Always holds: a longer window
+never gives less room; a model needs only `chat` for this.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from seasoned.protocols import LLM
 from seasoned.types import Message, Reply
 
 MEASURED = 8192
-"""Tokens: up to such a window, room is what it was when small models were measured."""
+"""Tokens: up to this window, the room is the one that small models were measured with."""
 LONG_TEXT = 8000
-"""Characters of one lesson where the window is longer than that: about 2,000 tokens."""
+"""Characters of one lesson in a longer window: about 2,000 tokens."""
 
 
 def window_of(llm: object) -> int | None:
-    """Tokens of prompt and reply together that a model takes; None where nobody knows."""
+    """A model's window in tokens, prompt and reply together; None if unknown."""
     window = getattr(llm, "window", None)
     return window if isinstance(window, int) and window > 0 else None
 
 
 def is_roomy(llm: object) -> bool:
-    """Whether a model is known to take more than small ones do."""
+    """Whether a model's window is known to be longer than `MEASURED`."""
     return (window_of(llm) or 0) > MEASURED
 
 
 def room_for(llm: object, measured: int) -> int:
-    """Tokens of a prompt for texts that may be cut: three quarters of a long window, else what was measured."""
+    """The room in a prompt for texts that may be cut, in tokens: three quarters of a long window, else `measured`."""
     return max(measured, 3 * (window_of(llm) or 0) // 4) if is_roomy(llm) else measured
 
 
 def listed_window(model: str, base_url: str | None = None) -> int | None:
-    """The window of a vendor's model, as the price list has it; None where it is not listed."""
+    """The window of a vendor's model in the price list; None if it is not listed."""
     try:
         from genai_prices import data_snapshot
 
@@ -48,19 +48,19 @@ def listed_window(model: str, base_url: str | None = None) -> int | None:
 
 
 def said_window(body: Any, model: str) -> int | None:
-    """The window of a model in a server's list of models, under any of the names that servers have for it."""
+    """The window of a model in a server's list of models, under any of the field names that servers use."""
     listed = body.get("data") if isinstance(body, dict) else None
     for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, dict) and entry.get("id") == model:
             for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
-                said = entry.get(name)
-                if isinstance(said, int) and not isinstance(said, bool) and said > 0:
-                    return said
+                window = entry.get(name)
+                if isinstance(window, int) and not isinstance(window, bool) and window > 0:
+                    return window
     return None
 
 
 class WithLonger:
-    """A model, and another with a longer window for the prompts that it refuses as too long (ExpeL, appendix D.5).
+    """A model, and another one with a longer window for prompts that it refuses as too long (ExpeL, appendix D.5).
 
     `name` is the first one's; a reply names the model that wrote it.
     """
@@ -71,7 +71,7 @@ class WithLonger:
 
     @property
     def window(self) -> int | None:
-        """The longer one's."""
+        """The longer window of the two."""
         return window_of(self._longer)
 
     def chat(
@@ -85,10 +85,10 @@ class WithLonger:
         tools: Sequence[Tool] | None = None,
         tool_choice: str = "auto",
     ) -> Reply:
-        """A reply of the first one, or of the other where that one refuses the prompt as too long.
+        """A reply of the first model, or of the other one if the first refuses the prompt as too long.
 
         Raises:
-            LLMError: as the models raise it.
+            LLMError: whatever the models raise.
         """
         options: dict[str, Any] = {"stop": stop, "max_tokens": max_tokens, "temperature": temperature}
         options["schema"] = schema
@@ -99,11 +99,11 @@ class WithLonger:
 
 
 Cuts = list[tuple[int, int]]
-"""Of each prompt whose texts were shortened: characters that there were, and that were kept."""
+"""For each prompt with shortened texts: the characters before and after."""
 
 
 def said_of(cuts: Cuts) -> str:
-    """What was left out of prompts, in a sentence for the report; "" where nothing was."""
+    """A sentence for the report on what was left out of prompts; "" if nothing was."""
     short = [(whole, kept) for whole, kept in cuts if kept < whole]
     if not short:
         return ""

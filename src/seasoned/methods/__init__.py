@@ -1,6 +1,6 @@
-"""The methods: one paper a file, its prompts beside it. A method knows no agent and no benchmark.
+"""The methods: a file or folder for each paper, with its prompts beside it. No method knows an agent or a benchmark.
 
-`make_method` makes one by its name. Always holds: a method's module is imported when the method is asked for.
+`make_method` makes one by its name. Always holds: a method's module is imported only when the method is asked for.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ _HOMES = {
 
 
 def method_names() -> list[str]:
-    """The short names of the methods that are here, and of those that plugins add."""
+    """The short names of the methods here and of those that plugins add."""
     return list(dict.fromkeys([*_HOMES, *plugins("methods")]))
 
 
 def make_method(
     name: str | Method, llm: LLM | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
 ) -> Method:
-    """The method of a short name, of a dotted import path, or the one that is given.
+    """Make a method from its short name or import path; a method is returned as it is.
 
     Args:
         name: one of `method_names()`; the path of a class or function that makes a method, such as
-            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method, which is given back. A name of ours is
-            never a plugin's.
-        llm: given to methods that take an argument `llm`.
-        defaults: options for the methods here that have them, where `options` do not say otherwise.
-        options: the other arguments of the method, such as `k=5`; and `profile`, "small" or "paper", whose options are
-            taken where nothing else is said.
+            "mypackage.methods.Mine" or "mypackage.methods:Mine"; or a method. A plugin cannot take the name of a method
+            here.
+        llm: passed to methods that take an argument `llm`.
+        defaults: default options, for the methods here that have them.
+        options: other arguments of the method, such as `k=5`; also `profile`, "small" or "paper", for the defaults of
+            the rest.
 
     Raises:
-        ConfigError: nothing has that name, it is no method, an option is not its own, or it needs a model and none is
-            given.
+        ConfigError: the name is unknown, its object is not a method, an option is unknown, or a model is needed and
+            missing.
     """
     if not isinstance(name, str):
         own = type(name).__name__
@@ -78,16 +78,16 @@ def make_method(
 
 
 def method_name(method: Method) -> str:
-    """What a method is called in a store: its class's `name`, else the class's own name in small letters."""
+    """The name of a method in a store: its class's `name`, else the class's own name in lower case."""
     name = getattr(type(method), "name", None)
     return name if isinstance(name, str) and name else type(method).__name__.lower()
 
 
 def check_least(method: object, least: Mapping[str, int]) -> None:
-    """Refuse a method whose numbers are too small; None is no number.
+    """Check that a method's numbers are large enough; None passes.
 
     Raises:
-        ConfigError: one is; the sentence names it.
+        ConfigError: a number is too small; the message names it.
     """
     for name, lowest in least.items():
         value = getattr(method, name)
@@ -98,17 +98,17 @@ def check_least(method: object, least: Mapping[str, int]) -> None:
 def _find(name: str) -> Any:
     if name not in _HOMES and name in plugins("methods"):
         return load_plugin("methods", name)
-    known = f"there are {', '.join(method_names())}, or the import path of a class"
-    return import_member(_HOMES.get(name, name), "method", known)
+    expected = f"there are {', '.join(method_names())}, or the import path of a class"
+    return import_member(_HOMES.get(name, name), "method", expected)
 
 
 def _arguments(make: Any) -> dict[str, inspect.Parameter] | None:
-    """What it takes by name; None where it takes anything, or that cannot be told."""
+    """The parameters it takes by name; None if it takes any, or if they are unknown."""
     try:
-        found = dict(inspect.signature(make).parameters)
+        parameters = dict(inspect.signature(make).parameters)
     except (TypeError, ValueError):
         return None
-    return None if any(p.kind is p.VAR_KEYWORD for p in found.values()) else found
+    return None if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else parameters
 
 
 def _checked(made: Any, name: str) -> Method:

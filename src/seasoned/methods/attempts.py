@@ -1,4 +1,4 @@
-"""Parts of an attempt that methods use: its thoughts, what was said of its answer, and the attempt without that."""
+"""Parts of an attempt that methods use: its thoughts, the verdict on its answer, and the attempt without it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ENDED = frozenset({"answered", "won", "halted"})
 
 
 def without_verdict(trajectory: Trajectory) -> Trajectory:
-    """The attempt without what was said to its answer, which could name the right one.
+    """The attempt without the verdict on its answer, which could name the right one.
 
-    Nothing that follows an ANSWER is kept: notes are written once the right answer was told. What was seen last stays
-    where it was no word on an answer: a test that failed is all there is to learn from.
+    Everything after an ANSWER is removed, since notes are written after the right answer is shown. Any other last
+    observation stays: a failed test is often all there is to learn from.
     """
     steps: list[Step] = []
     for step in trajectory.steps:
@@ -35,8 +35,8 @@ def without_verdict(trajectory: Trajectory) -> Trajectory:
         if step.action.startswith("ANSWER["):
             break
     outcome = trajectory.outcome
-    given = outcome.answer if outcome.reason in _ENDED else ""
-    if steps and (_LAST.match(steps[-1].action) or (given and given in steps[-1].action)):
+    answer = outcome.answer if outcome.reason in _ENDED else ""
+    if steps and (_LAST.match(steps[-1].action) or (answer and answer in steps[-1].action)):
         steps[-1] = _unjudged(steps[-1])
     return trajectory.model_copy(update={"steps": tuple(steps)})
 
@@ -46,35 +46,35 @@ def _unjudged(step: Step) -> Step:
 
 
 def parts(value: str) -> list[str]:
-    """A note that lists short things, taken apart (folded); any other note whole."""
-    found = [fold(part).strip(" .") for part in _PARTS.split(value)]
-    found = [part for part in found if part]
-    if len(found) > 1 and all(len(part.split()) <= _LONGEST_PART for part in found):
-        return list(dict.fromkeys(found))
+    """The folded parts of a note that lists short things; any other note as one part."""
+    items = [fold(part).strip(" .") for part in _PARTS.split(value)]
+    items = [part for part in items if part]
+    if len(items) > 1 and all(len(part.split()) <= _LONGEST_PART for part in items):
+        return list(dict.fromkeys(items))
     return [value.strip() if len(value.split()) > _LONGEST_PART else fold(value).strip(" .")]
 
 
 def thoughts(progress: Trajectory) -> list[str]:
-    """What an attempt thought so far, taken apart like the values of notes."""
-    said = [
+    """The parts of an attempt's thoughts so far, split as the values of notes are."""
+    texts = [
         step.action[len("THINK[") :].removesuffix("]") for step in progress.steps if step.action.startswith("THINK[")
     ]
-    return [part for text in said for part in parts(text)]
+    return [part for text in texts for part in parts(text)]
 
 
 def last_word(trajectory: Trajectory) -> str:
-    """What the environment said of the answer: the observation of the ANSWER step."""
-    said = [step.observation for step in trajectory.steps if step.action.startswith("ANSWER")]
-    return prompt_line(said[-1]) if said else ""
+    """The environment's verdict on the answer: the observation of the ANSWER step."""
+    verdicts = [step.observation for step in trajectory.steps if step.action.startswith("ANSWER")]
+    return prompt_line(verdicts[-1]) if verdicts else ""
 
 
 class Sources:
-    """The attempts that lessons came from; `known` has their ids."""
+    """The attempts that lessons came from; `known` holds their ids."""
 
     def __init__(self, lessons: Sequence[Lesson]) -> None:
         self.known: set[str] = set()
         self.add(lessons)
 
     def add(self, lessons: Sequence[Lesson]) -> None:
-        """Take in more lessons."""
+        """Add lessons."""
         self.known.update(source for lesson in lessons for source in lesson.sources)

@@ -1,8 +1,8 @@
-"""ExpNote (Sun et al., 2023): notes under keys, written while training, looked up by words before a case.
+"""ExpNote (Sun et al., 2023): notes under keys, written during training and looked up by words before a case.
 
-The notes are the NOTE steps of the trajectories, so any agent can write them. Always holds: keys are folded on write
-and on read; what a person wrote, pinned, disabled or deleted stays so, and nothing is noted beside it; learning the
-same trajectories in the same order gives the same notes.
+Notes come from the NOTE steps of trajectories, so any agent can write them. Always holds: keys are folded when written
+and read; what a person wrote, pinned, disabled or deleted stays so, and its key gets no other note; the same
+trajectories in the same order give the same notes.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class ExpNote:
     """Notes under keys (paper section 3).
 
     Args:
-        k: at most this many notes are recalled for a case (paper: 3; EMOJI 5).
+        k: the most notes recalled for a case (paper: 3; EMOJI 5).
         share: the part of a key's words that must occur in the case.
-        policy: what a second note under a key does. `last` replaces the first, as in the paper; `merge` keeps the
-            distinct values and counts them.
-        variant: `notes`; `case` (question, own answer and right answer instead of the note); `positive` and `negative`
-            (only notes from cases answered right, or wrong); `disabled` (nothing is recalled). Paper section 4.2.
-        show: with `merge`, at most this many values of a note are shown: those that the agent thought of, then the most
-            telling.
-        on: what the notes are recalled for. `question`: the case, before the first turn, as in the paper; `thought`:
-            the case and what the agent thought of it, so that notes whose values fit the thought come first.
-        partition: whether `positive` and `negative` are the two parts of the memory that `notes` ends with, by the case
-            that each note was last written at (paper table 2: 73 + 55 = 128), and not memories of their own.
+        policy: what to do with a second note under a key. `last` replaces the first, as in the paper; `merge` keeps and
+            counts the distinct values.
+        variant: `notes`; `case` (question, own answer and right answer instead of the note); `positive` or `negative`
+            (only notes from cases answered right, or wrong); `disabled` (recall nothing). Paper section 4.2.
+        show: with `merge`, the most values of a note to show: those that the agent thought of, then the most
+            distinctive.
+        on: what to recall notes for. `question`: the case, before the first turn, as in the paper; `thought`: the case
+            and the agent's thought, so that notes whose values fit the thought come first.
+        partition: whether `positive` and `negative` split the final memory of `notes` by the case that each note was
+            last written at (paper table 2: 73 + 55 = 128), instead of being memories of their own.
     """
 
     name: ClassVar[str] = "expnote"
@@ -54,7 +54,7 @@ class ExpNote:
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Put the notes of the trajectories into the pool, in order.
 
-        A key is passed over where a person wrote or deleted a note under it, or where one is pinned or disabled.
+        A key is skipped if a person wrote or deleted a note under it, or if its note is pinned or disabled.
         """
         pool.skip((t for t in trajectories if t.outcome.success is None), NO_OUTCOME)
         pool.skip((t for t in trajectories if self._wanted(t) and next(noted(t), None) is None), UNUSABLE)
@@ -69,7 +69,7 @@ class ExpNote:
         for key, value, trajectory in pairs:
             if key not in closed:
                 notes[key] = self._write(notes.get(key) or before.get(key), key, value, trajectory)
-        with pool.store.transaction():  # whoever is cut off has learned from all of them, or from none
+        with pool.store.transaction():  # if interrupted, it has learned from all of them or none
             fresh = [note for key, note in notes.items() if key not in before and written[key]]
             pool.add(fresh, why="noted while training")
             for key in (key for key in notes if key in before):
@@ -81,14 +81,14 @@ class ExpNote:
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """The notes whose keys occur in the task (paper section 3.1, equation 3).
 
-        With `on="thought"` there is nothing before the first thought in `progress`. After a RECALL of the agent's, the
-        keys are looked up in its words instead.
+        With `on="thought"`, nothing is recalled before the first thought in `progress`. After the agent's RECALL, keys
+        are looked up in its words instead.
         """
         if self.variant == "disabled" or (self.on == "thought" and progress is None):
             return Guidance()
         book = pool.derived(_open_book, "note")
-        wanted = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
-        notes = book.index.match(wanted or task.text, k=len(book.index.notes), share=self.share)
+        query = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
+        notes = book.index.match(query or task.text, k=len(book.index.notes), share=self.share)
         thought = thoughts(progress) if self.on == "thought" and progress is not None else []
         if thought:
             fits = relevance(notes, thought, book.mentions)
@@ -137,7 +137,7 @@ class ExpNote:
 
 @dataclass(frozen=True)
 class _Book:
-    """All notes as a recall needs them: by words, how telling each value is, how often it was noted."""
+    """All notes, prepared for recall: an index by words, how distinctive each value is, and how often it was noted."""
 
     index: KeyIndex
     weights: Mapping[str, float]
@@ -158,9 +158,9 @@ def _is_closed(note: Lesson, pool: ExperiencePool) -> bool:
 
 @dataclass(frozen=True)
 class KeyIndex:
-    """Notes by the words of their keys, so that a query looks only at notes that share a word with it.
+    """An index of notes by the words of their keys; a query looks only at notes that share a word with it.
 
-    `places` are the places in `notes` of those whose key has a word; `lengths` is how many words a note's key has.
+    `places` maps a word to the places in `notes` of keys with it; `lengths` counts the words of each note's key.
     """
 
     notes: Sequence[Lesson]
@@ -172,11 +172,11 @@ class KeyIndex:
 
         Args:
             query: the text of the task.
-            k: at most this many come back.
-            share: the part of a key's words that must occur, above 0 and up to 1.
+            k: the most notes to return.
+            share: the part of a key's words that must occur, above 0 and at most 1.
 
         Returns:
-            Up to k notes by falling share, ties by recency (`updated`).
+            Up to k notes by descending share, ties by recency (`updated`).
         """
         present = set(split_words(query))
         hits = Counter(place for word in present for place in self.places.get(word, ()))
@@ -187,7 +187,7 @@ class KeyIndex:
 
 
 def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
-    """The index of these notes; a note without key words is in it and never matches."""
+    """Index notes; a note without key words never matches."""
     keys = [set(split_words(note.key)) for note in notes]
     places: dict[str, list[int]] = {}
     for place, words in enumerate(keys):
@@ -197,7 +197,7 @@ def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
 
 
 def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    """The (folded key, value) pairs that an attempt noted, in order; notes without key or value are passed over."""
+    """The (folded key, value) pairs that an attempt noted, in order, except those without key or value."""
     for step in trajectory.steps:
         for command in parse(step.action) if step.action.startswith("NOTE") else ():
             key, value = short_name(" ".join(fold(command.key).split())), prompt_line(command.text)
@@ -206,30 +206,30 @@ def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
 
 
 def counted(values: dict[str, int]) -> str:
-    """Values by falling count, with the count where it is above one."""
+    """Values by descending count, with the count if it is above one."""
     ordered = sorted(values, key=lambda value: -values[value])
     return ", ".join(f"{value} ({values[value]})" if values[value] > 1 else value for value in ordered)
 
 
 def telling(notes: Sequence[Lesson]) -> dict[str, float]:
-    """How much each value tells one key from the others: log((1 + notes) / keys that have it).
+    """How well each value distinguishes keys: log((1 + notes) / keys that have it).
 
-    A value noted under every key says nothing about any; this is the inverse document frequency of word search.
+    A value noted under every key says nothing about any. This is the inverse document frequency.
     """
-    held: dict[str, set[str]] = defaultdict(set)
+    keys_of: dict[str, set[str]] = defaultdict(set)
     for note in notes:
         for value in note.data.get("values", {}):
-            held[value].add(note.key)
-    return {value: math.log((1 + len(notes)) / len(keys)) for value, keys in held.items()}
+            keys_of[value].add(note.key)
+    return {value: math.log((1 + len(notes)) / len(keys)) for value, keys in keys_of.items()}
 
 
 def relevance(notes: Sequence[Lesson], values: Sequence[str], mentions: Mapping[str, int]) -> dict[str, float]:
-    """How well each note's values fit these values: for each, the part of all its mentions that stand under the key.
+    """How well each note's values match given values: for each, the part of its mentions that is under the key.
 
     Args:
-        notes: those that are to be compared.
-        values: what they should fit.
-        mentions: how often each value is noted in all notes, these and others.
+        notes: the notes to compare.
+        values: the values to match.
+        mentions: how often each value occurs in all notes.
 
     Returns:
         {key: sum of shares}, each share between 0 and 1.

@@ -1,6 +1,6 @@
-"""The plain alternative to notes: show the most similar earlier cases with their right answers, or how they went.
+"""The plain alternative to notes: show the most similar earlier cases with their right answers or outcomes.
 
-Always holds: nothing is written; a task is never shown its own attempt, unless that is asked for.
+Always holds: nothing is written; an attempt is never shown for its own task, unless asked for.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ _ENDED = {True: "this went well", False: "this failed", None: "how it ended is n
 
 @dataclass(frozen=True)
 class NearestCases:
-    """The k training cases whose texts are nearest to the task's, by the pool's embedder.
+    """Recalls the k training cases whose texts are nearest to the task's, by the pool's embedder.
 
-    `same_task` lets attempts at the task itself be shown: for work that comes again, never in an evaluation.
+    `same_task` also shows attempts at the task itself: for recurring work, never in an evaluation.
     """
 
-    name: ClassVar[str] = "nearestcases"  # as stores have it since before methods had names
+    name: ClassVar[str] = "nearestcases"  # the name in stores from before methods had names
     k: int = 3
     same_task: bool = False
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Nothing: the recorded attempts themselves are what is shown."""
+        """Do nothing: recall shows the recorded attempts themselves."""
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The nearest cases with what was said of their answers, nearest first."""
+        """The nearest cases with the verdicts on their answers, nearest first."""
         del progress
-        found = [t for t, _ in pool.nearest_trajectories(task.text, self.k if self.same_task else self.k + 1)]
-        near = [t for t in found if self.same_task or t.task_id != task.id][: self.k]
+        candidates = [t for t, _ in pool.nearest_trajectories(task.text, self.k if self.same_task else self.k + 1)]
+        near = [t for t in candidates if self.same_task or t.task_id != task.id][: self.k]
         if not near:
             return Guidance()
         return Guidance(demonstrations=tuple(near), blocks=(case_block(near),))
 
 
 def case_block(cases: Sequence[Trajectory]) -> Block:
-    """Cases as guidance: each on a line, with what was said of its answer."""
+    """Cases as guidance: each on a line, with the verdict on its answer."""
     entries = tuple(Entry(text=f"- {_case_line(case)}", demonstration_ids=(case.id,)) for case in cases)
     return Block(heading="Earlier cases like this one:", entries=entries)
 
 
 def _case_line(case: Trajectory) -> str:
-    """The case on one line: its answer or, where it has none, its steps; and what was said of it, or how it ended."""
-    ended = f"({_ENDED[case.outcome.success]})"
+    """The case on one line: its answer, or its steps if it has none; and the verdict or outcome."""
+    outcome = f"({_ENDED[case.outcome.success]})"
     if case.outcome.answer:
-        return f"{prompt_line(case.task)} You answered {prompt_line(case.outcome.answer)}. {last_word(case) or ended}"
+        return f"{prompt_line(case.task)} You answered {prompt_line(case.outcome.answer)}. {last_word(case) or outcome}"
     steps = "; ".join(transcript(case, limit=_ROOM, task=False).splitlines())
-    return f"{prompt_line(case.task)} {steps} {ended}"
+    return f"{prompt_line(case.task)} {steps} {outcome}"

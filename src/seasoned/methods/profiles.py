@@ -1,7 +1,7 @@
-"""The methods as the papers have them: `make_method(name, profile="paper")` and recipes take it from here.
+"""The methods' options in the papers, for `make_method(name, profile="paper")` and recipes.
 
-`small` is each method as its class makes it: what a model of a few billion parameters can follow. Always holds: what is
-here is a method's own; numbers that belong to a benchmark stand with it.
+`small` is the default of each class: what a model of a few billion parameters can follow. Always holds: these are
+options of methods; a benchmark's numbers stand with the benchmark.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ PAPER: Mapping[str, Mapping[str, Any]] = {
     "expnote": {"policy": "last", "on": "question", "partition": True},
     "reflexion": {"memory": 3},
 }
-"""By method, what differs from `small`."""
+"""By method, the options that differ from `small`."""
 
 
 def method_options(method: str, profile: str) -> dict[str, Any]:
     """The options of a method in a profile.
 
     Raises:
-        ConfigError: there is no such profile, or the method does not know it.
+        ConfigError: the profile does not exist, or the method has no such profile.
     """
     if profile not in ("small", "paper"):
         raise ConfigError(f"there is no profile {profile!r}: there are small, paper")

@@ -1,7 +1,7 @@
-"""Ranking by a language model: scores from 0 to 100, as a rule with a reason, and pairs that contradict one another.
+"""Ranking by a language model: scores from 0 to 100, usually with a reason, and contradicting pairs.
 
-After ERL (section 2, figure 9). Always holds: a prompt has at most `room` tokens of items; constant text stands first
-in it, and the task last; a reply that cannot be used costs its own part of the list alone.
+After ERL (section 2, figure 9). Always holds: a prompt has at most `room` tokens of items; its constant text comes
+first, and the task last; an unusable reply loses only its own part of the list.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from seasoned.text import CAP, prompt_line, prompt_line_ends, render_prompt, tok
 from seasoned.types import Message
 
 ROOM = 2000
-"""Tokens of items in one prompt; with the rest of it, and the reply, that fits into a context of 4,096."""
+"""Tokens of items in one prompt; together with the rest and the reply, that fits into a context of 4,096."""
 MARKS = [str(mark) for mark in range(10)]
 _TASK = 1200  # characters of the task, the middle left out
-_ENTRY = 44  # tokens of one entry of a reply; models break its lines and indent them, grammar or not: 41 were seen
-_LONG_ENTRY = 120  # tokens of one with a reason of two sentences
-_LEAST = 4  # items that are not parted further where a prompt is too long
+_ENTRY = 44  # tokens of one entry of a reply; models add line breaks and indents even with a grammar: 41 were seen
+_LONG_ENTRY = 120  # tokens of an entry with a reason of two sentences
+_LEAST = 4  # so few items are not split further if a prompt is too long
 
 
 def rank(
@@ -39,20 +39,20 @@ def rank(
 ) -> Ranking:
     """Let a model score the items that help most with a task (ERL, figure 9).
 
-    A list that is too long for one prompt is scored in parts, each with its own call; a part that the model refuses as
-    too long is halved.
+    A list too long for one prompt is scored in parts, each in its own call; a part that the model refuses as too long
+    is halved.
 
     Args:
         llm: the model.
         task: the text of the task.
         items: each is shown in one line.
-        k: so many of each part are to be picked.
+        k: how many of each part to pick.
         about: what kind of tasks these are.
         room: tokens of items in one prompt (a quarter of their characters).
-        max_tokens: of a reply at least; more is allowed where k needs it.
+        max_tokens: least limit of a reply's tokens; more if k needs it.
 
     Returns:
-        The items that were picked; they can be fewer or more than k, and none where no reply could be read.
+        The picked items; they can be fewer or more than k, and none if no reply could be read.
 
     Raises:
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
@@ -62,7 +62,7 @@ def rank(
     task, entry = prompt_line_ends(task, LONG_TEXT if long else _TASK), _LONG_ENTRY if long else _ENTRY
 
     def score(start: int, part: list[str]) -> list[Ranking]:
-        """The ranking of the items from a place on, in halves where they are too long for the model."""
+        """Rank the items of a part, in halves if they are too long for the model."""
         wanted = min(k, len(part))
         case = render_prompt("seasoned.methods", "rank.j2", items=part, task=task, wanted=wanted)
         messages: list[Message] = [
@@ -96,21 +96,21 @@ def rank(
 
 
 def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max_tokens: int = 16) -> Ranking:
-    """Let a model mark each item for a task, in a call of its own.
+    """Let a model rate each item for a task, in its own call.
 
-    Where the model tells how likely each mark was (`Reply.odds`), the mean mark counts and not the likeliest one: it
-    tells items apart that a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section 2).
+    If the reply has the probability of each mark (`Reply.odds`), the mean mark counts instead of the likeliest: it
+    distinguishes items to which a small model gives the same mark (the weighting of G-Eval, Liu et al. 2023, section
+    2).
 
     Args:
         llm: the model.
         task: the text of the task.
         items: each is shown in one line.
         about: what kind of tasks these are.
-        max_tokens: of a reply; more for a model that reasons before it answers.
+        max_tokens: tokens of a reply; more for a model that reasons before it answers.
 
     Returns:
-        All items that were marked, the best first, those with the same mark in their order; without reasons, and
-        without pairs that contradict one another.
+        All rated items, best first, equal ones in their order; without reasons and without contradicting pairs.
 
     Raises:
         LLMError: as the model raises it, but for ParseError and ContextLengthError.
@@ -120,8 +120,10 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
     marked: list[tuple[float, int]] = []
     problems: list[str] = []
     for place, item in enumerate(items):
-        shown = render_prompt("seasoned.methods", "mark.j2", task=prompt_line_ends(task, _TASK), item=prompt_line(item))
-        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": shown}]
+        prompt = render_prompt(
+            "seasoned.methods", "mark.j2", task=prompt_line_ends(task, _TASK), item=prompt_line(item)
+        )
+        messages: list[Message] = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         try:
             reply = llm.chat(messages, schema=schema, max_tokens=max_tokens)
         except (ParseError, ContextLengthError) as error:
@@ -135,19 +137,19 @@ def rank_each(llm: LLM, task: str, items: Sequence[str], *, about: str = "", max
 
 
 def parts(items: Sequence[str], room: int = ROOM) -> Iterator[tuple[int, list[str]]]:
-    """The parts that `rank` asks about, in order: the place of the first item, and the items, each in one line.
+    """Split items as `rank` does: for each part the place of its first item, and its items, each in one line.
 
     Args:
         items: texts.
-        room: tokens of items in one part; an item that is longer is a part of its own.
+        room: tokens of items in one part; a longer item is its own part.
     """
-    start, used, part = 0, 0, list[str]()
+    start, size_so_far, part = 0, 0, list[str]()
     for place, item in enumerate(prompt_line(item, max(CAP, len(item))) for item in items):
         size = tokens(f"{place}. {item}\n")
-        if part and used + size > room:
+        if part and size_so_far + size > room:
             yield start, part
-            start, used, part = place, 0, []
+            start, size_so_far, part = place, 0, []
         part.append(item)
-        used += size
+        size_so_far += size
     if part:
         yield start, part

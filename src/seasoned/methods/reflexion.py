@@ -1,7 +1,7 @@
-"""Reflexion (Shinn et al., 2023): after a failure the agent writes itself a plan, and reads it before it tries again.
+"""Reflexion (Shinn et al., 2023): after a failure the agent writes itself a plan, and reads it before the next attempt.
 
-Always holds: a reflection is shown for its own task alone; one failed attempt gives at most one; the prompt that asks
-for it says that the attempt failed, and nothing of what the environment said to its answer.
+Always holds: a reflection is shown only for its own task; a failed attempt gives at most one; its prompt says that the
+attempt failed, but not what the environment said about the answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 Strategy = Literal["none", "last", "reflexion", "last+reflexion"]
 
 ATTEMPT = 8000
-"""Characters of an attempt in a prompt, before a context that is too short halves them, where no window is long."""
+"""Characters of an attempt in a prompt, unless the window is long; halved if the context is too short."""
 _PLANS = "You have tried this task before and failed. Your plans after each failure, the newest last:"
 
 
@@ -38,13 +38,13 @@ class Reflexion:
 
     Args:
         llm: writes the reflections.
-        strategy: what the next attempt gets. `reflexion`: the reflections; `last`: the last attempt; `last+reflexion`:
-            both; `none`: nothing, which is the baseline that tries again and no more.
-        examples: failed attempts, each with what one should have made of it. The paper has two; without them
-            reflections are of little use.
+        strategy: what the next attempt sees. `reflexion`: the reflections; `last`: the last attempt; `last+reflexion`:
+            both; `none`: nothing, the baseline that only tries again.
+        examples: failed attempts, each with a good reflection on it. The paper has two; without them, reflections are
+            of little use.
         about: what kind of tasks these are.
-        memory: at most so many reflections are shown, the newest (paper section 2: 3).
-        max_tokens: of a reflection.
+        memory: the most reflections shown, newest ones (paper section 2: 3).
+        max_tokens: tokens of a reflection.
         attempt_chars: characters of an attempt in a prompt; the longest observations are cut first. None: three
             quarters of a long window, or 8,000.
     """
@@ -63,17 +63,17 @@ class Reflexion:
         return self.attempt_chars or TOKEN * room_for(self.llm, ATTEMPT // TOKEN)
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Reflect on each failed attempt that was not reflected on before, in order.
+        """Reflect on each failed attempt that has no reflection yet, in order.
 
-        An attempt whose outcome is unknown, as after an error of the server, is passed over; a reply without a plan
-        gives no lesson, and is logged.
+        An attempt of unknown outcome, as after a server error, is skipped; a reply without a plan gives no lesson and
+        is logged.
 
         Raises:
-            InfrastructureError: the model's server failed; what was written before stays.
+            InfrastructureError: the model's server failed; earlier reflections stay stored.
         """
         if "reflexion" not in self.strategy:
             return
-        # Deleted ones too: what a person removed is not written again.
+        # Includes deleted lessons: what a person removed is not written again.
         known = {source for lesson in pool.lessons("reflection", status=None) for source in lesson.sources}
         for trajectory in trajectories:
             if trajectory.outcome.success is None:
@@ -90,7 +90,7 @@ class Reflexion:
                 pool.skip([trajectory], f"{TOO_LONG}: {error}")
                 continue
             if text:
-                left_out = sum(whole - kept for whole, kept in cuts)
+                left_out = sum(full - sent for full, sent in cuts)
                 pool.add(_lesson(text, trajectory, left_out), why="reflected on a failed attempt")
             else:
                 pool.skip([trajectory], UNUSABLE)
@@ -101,14 +101,14 @@ class Reflexion:
         Args:
             trajectory: the attempt.
             earlier: reflections on earlier attempts at the same task, the oldest first.
-            cuts: how much of the attempt was left out is added here.
+            cuts: collects how much of the attempt was left out.
 
         Returns:
-            The reflection in one line; "" where the reply holds none, and that is logged.
+            The reflection in one line; "" if the reply holds none, which is logged.
 
         Raises:
             InfrastructureError: the model's server failed.
-            ContextLengthError: the attempt does not fit, whatever is cut from it.
+            ContextLengthError: the attempt does not fit, however much is cut.
         """
         system = render_prompt("seasoned.methods", "reflexion_ask.j2", about=self.about)
         constant: list[Message] = [{"role": "system", "content": system}]
@@ -131,7 +131,7 @@ class Reflexion:
         return text
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """Guidance for the next attempt at this task; nothing before the first, and nothing in the middle of one."""
+        """Guidance for the next attempt at this task; empty before the first attempt and during an attempt."""
         if progress is not None:
             return Guidance()
         plans = self._remembered(task.id, pool) if "reflexion" in self.strategy else []
@@ -139,8 +139,8 @@ class Reflexion:
         if not plans and not failed:
             return Guidance()
         blocks = []
-        if failed and (said := transcript(without_verdict(failed[0]), limit=self._room, task=False)):
-            entry = Entry(text=said, demonstration_ids=(failed[0].id,))
+        if failed and (last_attempt := transcript(without_verdict(failed[0]), limit=self._room, task=False)):
+            entry = Entry(text=last_attempt, demonstration_ids=(failed[0].id,))
             blocks.append(Block(heading="Your last attempt at this task, which failed:", entries=(entry,)))
         if plans:
             blocks.append(Block.listing(_PLANS, plans, (_plan(lesson.text) for lesson in plans)))

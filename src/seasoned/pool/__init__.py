@@ -1,9 +1,9 @@
 """The experience pool: the trajectories and lessons of one scope, with search over them.
 
-Always holds: what it gives is what the store holds at that moment, whoever wrote it (a counter in the store is asked
-each time, and only what changed is read), and what an open transaction wrote, which may be rolled back, is never
-remembered; a pinned lesson is changed by a person alone; nothing outside its scope is seen or touched; a read-only pool
-adds and changes no experience (vectors, which can be made anew, it may store).
+Always holds: reads return what the store holds at that moment, whoever wrote it (each asks a counter in the store and
+reads only what changed), and writes of an open transaction, which may be rolled back, are never cached; only a person
+changes a pinned lesson; a pool reads and writes nothing outside its scope; a read-only pool changes no experience (it
+may store vectors, which can be computed again).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 JUDGED = "/judged"
-"""How the scope of marks ends in which the verdicts on a pool's attempts are kept."""
+"""The end of the scope of marks that holds the verdicts on a pool's attempts."""
 
 Who = Literal["model", "person", "rule"]
 Made = TypeVar("Made")
 
 
 class Collection(Protocol):
-    """What is made from a pool's attempts; see `ExperiencePool.collected`."""
+    """Something made from a pool's attempts; see `ExperiencePool.collected`."""
 
     def add(self, trajectories: Sequence[Trajectory]) -> None:
-        """Take attempts in, each once, in order of insertion; others may be reading meanwhile."""
+        """Add attempts, each once, in order of insertion; others may read at the same time."""
 
 
 Collected = TypeVar("Collected", bound=Collection)
@@ -43,12 +43,12 @@ Collected = TypeVar("Collected", bound=Collection)
 class ExperiencePool:
     """All trajectories and lessons of one scope. Safe in threads.
 
-    `problems` are sentences on what methods that learned through this pool could not use, in order; see `passed_over`.
-    `skipped` says by the id of an attempt why it taught nothing yet; see `skip`.
+    `problems` are sentences on what methods could not use when they learned through this pool, in order; see
+    `passed_over`. `skipped` maps the id of an attempt to why it taught nothing yet; see `skip`.
 
-    Whatever searches by meaning raises ConfigError when the pool has no embedder, ContractError when the embedder gives
-    something else than it promised, and StoreError inside `Store.transaction`, where no model may be called. Whatever
-    writes raises StoreError when the pool is read-only.
+    A search by meaning raises ConfigError when the pool has no embedder, ContractError when the embedder breaks its
+    contract, and StoreError inside `Store.transaction`, where no model may be called. Every write raises StoreError
+    when the pool is read-only.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class ExperiencePool:
         read_only: bool = False,
         tasks: frozenset[str] | None = None,
     ) -> None:
-        """Look at one scope of a store; nothing is read before it is asked for.
+        """Open one scope of a store; nothing is read until it is needed.
 
         Args:
-            store: where everything lies.
-            scope: which pool of it.
-            run_id: the run that what is recorded here belongs to, or "".
-            embedder: for the searches by meaning.
-            experience: the scope whose trajectories it shows, where several pools of lessons stand on the same ones.
-            read_only: refuse every write, as an evaluation must.
+            store: holds the trajectories and lessons.
+            scope: the name of the pool.
+            run_id: the run that new records belong to, or "".
+            embedder: for search by meaning.
+            experience: the scope of its trajectories, if several pools of lessons share them.
+            read_only: refuse every write, as in an evaluation.
             tasks: the tasks whose attempts may be shown as demonstrations; None for all.
         """
         self.store, self.scope, self.experience = store, scope, experience or scope
@@ -86,11 +86,11 @@ class ExperiencePool:
         return f"ExperiencePool({self.store!r}, {self.scope!r}{', read_only=True' if self.read_only else ''})"
 
     def begin_with(self, other: ExperiencePool) -> None:
-        """Share what another pool of the same scopes and embedder knows; only what changed since is read."""
+        """Share the cache of another pool with the same scopes and embedder; only later changes are read."""
         self._known = other._known
 
     def record(self, trajectory: Trajectory) -> Trajectory:
-        """Store a trajectory; one that is there already is left as it is.
+        """Store a trajectory; one that is already there stays as it is.
 
         Raises:
             StoreError: when the id is taken by another trajectory.
@@ -127,13 +127,13 @@ class ExperiencePool:
         return self.store.add_lessons(self.scope, several, who=who, why=why)
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
-        """Store a changed lesson, which has the version it was read at, as its next version.
+        """Store a changed lesson, still with the version it was read at, as its next version.
 
         Returns:
-            The lesson as stored, to be used for a further change.
+            The lesson as stored; further changes start from it.
 
         Raises:
-            ConflictError: when somebody else changed it meanwhile.
+            ConflictError: when it was changed since it was read.
             StoreError: when the lesson is not in the pool, or it is pinned and `who` is no person.
         """
         self.writable()
@@ -167,7 +167,7 @@ class ExperiencePool:
 
     @property
     def searches(self) -> bool:
-        """Whether it has an embedder, so that it can be searched by meaning."""
+        """Whether the pool has an embedder and so can be searched by meaning."""
         return self.embedder is not None
 
     def derived(
@@ -176,49 +176,49 @@ class ExperiencePool:
         kind: LessonKind | None = None,
         status: LessonStatus | None = "active",
     ) -> Made:
-        """What a function makes from lessons, such as an index; made again only when lessons changed.
+        """Something a function makes from lessons, such as an index; made again only when lessons changed.
 
-        Where lessons were only added, what is `Growing` gets those.
+        If lessons were only added, a `Growing` object gets just those.
 
         Args:
-            make: called with the lessons in order of insertion, which it does not change; a function of a module.
+            make: a module's function, called with the lessons in order of insertion, which it must not change.
             kind: only this kind.
-            status: only these; None for all.
+            status: only this status; None for all.
         """
         with self._known.lock:
             state = self._current_lessons()
-            chosen, key = state.choose(kind, status), (make, kind, status)
-            made, count = state.derived.get(key, (None, -1))
-            if 0 <= count < len(chosen) and isinstance(made, Growing):
-                made.add(chosen[count:])
-            elif count != len(chosen):
-                made = make(chosen)
-            state.derived[key] = made, len(chosen)
-            result: Made = made
+            lessons, key = state.choose(kind, status), (make, kind, status)
+            product, count = state.derived.get(key, (None, -1))
+            if 0 <= count < len(lessons) and isinstance(product, Growing):
+                product.add(lessons[count:])
+            elif count != len(lessons):
+                product = make(lessons)
+            state.derived[key] = product, len(lessons)
+            result: Made = product
             return result
 
     def collected(self, kind: type[Collected]) -> Collected:
-        """An object of a class, such as an index, whose `add` was given every attempt of the pool once.
+        """An object, such as an index, whose `add` has received every attempt of the pool once.
 
-        It is kept and only gets what is new; after a removal there is another.
+        It is cached and receives only new attempts; after a removal it is made again.
         """
         with self._known.lock:
             tasks = self._current_tasks()
-            kept, purges, taken = self._known.collections.get(kind, (kind(), tasks.purges, 0))
+            collection, purges, count = self._known.collections.get(kind, (kind(), tasks.purges, 0))
             if purges != tasks.purges:
-                kept, taken = kind(), 0
-            if news := tasks.items[taken:]:
-                kept.add(self.store.get_trajectories([item.id for item in news]))
+                collection, count = kind(), 0
+            if news := tasks.items[count:]:
+                collection.add(self.store.get_trajectories([item.id for item in news]))
             if not self.store.in_transaction:
-                self._known.collections[kind] = kept, tasks.purges, len(tasks.items)
-            assert isinstance(kept, kind)
-            return kept
+                self._known.collections[kind] = collection, tasks.purges, len(tasks.items)
+            assert isinstance(collection, kind)
+            return collection
 
     def nearest_lessons(self, text: str, k: int, kind: LessonKind | None = None) -> list[tuple[Lesson, float]]:
         """The active lessons nearest in meaning to a text, best first; of equals, the older first.
 
-        What is compared is the lesson's key and text. Vectors that the store lacks are made here, in batches, once.
-        Scores are inner products of unit vectors, in [-1, 1].
+        Compares the lesson's key and text. Vectors that the store lacks are computed here, in batches, once. Scores are
+        inner products of unit vectors, in [-1, 1].
         """
         index = self._index("lesson")
         if k <= 0 or not self._current_lessons().choose(kind, "active"):
@@ -239,9 +239,9 @@ class ExperiencePool:
         return index.compare(look, find)
 
     def nearest_trajectories(self, text: str, k: int, success: bool | None = None) -> list[tuple[Trajectory, float]]:
-        """The trajectories whose tasks are nearest in meaning to a text, found as `nearest_lessons` finds lessons.
+        """The trajectories whose tasks are nearest in meaning to a text; otherwise as `nearest_lessons`.
 
-        `success` True or False looks at successes or failures alone, None at all, unknown ones too.
+        `success` selects successes (True), failures (False), or all including unknown ones (None).
         """
         index = self._index("trajectory")
         if k <= 0 or not self._current_tasks().items:
@@ -261,9 +261,9 @@ class ExperiencePool:
         return [(trajectory, scores[trajectory.id]) for trajectory in self.store.get_trajectories(list(scores))]
 
     def text_rows(self, texts: Sequence[str], before: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
-        """Where the vectors of texts stand that are no lesson's, for `nearest_texts`; made once, and stored.
+        """The rows of the vectors of texts other than lessons, for `nearest_texts`; computed once, and stored.
 
-        They stand behind the rows of earlier texts, if those are given.
+        If the rows of earlier texts are given, these are appended to them.
         """
         index = self._index("text")
         digests = [digest(text) for text in texts]
@@ -271,14 +271,14 @@ class ExperiencePool:
         return index.compare(lambda: (digests, items), lambda ids: index.rows(ids, before))
 
     def nearest_texts(self, text: str, rows: NDArray[np.intp], k: int | None = None) -> list[int]:
-        """Which rows of `text_rows` are nearest in meaning to a text: at most k places in `rows`, best first."""
+        """The rows of `text_rows` nearest in meaning to a text: at most k places in `rows`, best first."""
         index = self._index("text")
         query = index.query(text)
         with self._known.lock:
             return index.places(query, rows, k)
 
     def nearness(self, text: str, texts: Iterable[str]) -> dict[str, float]:
-        """How near each of these texts is in meaning to a text: inner products of unit vectors, in [-1, 1]."""
+        """How near texts are in meaning to one text: inner products of unit vectors, in [-1, 1]."""
         items = {digest(each): each for each in texts}
         if not items:
             return {}
@@ -291,31 +291,31 @@ class ExperiencePool:
         return index.compare(lambda: (digests, items.items()), find)
 
     def vectors(self, lessons: Sequence[Lesson]) -> NDArray[np.float32]:
-        """The vectors that a search compares, of lessons of this pool: unit rows, float32 of shape (n, dim)."""
+        """The vectors of lessons of this pool, as a search compares them: unit rows, float32 of shape (n, dim)."""
         index = self._index("lesson")
         ids, items = [lesson.id for lesson in lessons], [(lesson.id, _words(lesson)) for lesson in lessons]
         return index.compare(lambda: (ids, items), index.matrix)
 
     def keep_verdict(self, trajectory_id: str, success: bool) -> None:
-        """Keep, for a run alone, what a model took an attempt to be that was not told how it ended; the first stays."""
+        """Store a model's verdict on an attempt whose outcome it did not see; in runs only, and the first one stays."""
         self.writable()
         if self.run_id:
             self.store.mark(f"{self.scope}{JUDGED}", trajectory_id, success, replace=False)
 
     def verdicts(self) -> dict[str, bool]:
-        """What `keep_verdict` kept, by the ids of the attempts."""
+        """The verdicts that `keep_verdict` stored, by the ids of the attempts."""
         return self.store.marks(f"{self.scope}{JUDGED}")
 
     def passed_over(self, problem: str) -> None:
-        """Keep a sentence on what a learning could not use, for whoever reports on it."""
+        """Add a sentence to `problems`: what a method could not use while it learned."""
         self.problems.append(problem)
 
     def skip(self, attempts: Iterable[Trajectory], why: str) -> None:
-        """Keep why attempts teach nothing yet, so that whoever learns can report it and try again when that changes."""
+        """Note why attempts teach nothing yet, so that the caller can report it and try again when that changes."""
         self.skipped.update((attempt.id, why) for attempt in attempts)
 
     def writable(self) -> None:
-        """Refuse to go on where nothing may be written.
+        """Raise if the pool is read-only.
 
         Raises:
             StoreError: when the pool is read-only.
@@ -327,7 +327,7 @@ class ExperiencePool:
             )
 
     def taken_away(self, lesson: Lesson) -> bool:
-        """Whether a lesson is disabled, or was deleted by a person: then no method learns it again."""
+        """Whether a lesson is disabled or was deleted by a person, so that no method may learn it again."""
         if lesson.status == "deleted":
             return any(change.who.startswith("person") for change in self.store.history(lesson.id)[-1:])
         return lesson.status == "disabled"

@@ -1,6 +1,6 @@
-"""Trust by lineage over a pool: its lessons, and the attempts that they came from.
+"""Trust by lineage in a pool: its lessons, and the attempts that they came from.
 
-Always holds: nothing is changed but by `quarantine_observed`, which a person can undo.
+Always holds: only `quarantine_observed` changes anything, and a person can undo that.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
     from seasoned.store.sql import Store
 
-_AT_ONCE = 200  # attempts that are read at once
+_AT_ONCE = 200  # attempts to read at once
 
 
 def trust_in(store: Store, lessons: Sequence[Lesson]) -> dict[str, Trust]:
     """How far each of these lessons can be trusted, by its id."""
-    wanted = list(dict.fromkeys(name for lesson in lessons for name in lesson.sources))
+    source_ids = list(dict.fromkeys(name for lesson in lessons for name in lesson.sources))
     attempts = {}
-    for start in range(0, len(wanted), _AT_ONCE):
-        for attempt in store.get_trajectories(wanted[start : start + _AT_ONCE]):
+    for start in range(0, len(source_ids), _AT_ONCE):
+        for attempt in store.get_trajectories(source_ids[start : start + _AT_ONCE]):
             attempts[attempt.id] = attempt.model_copy(update={"steps": (), "messages": ()})
     return {
         lesson.id: lesson_trust(lesson, [attempts[name] for name in lesson.sources if name in attempts])
@@ -32,20 +32,20 @@ def trust_in(store: Store, lessons: Sequence[Lesson]) -> dict[str, Trust]:
 
 
 def alone(pool: ExperiencePool, lesson: Lesson) -> Alone:
-    """What of a lesson stems from observations of its sources alone, and no other attempt of the pool confirms."""
-    found = observed_alone(lesson, pool.store.get_trajectories(list(lesson.sources)))
-    return found.without(pool.collected(Observations)) if found else found
+    """The part of a lesson that comes from observations only, and that no other attempt of the pool confirms."""
+    unconfirmed = observed_alone(lesson, pool.store.get_trajectories(list(lesson.sources)))
+    return unconfirmed.without(pool.collected(Observations)) if unconfirmed else unconfirmed
 
 
 def quarantine_observed(pool: ExperiencePool, lessons: Iterable[Lesson] | None = None) -> list[Lesson]:
-    """Put the active lessons of a pool whose content stems from an observation alone into quarantine.
+    """Quarantine the active lessons of a pool whose content comes from observations only.
 
-    Pinned ones and a person's own stay. Gives those that were put there.
+    Pinned lessons and a person's own stay active. Returns the lessons it quarantined.
     """
-    waiting = []
+    quarantined = []
     for lesson in pool.lessons() if lessons is None else lessons:
         if not lesson.pinned and lesson.origin != "person" and alone(pool, lesson):
             reasons = [*lesson.data.get("flags", ()), OBSERVED]
             fresh = {"status": "quarantined", "data": {**lesson.data, "flags": reasons}}
-            waiting.append(pool.update(lesson.model_copy(update=fresh), why=f"it {OBSERVED}", who="rule"))
-    return waiting
+            quarantined.append(pool.update(lesson.model_copy(update=fresh), why=f"it {OBSERVED}", who="rule"))
+    return quarantined

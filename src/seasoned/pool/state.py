@@ -1,7 +1,7 @@
-"""What pools remember of their scope between two questions, and how it is brought up to date.
+"""The cache that pools have of their scope, and how it is brought up to date.
 
-Always holds: a state knows what its scope held at one count of changes; where things were only added, the next state
-takes over what was made from this one and adds to it, so that an addition costs what it adds, not all that is there.
+Always holds: a state holds its scope's content at one count of changes; if there were only additions, the next state
+extends this one, so that an addition costs only what it adds.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ _Filter = tuple[LessonKind | None, LessonStatus | None]
 
 @runtime_checkable
 class Growing(Protocol):
-    """What is made from lessons and can take in those that are added later; see `ExperiencePool.derived`."""
+    """Something made from lessons that can take in later ones; see `ExperiencePool.derived`."""
 
     def add(self, lessons: Sequence[Lesson]) -> None:
-        """Take in lessons that stand behind all others; readers may be at work meanwhile."""
+        """Take in lessons that come after all others; others may read at the same time."""
 
 
 @dataclass
 class LessonsSeen:
     """The lessons of a scope at one count of its changes.
 
-    `rows` is for the search over their vectors, `derived` for what else is made from them, with how many they cover.
+    `rows` serves the search over their vectors; `derived` holds what else is made from them. Both say how many they
+    cover.
     """
 
     change: int = 0
@@ -47,13 +48,13 @@ class LessonsSeen:
     _keyed: dict[_Filter, dict[str, list[Lesson]]] = field(default_factory=dict)
 
     def choose(self, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
-        """Lessons of a kind and a status (None: any), in order of insertion; a shared list, not to be changed."""
+        """Lessons of a kind and status (None: any) in order of insertion, as a shared list that must not be changed."""
         if (kind, status) not in self._lists:
             self._lists[kind, status] = _fitting(list(self.by_id.values()), kind, status)
         return self._lists[kind, status]
 
     def under(self, key: str, kind: LessonKind | None, status: LessonStatus | None) -> list[Lesson]:
-        """Lessons of a kind and a status that have this key."""
+        """Lessons of a kind and status with this key."""
         keyed = self._keyed.get((kind, status))
         if keyed is None:
             keyed = {}
@@ -63,7 +64,7 @@ class LessonsSeen:
         return keyed.get(key, [])
 
     def after(self, change: int, news: Sequence[Lesson]) -> LessonsSeen:
-        """The state at a later change that wrote these lessons; this one is not used any more."""
+        """The state after a later change that wrote these lessons; replaces this one."""
         if any(lesson.id in self.by_id for lesson in news):
             return LessonsSeen(change, self.purges, {**self.by_id, **{lesson.id: lesson for lesson in news}})
         self.by_id.update((lesson.id, lesson) for lesson in news)
@@ -76,7 +77,7 @@ class LessonsSeen:
 
 @dataclass
 class TasksSeen:
-    """The trajectories of a scope, as a search sees them, at one count of its changes."""
+    """The task texts of a scope's trajectories at one count of its changes."""
 
     change: int = 0
     purges: int = 0
@@ -84,14 +85,14 @@ class TasksSeen:
     rows: dict[bool | None, tuple[NDArray[np.intp], int]] = field(default_factory=dict)  # with the items they cover
 
     def unseen(self, success: bool | None) -> list[TaskText]:
-        """Those of this success (None: all) that its rows do not cover yet."""
+        """The items with this success (None: all) that `rows` does not cover yet."""
         items = self.items[self.rows[success][1] if success in self.rows else 0 :]
         return [item for item in items if success is None or item.success is success]
 
 
 @dataclass
 class Known:
-    """What the pools of one scope know together; all of it is touched with the lock held."""
+    """The cache that the pools of one scope share; used only while the lock is held."""
 
     lessons: LessonsSeen = field(default_factory=LessonsSeen)
     tasks: TasksSeen = field(default_factory=TasksSeen)
@@ -105,7 +106,7 @@ def _fitting(lessons: Sequence[Lesson], kind: LessonKind | None, status: LessonS
 
 
 def lessons_now(store: Store, scope: str, seen: LessonsSeen) -> LessonsSeen:
-    """The state itself when the scope has the same lessons still, or else a new one; only what changed is read."""
+    """The same state if the scope's lessons have not changed, else a new one; reads only what changed."""
     change, purges = store.changes(scope)
     if (seen.change, seen.purges) == (change, purges):
         return seen
@@ -118,7 +119,7 @@ def lessons_now(store: Store, scope: str, seen: LessonsSeen) -> LessonsSeen:
 
 
 def tasks_now(store: Store, scope: str, seen: TasksSeen) -> TasksSeen:
-    """The same for trajectories."""
+    """As `lessons_now`, for trajectories."""
     change, purges = store.changes(scope)
     if (seen.change, seen.purges) == (change, purges):
         return seen

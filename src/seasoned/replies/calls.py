@@ -1,8 +1,8 @@
-"""Calls of tools as a line of text, as environments take them, and whether a call fits the tools that are offered.
+"""Tool calls as lines of text, as environments take them, and whether a call fits the tools offered.
 
-A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: any text is read,
-none raises, and the time taken grows linearly with its length; `read_call(write_call(call))` has the call's name and
-arguments.
+A tool is {"name": .., "description": .., "parameters": a JSON Schema of an object}. Always holds: a reader takes any
+text and never raises, and its time grows linearly with the length; `read_call(write_call(call))` has the call's name
+and arguments.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _NUMBERS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItem
 
 
 def read_call(text: str) -> ToolCall | None:
-    """The call that a whole text is: `name({"argument": value, ..})`, or `name()`. None where it is any other text."""
+    """Read a text that is one call: `name({"argument": value, ..})`, or `name()`. None for any other text."""
     line = _LINE.fullmatch(text)
     if line is None:
         return None
-    given = line["given"].strip()
-    arguments = json_object(given) if given else {}
+    text_arguments = line["given"].strip()
+    arguments = json_object(text_arguments) if text_arguments else {}
     return None if arguments is None else ToolCall(name=line["name"], arguments=arguments)
 
 
 def write_call(call: ToolCall) -> str:
     """A call as one line of text, as environments take it."""
-    given = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
-    return f"{call.name}({_BREAKS.sub(lambda sign: f'{chr(92)}u{ord(sign[0]):04x}', given)})"
+    text_arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
+    return f"{call.name}({_BREAKS.sub(lambda sign: f'{chr(92)}u{ord(sign[0]):04x}', text_arguments)})"
 
 
 def check_call(call: ToolCall, tools: Sequence[Tool]) -> str:
-    """What is wrong with a call, as a sentence for the model; "" where a tool of this name takes these arguments."""
+    """What is wrong with a call, as a sentence for the model; "" if a tool of this name takes these arguments."""
     tool = next((each for each in tools if each.get("name") == call.name), None)
     if tool is None:
         names = ", ".join(str(each.get("name")) for each in tools)
@@ -51,16 +51,16 @@ def check_call(call: ToolCall, tools: Sequence[Tool]) -> str:
 
 
 def misfits(value: Any, schema: Any, path: str = "arguments") -> list[str]:
-    """What keeps JSON from fitting somebody's schema: one sentence for each place, [] where it fits. Never raises.
+    """The reasons why JSON does not fit a schema: one sentence for each place, [] if it fits. Never raises.
 
-    Judged are the keywords of `structured.problems`, anyOf, oneOf, allOf and references within the schema; a pattern
-    and whatever else the schema says is left to the tool itself.
+    It checks the keywords of `structured.problems`, anyOf, oneOf, allOf and references within the schema; patterns and
+    everything else are left to the tool itself.
     """
     return _Judge(schema).misfits(value, schema, path, 0)
 
 
 class _Judge:
-    """Judges values by one schema; each part of it is judged once for each value, so that time is bounded."""
+    """Checks values against one schema; each part of it is checked once for each value, so that time is bounded."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -69,35 +69,35 @@ class _Judge:
     def misfits(self, value: Any, schema: Any, path: str, depth: int) -> list[str]:
         key = id(value), id(schema)
         if key not in self.known:
-            self.known[key] = []  # a reference that leads back to itself says nothing more
+            self.known[key] = []  # a reference back to itself adds nothing
             self.known[key] = self._judged(value, schema, path, depth)
         return self.known[key]
 
     def _judged(self, value: Any, schema: Any, path: str, depth: int) -> list[str]:
         if not isinstance(schema, Mapping) or depth > _DEPTH:
             return []
-        found: list[str] = []
+        problems_found: list[str] = []
         if isinstance(schema.get("$ref"), str):
-            found += self.misfits(value, self._referred(schema["$ref"]), path, depth + 1)
+            problems_found += self.misfits(value, self._referred(schema["$ref"]), path, depth + 1)
         for part in _parts(schema, "allOf"):
-            found += self.misfits(value, part, path, depth + 1)
+            problems_found += self.misfits(value, part, path, depth + 1)
         for keyword in ("anyOf", "oneOf"):
             each = [self.misfits(value, part, path, depth + 1) for part in _parts(schema, keyword)]
             if each and all(each):
                 least: list[str] = min(each, key=len)
-                found += least
-        found += problems(value, _shallow(schema), path)
-        if found:
-            return found
+                problems_found += least
+        problems_found += problems(value, _shallow(schema), path)
+        if problems_found:
+            return problems_found
         if isinstance(value, dict):
-            known, others = schema.get("properties"), schema.get("additionalProperties")
+            properties, others = schema.get("properties"), schema.get("additionalProperties")
             for name, item in value.items():
-                part = known.get(name, others) if isinstance(known, Mapping) else others
-                found += self.misfits(item, part, f"{path}.{shorten(name, 50)}", depth + 1)
+                part = properties.get(name, others) if isinstance(properties, Mapping) else others
+                problems_found += self.misfits(item, part, f"{path}.{shorten(name, 50)}", depth + 1)
         elif isinstance(value, list):
             for place, item in enumerate(value):
-                found += self.misfits(item, schema.get("items"), f"{path}[{place}]", depth + 1)
-        return found
+                problems_found += self.misfits(item, schema.get("items"), f"{path}[{place}]", depth + 1)
+        return problems_found
 
     def _referred(self, reference: str) -> Any:
         part: Any = self.root
@@ -112,13 +112,13 @@ def _parts(schema: Mapping[str, Any], keyword: str) -> list[Any]:
 
 
 def _shallow(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a schema says of a value itself, in the words that `problems` judges without fail."""
+    """The keywords of a schema about a value itself that `problems` can check safely."""
     kinds = schema.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
     kinds = [kind for kind in kinds if isinstance(kind, str) and kind in KINDS]
-    enum, required, known = schema.get("enum"), schema.get("required"), schema.get("properties")
+    enum, required, properties = schema.get("enum"), schema.get("required"), schema.get("properties")
     limits = {name: schema.get(name) for name in _NUMBERS}
-    closed = known if schema.get("additionalProperties") is False and isinstance(known, Mapping) else None
+    closed = properties if schema.get("additionalProperties") is False and isinstance(properties, Mapping) else None
     return {
         **({"type": kinds} if kinds else {}),
         **({"enum": enum} if isinstance(enum, list) and enum else {}),

@@ -1,8 +1,7 @@
 """Reads the commands in a model's reply: THINK[..], NOTE[key]: text, RECALL[..], ANSWER[..] and END.
 
-Agents and environments read a reply in the same way. Always holds: any
-text gives a list, no text raises, the time taken grows linearly with the length, and nothing is invented: every key
-and text is made of pieces of the reply.
+Agents and environments read a reply in the same way. Always holds: any text gives a list, no text raises, and the time
+grows linearly with the length; every key and text consists of pieces of the reply.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ NAMES = ("THINK", "NOTE", "RECALL", "ANSWER", "END")
 
 RIGHT = "Right."
 WRONG = "Wrong. The right answer is {answer}."
-"""What is said of an ANSWER in training."""
+"""The verdict on an ANSWER in training."""
 
 MOST = 1000
-"""Commands of a reply that are read; what follows them is no longer looked at."""
+"""The most commands read in a reply; the rest is ignored."""
 MAX_BARE_KEY = 80
-"""In `NOTE: key: text`, a longer key (characters) is taken for prose that has no key."""
+"""In `NOTE: key: text`, a longer key (characters) counts as prose without a key."""
 
-# Full-width signs stand for their ASCII twins; one for one, so that positions stay true.
+# Full-width signs become their ASCII twins, one for one, so that positions stay the same.
 _TWINS = str.maketrans("【】［］（）：", "[][]():")
 _INERT = str.maketrans("[]【】［］", "()()()")
 _ANY_CASE = r"(?i:think|note|recall|answer)"
@@ -35,7 +34,7 @@ _LEAD = (
     r"^[ \t>*_`#~+\u2022\u2013\u2014-]{0,16}(?:\d{1,3}[.)][ \t]{0,4})?"
     r"(?i:assistant[ \t]{0,4}:[ \t]{0,4})?(?i:(?:the |my )?final )?" + _MARK
 )
-# Every repetition is bounded: that, and no nesting of them, keeps matching linear.
+# Every repetition is bounded and none is nested, which keeps matching linear.
 _AT_LINE_START = re.compile(
     rf"{_LEAD}(?:(?P<name>{_ANY_CASE}){_MARK}[ \t]{{0,4}}(?P<open>[\[:])|(?P<loud>{_CAPITALS})(?P<paren>\())",
     re.ASCII | re.MULTILINE,
@@ -55,7 +54,7 @@ _CLOSERS = {"[": "]", "(": ")"}
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. `name` is one of `NAMES`; `key` is set for NOTE alone; `text` is the argument, END has none."""
+    """One command. `name` is one of `NAMES`; only NOTE has a `key`; `text` is the argument, which END lacks."""
 
     name: str
     key: str = ""
@@ -63,7 +62,7 @@ class Command:
 
 
 def inert(text: str) -> str:
-    """A text with round brackets for square ones: as the argument of a command it cannot end it or begin another."""
+    """A text with round brackets instead of square ones: as an argument it cannot end its command or begin another."""
     return text.translate(_INERT)
 
 
@@ -72,10 +71,10 @@ def recall_words(action: str) -> str:
     return action.removeprefix("RECALL[").removesuffix("]").strip() if action.startswith("RECALL[") else ""
 
 
-def told_answer(said: str) -> str:
-    """The right answer that an observation names in the words of `WRONG`; "" where it names none."""
+def right_answer(observation: str) -> str:
+    """The right answer that an observation names in the form of `WRONG`; "" if it names none."""
     before, after = WRONG.split("{answer}")
-    held = said.strip()
+    held = observation.strip()
     named = held.startswith(before) and held.endswith(after) and len(held) > len(before) + len(after)
     return held[len(before) : -len(after)] if named else ""
 
@@ -91,30 +90,30 @@ class _Start:
 
 
 def parse(text: str) -> list[Command]:
-    """Finds the commands of a reply, in order; text between them is ignored.
+    """Find the commands of a reply, in order; text between them is ignored.
 
-    Names may be in any case, bold or in backticks; several commands may share a line. Brackets may nest: what lies in
-    the brackets of one command belongs to it. A bracket that never closes ends before the next command or at the end
-    of the line. A line that begins with a command always begins that command. `ANSWER: x` and `NOTE: key: text` are
-    read like `ANSWER[x]` and `NOTE[key]: text`, and so is `NOTE[key: text]`.
+    Names may be in any case, bold or in backticks; several commands may share a line. Brackets may nest: everything in
+    the brackets of a command belongs to it. A bracket that never closes ends before the next command or at the end of
+    the line. A line that begins with a command always begins that command. `ANSWER: x` and `NOTE: key: text` are read
+    like `ANSWER[x]` and `NOTE[key]: text`, and so is `NOTE[key: text]`.
 
     Args:
         text: What the model wrote; untrusted.
 
     Returns:
-        The commands. A NOTE whose key cannot be told has the key "", one without a text the text "".
+        The commands. A NOTE without a recognisable key has the key "", and one without a text the text "".
     """
     return _Reader(without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")).read()
 
 
 def answer_in(text: str) -> str:
-    """The text of a reply's first ANSWER that is not empty; without one, the whole reply."""
+    """The text of a reply's first non-empty ANSWER, or else the whole reply."""
     text = without_thinking(text)
     return next((command.text for command in parse(text) if command.name == "ANSWER" and command.text), text)
 
 
 class _Reader:
-    """One pass over one reply; a class because six functions share the positions found at first."""
+    """One pass over one reply; a class, since six functions share the positions."""
 
     def __init__(self, text: str) -> None:
         scan = text.translate(_TWINS)
@@ -173,7 +172,7 @@ class _Reader:
         return (_note(value) if start.name == "NOTE" else Command(start.name, "", value)), end
 
     def _value(self, begin: int, *, reach_down: bool) -> tuple[str, int]:
-        """The rest of the line up to the next command; with `reach_down` the next line where nothing is left of it."""
+        """The rest of the line up to the next command; with `reach_down`, the next line if that is empty."""
         line_end = self._end_of_line(begin)
         end = min(line_end, self._next_place(begin))
         value = _clean(self.text[begin:end])
@@ -185,7 +184,7 @@ class _Reader:
         return _unwrap(_clean(self.text[below:end_below])), end_below
 
     def _end_of_line(self, position: int) -> int:
-        """The next line end; remembered, as many commands may share one long line and positions only grow."""
+        """The next line end; cached, since many commands may share one long line and positions only grow."""
         if self.line_end < position:
             end = self.scan.find("\n", position)
             self.line_end = len(self.scan) if end < 0 else end
@@ -200,7 +199,7 @@ class _Reader:
         return self.places[i] if i < len(self.places) else len(self.scan)
 
     def _match_brackets(self) -> dict[int, int]:
-        """Opening to closing positions; no pair reaches over a line that begins with a command."""
+        """Map opening to closing positions; no pair spans a line that begins with a command."""
         pairs: dict[int, int] = {}
         stacks: dict[str, list[int]] = {"[": [], "(": []}
         coming = iter([*self.barriers, len(self.scan) + 1])
@@ -243,7 +242,7 @@ def _note(inner: str) -> Command:
 
 
 def _closing(text: str) -> int:
-    """Where the bracket that opens `text` closes; -1 when it opens none or never closes."""
+    """The position where the bracket that opens `text` closes; -1 if there is none or it never closes."""
     depth = 0
     for m in _BRACKETS.finditer(text.translate(_TWINS)):
         depth += {"[": 1, "]": -1}.get(m.group(), 0)

@@ -1,6 +1,6 @@
-"""The forms of a reply that all readers know: what was said after thinking, JSON in it, and lines.
+"""The forms of a reply that all readers share: the text after its thinking, JSON in it, and lines.
 
-Always holds: any text is read and none raises; of a reply, at most `LIMIT` characters after the thinking count.
+Always holds: readers take any text and never raise; at most `LIMIT` characters after the thinking count.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 
 
 def said(text: str) -> str:
-    """What a model said after its thinking, without the fences around it."""
+    """The text of a reply after its thinking, without the fences around it."""
     return _FENCE.sub("", without_thinking(text).strip()[:LIMIT]).strip()
 
 
 def json_or_lines(reply: Any, lines: Callable[[str], Any]) -> Any:
-    """A JSON value as it is; of a text the object or list in it, or else what `lines` makes of it."""
+    """A JSON value as it is; for a text, the object or list in it, or else what `lines` makes of it."""
     if not isinstance(reply, str):
         return reply
     text = said(reply)
@@ -31,9 +31,9 @@ def json_or_lines(reply: Any, lines: Callable[[str], Any]) -> Any:
 
 
 def json_entries(text: str, keys: Sequence[str]) -> list[Any]:
-    """The entries of a reply in JSON, in a list or an object around it, or an object on each line.
+    """The JSON entries of a reply, in a list or an object around them, or an object on each line.
 
-    What is said before is left out. [] where none of the entries has one of the keys.
+    Text before them is left out. [] if no entry has one of the keys.
     """
     begun = _JSON.search(text)
     if begun is None:

@@ -1,7 +1,7 @@
-"""What a heuristic of ERL is, the form in which a model is asked for one, and how its reply is read.
+"""The heuristic of ERL, the schema for asking a model for one, and the reader of its reply.
 
 After ERL (section 2, figures 6 and 8). Always holds: no reply raises; every heuristic has a trigger and an action;
-where there is none, a sentence says why.
+without a heuristic, a sentence says why.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ BAD = ("writing to Mr Hale in room 12", "be more careful")
 PART_CHARS = {"analysis": 240, "trigger": 140, "action": 220}
 """Characters of each part, for small models."""
 LONG_CHARS = {**dict.fromkeys(PART_CHARS, 8000), "rationale": 4000}
-"""Characters of each part in the paper's form, which has a rationale as well: about 1,000 tokens are usual."""
+"""Characters of each part in the paper's form, which also has a rationale: about 1,000 tokens are usual."""
 
-_KNOWN = 6  # words in a row that nobody writes by chance
+_KNOWN = 6  # words in a row that are no coincidence
 _NAMES = {
     "analysis": ("analysis", "reflection", "cause"),
     "trigger": ("trigger", "when", "condition", "situation", "if"),
@@ -36,7 +36,7 @@ _LINE = re.compile(
 _WHEN = re.compile(r"^(?:when(?:ever)?|if|once)\s+", re.IGNORECASE)
 _WHOLE = re.compile(r"^(?:when(?:ever)?|if|once)\s+([^,:;]{3,200})[,:;]\s*(?:then\s+)?(.{3,400})$", re.IGNORECASE)
 _ALONE = re.compile(r"[\s*_`#>\"'“-]{0,12}(?:(?:heuristic|guideline|rule|lesson)[*_`]{0,3}:\s{0,3})?", re.IGNORECASE)
-# How the attempt ended, said of itself: not "the customer says that the reply was wrong", which can be seen.
+# The attempt's own outcome, not an observable "the customer says that the reply was wrong".
 _OUTCOME = re.compile(
     r"(?:^|[,;]\s*|\b(?:and|but|because|as|since|when|after|if|so)\s+)(?:(?:the|this|that|my|your|its|an?|last|"
     r"previous|first|whole) ){0,3}(?:"
@@ -57,7 +57,7 @@ _EMPTY = frozenset({"trigger", "action", "none", "n a", "na", "null", "unknown",
 
 @dataclass(frozen=True)
 class Draft:
-    """A heuristic as it was read; `succeeded` is the model's verdict where it was asked for one."""
+    """A heuristic as read; `succeeded` is the model's verdict if it was asked for one."""
 
     analysis: str
     trigger: str
@@ -67,15 +67,15 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The heuristic in one line; in the paper's form (figure 6) with its analysis and its rationale."""
+        """The heuristic in one line; in the paper's form (figure 6), with analysis and rationale."""
         if self.rationale is None:
             return f"When {self.trigger}: {self.action}"
         parts = {"Analysis": self.analysis, "Trigger": self.trigger, "Action": self.action, "Rationale": self.rationale}
-        return " ".join(f"{name}: {said}" for name, said in parts.items() if said)
+        return " ".join(f"{name}: {text}" for name, text in parts.items() if text)
 
 
 def heuristic_schema(judges: bool = False, begins: str = "", chars: Mapping[str, int] = PART_CHARS) -> dict[str, Any]:
-    """The JSON Schema of a heuristic: short texts, so that a small model keeps to it; the verdict before the rule."""
+    """The JSON Schema of a heuristic: short texts, so that a small model follows it; the verdict before the rule."""
     text: dict[str, dict[str, Any]] = {
         part: {"type": "string", "minLength": 3 if part in ("trigger", "action") else 0, "maxLength": longest}
         for part, longest in chars.items()
@@ -88,7 +88,7 @@ def heuristic_schema(judges: bool = False, begins: str = "", chars: Mapping[str,
 
 def text_that_begins(words: str, longest: int) -> dict[str, Any]:
     """The JSON Schema of a text that begins with these words, with at most `longest` characters after them."""
-    start = re.escape(words).replace(r"\ ", " ")  # llama.cpp knows no escaped space, and would take any text
+    start = re.escape(words).replace(r"\ ", " ")  # llama.cpp does not know an escaped space and would accept any text
     return {"type": "string", "pattern": f'^{start}[^"\\\\]{{1,{longest}}}$'}
 
 
@@ -105,21 +105,21 @@ def read_heuristic(
 ) -> tuple[Draft | None, str]:
     """Read a heuristic from a JSON value, or from text with JSON or labelled lines in it; untrusted.
 
-    A trigger that is missing is taken from an action of the form "When X, do Y".
+    A missing trigger is taken from an action of the form "When X, do Y".
 
     Args:
         reply: what the model wrote.
-        judges: whether a verdict belongs to it.
-        example: what the prompt showed.
-        begins: the words that the action has to begin with, in any case.
-        prompt: what the prompt said; a sentence of it is no heuristic.
-        attempt: what was shown of the attempt; an agent that it never names is the one that made it.
-        chars: characters of each part; with a `rationale` among them it is the paper's form.
-        filters: whether what small models write in place of a heuristic is dropped: the prompt's own words and
-            examples, how the attempt ended, what the agent did.
+        judges: whether the reply must have a verdict.
+        example: the example in the prompt.
+        begins: the words that the action must begin with, in any case.
+        prompt: the prompt's text; a sentence of it is no heuristic.
+        attempt: the attempt as shown; an agent that it never names is the one that made it.
+        chars: characters of each part; a `rationale` among them means the paper's form.
+        filters: drop what small models write instead of a heuristic: the prompt's own words and examples, the attempt's
+            outcome, what the agent did.
 
     Returns:
-        The heuristic or None, and a sentence on what was amiss or "".
+        The heuristic or None, and a sentence on the problem or "".
     """
     fields = _fields(reply)
     parts = {name: prompt_line(str(fields.get(name) or ""), longest) for name, longest in chars.items()}
@@ -149,8 +149,8 @@ def read_heuristic(
 
 
 def _copied(trigger: str, action: str, example: tuple[str, str] | None, prompt: str) -> str:
-    """Which words of the prompt a heuristic repeats, in a sentence; "" where none."""
-    if any(holds_words(said, sentence) for said in (trigger, action) for sentence in _sentences(prompt)):
+    """A sentence on the words of the prompt that a heuristic repeats; "" if none."""
+    if any(holds_words(text, sentence) for text in (trigger, action) for sentence in _sentences(prompt)):
         return "it repeats the prompt"
     if holds_words(action, GOOD[1]) or same_words(action) in {same_words(shown[1]) for shown in (BAD, example or BAD)}:
         return "it repeats the example of the prompt"
@@ -166,7 +166,7 @@ def _strays(action: str, begins: str) -> str:
 
 
 def _own(trigger: str, action: str, attempt: str) -> str:
-    """What of a heuristic is about its own attempt, in a sentence; "" where nothing."""
+    """A sentence on the part of a heuristic that is only about its own attempt; "" if none."""
     if _OUTCOME.search(trigger):
         return f"{TOO_LATE}, which nobody knows before: {trigger!r}"
     if attempt and "agent" in all_words(f"{trigger} {action}") and "agent" not in all_words(attempt):
@@ -175,24 +175,24 @@ def _own(trigger: str, action: str, attempt: str) -> str:
 
 
 def read_verdict(reply: Any) -> bool | None:
-    """Whether a reply as above takes the attempt to be a success; None where it does not say."""
-    said = _fields(reply).get("succeeded")
-    if isinstance(said, bool):
-        return said
-    words = set(words_of(str(said)))
+    """Whether a reply judges the attempt a success; None if it does not say."""
+    verdict = _fields(reply).get("succeeded")
+    if isinstance(verdict, bool):
+        return verdict
+    words = set(words_of(str(verdict)))
     if words & {"no", "false", "failed", "failure", "not", "0"}:
         return False
     return True if words & {"yes", "true", "succeeded", "success", "1"} else None
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text that are long enough to be known again."""
+    """The sentences of a text that are long enough to be recognised."""
     parts = (part for line in text.split("\n") for part in re.split(r"[.:?]\s", line))
     return [part for part in parts if len(words_of(part)) >= _KNOWN]
 
 
 def _fields(reply: Any) -> dict[str, Any]:
-    """The parts of a reply by our names; one level of nesting is taken off."""
+    """The parts of a reply by our names; one level of nesting is removed."""
     value = json_or_lines(reply, _lines)
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), {})
@@ -201,22 +201,22 @@ def _fields(reply: Any) -> dict[str, Any]:
     flat = {str(key).strip().lower(): entry for key, entry in value.items()}
     for inner in [entry for entry in flat.values() if isinstance(entry, dict)]:
         flat |= {str(key).strip().lower(): entry for key, entry in inner.items()}
-    found = {}
+    fields = {}
     for name, names in _NAMES.items():
-        said = (flat.get(each) for each in names)
-        found[name] = next((entry for entry in said if isinstance(entry, str | bool | int)), None)
-    return found
+        entries = (flat.get(each) for each in names)
+        fields[name] = next((entry for entry in entries if isinstance(entry, str | bool | int)), None)
+    return fields
 
 
 def _lines(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for line in text.split("\n"):
         labelled = _LINE.match(line)
         if labelled:
-            found.setdefault(labelled[1].lower(), labelled[2].strip("*_` "))
+            parts.setdefault(labelled[1].lower(), labelled[2].strip("*_` "))
     alone = _ALONE.sub("", text.strip(), count=1).strip("*_`\"'“” ")
-    # Only where it is all that was said: "If you like, I can .." is no heuristic.
-    return found or ({"action": alone} if _WHOLE.match(alone) else {})
+    # Only if it is the whole reply: "If you like, I can .." is no heuristic.
+    return parts or ({"action": alone} if _WHOLE.match(alone) else {})
 
 
 def _says(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Reads the operations of a model's reply, in text or as JSON, and finds out which insight each of them means.
+"""Reads the operations of a model's reply, in text or JSON, and finds the insight that each one means.
 
-Always holds: no reply raises; every operation names an insight that exists; whatever could not be read, or had to be
-interpreted, is reported in a sentence.
+Always holds: no reply raises; every operation names an existing insight; a sentence reports whatever could not be read
+or had to be interpreted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ADDED = 2.0
 MOST = 4
 """Operations of one reply that count."""
 INSIGHT_CHARS = 300
-"""Characters of an insight, where nothing else is said; what is longer is cut."""
+"""Characters of an insight, by default; longer ones are cut."""
 _LIKE = 0.6  # the share of words in common that makes one text a paraphrase of another
 _SAME = 0.85
 _NAMES: dict[str, Kind] = {**{kind: kind for kind in ORDER}, "AGREE": "UPVOTE", "REMOVE": "DOWNVOTE"}
@@ -54,7 +54,7 @@ _WRAPS = (("**", "**"), ("__", "__"), ("`", "`"), ('"', '"'), ("'", "'"), ("“"
 
 @dataclass(frozen=True)
 class Item:
-    """An insight as the operations see it; `id` is "" where it is new."""
+    """An insight as the operations see it; `id` is "" if it is new."""
 
     text: str
     count: float = ADDED
@@ -76,10 +76,10 @@ class Operation:
 
 
 def operations_schema(insights: int, longest: int = INSIGHT_CHARS) -> dict[str, Any]:
-    """The JSON Schema of operations on so many insights: no number in such a reply is out of range.
+    """The JSON Schema of operations on this many insights: no number in such a reply is out of range.
 
-    An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; of at least one where the list
-    is empty, as a small model likes to answer with nothing.
+    An array of at most four objects with `operation`, `number` (0 for ADD) and `text`; at least one if the list is
+    empty, since small models tend to answer with none.
     """
     kinds = list(reversed(ORDER)) if insights else ["ADD"]
     properties = {
@@ -93,7 +93,7 @@ def operations_schema(insights: int, longest: int = INSIGHT_CHARS) -> dict[str, 
 
 @dataclass(frozen=True)
 class Parsed:
-    """The operations of a reply in its order, and a sentence for each that was not read as it stands."""
+    """The operations of a reply in its order, and a sentence for each one that was not taken literally."""
 
     operations: tuple[Operation, ...] = ()
     problems: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class _Raw:
-    """An operation as it was written; `loose` where the text follows the number without a mark between them."""
+    """An operation as written; `loose` if nothing separates the text from the number before it."""
 
     kind: Kind
     number: int | None
@@ -115,17 +115,17 @@ class _Raw:
 def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT_CHARS) -> Parsed:
     """Read the operations of a reply: a JSON value as in `operations_schema`, or text with JSON or lines in it.
 
-    A line is an operation when it begins with a name (AGREE and REMOVE are UPVOTE and DOWNVOTE), whatever markdown,
-    quotes and list numbers stand around it, and goes on with a number, a colon or both.
+    A line is an operation if it begins with a name (AGREE and REMOVE are UPVOTE and DOWNVOTE) followed by a number, a
+    colon or both, with any markdown, quotes and list numbers around it.
 
     Args:
         reply: what the model wrote; untrusted.
         insights: the list as the model saw it, numbered from 1.
-        longest: characters of an insight; of a text, twice as many are looked at.
+        longest: characters of an insight; a text is read up to twice that.
 
     Returns:
-        Operations with targets that exist. Each is about the insight with its number, as far as its text does not
-        contradict that; where number and text disagree, the text wins.
+        Operations with existing targets. Each is about the insight with its number, unless its text contradicts that;
+        then the text wins.
     """
     text = said(reply) if isinstance(reply, str) else ""
     value = json_entries(text, _KEYS) if isinstance(reply, str) else reply
@@ -140,7 +140,7 @@ def read_operations(reply: Any, insights: Sequence[Item], longest: int = INSIGHT
 
 
 def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
-    """The operations of a JSON value, and a sentence for each entry that is none."""
+    """The operations of a JSON value, and a sentence for each other entry."""
     raw: list[_Raw] = []
     problems: list[str] = []
     for entry in value if isinstance(value, list) else [value]:
@@ -153,8 +153,8 @@ def _entries(value: Any, limit: int) -> tuple[list[_Raw], list[str]]:
         if kind is None:
             problems.append(f"this is no operation: {shorten(prompt_line(str(entry)), 120)!r}")
         else:
-            given = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
-            raw.append(_Raw(kind, number if given else None, _bare(str(fields.get("text") or ""), limit)))
+            has_number = isinstance(number, int) and not isinstance(number, bool) and (number or kind != "ADD")
+            raw.append(_Raw(kind, number if has_number else None, _bare(str(fields.get("text") or ""), limit)))
     return raw, problems
 
 
@@ -162,7 +162,7 @@ def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
     """The operations of a reply in lines, and a sentence for each line that might have belonged to one."""
     operations: list[_Raw] = []
     unread: list[str] = []
-    lists = waits = False  # a heading such as "ADD:" stands over a list; the last operation may go on in the next line
+    lists = waits = False  # a heading such as "ADD:" is above a list; the last operation may continue on the next line
     for line in (part for whole in text.split("\n") for part in _SECOND.split(whole)):
         head = _HEAD.match(line)
         rest = _CLOSING.sub("", line[head.end() :]) if head else ""
@@ -191,7 +191,7 @@ def _lines(text: str, limit: int) -> tuple[list[_Raw], list[str]]:
 
 
 def _targets(first: int | None, rest: str) -> list[int]:
-    """The numbers that a vote names, where all that is said is numbers, and perhaps the reason; else none."""
+    """The numbers that a vote names, if it consists of numbers and perhaps a reason; else none."""
     rest = _BECAUSE.split(rest, maxsplit=1)[0]
     numbers = [int(hit[0]) for hit in _TARGET.finditer(rest)]
     if not numbers or _BETWEEN.sub("", _TARGET.sub("", rest)):
@@ -206,7 +206,7 @@ def _bare(text: str, limit: int = 2 * INSIGHT_CHARS) -> str:
         inner = text[len(before) : -len(after)]
         if inner and text == before + inner + after and before not in inner and after not in inner:
             text = inner.strip()
-    for mark in ("**", "`"):  # what is left of a pair whose other half stood before the text
+    for mark in ("**", "`"):  # half of a pair whose other half was before the text
         text = text.strip(mark) if text.count(mark) % 2 else text
     return text.strip()
 
@@ -225,10 +225,10 @@ def _resolve_all(raw: Sequence[_Raw], insights: Sequence[Item]) -> Parsed:
 
 
 def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str]:
-    """Find what an operation is about, and what there is to report of it.
+    """Find what an operation is about; also return a sentence to report, or "".
 
-    An ADD or an EDIT to a text that the list has is an UPVOTE of it. An EDIT keeps its number, as its text is new,
-    unless that is plainly a version of another insight.
+    An ADD or an EDIT to a text that is in the list is an UPVOTE of it. An EDIT keeps its number, since its text is new,
+    unless that is clearly a version of another insight.
     """
     named = raw.number if raw.number is not None and 1 <= raw.number <= len(insights) else None
     if not same_words(raw.text):
@@ -254,14 +254,14 @@ def _resolve(raw: _Raw, insights: Sequence[Item]) -> tuple[Operation | None, str
 
 
 def _likest(text: str, insights: Sequence[Item], named: int | None) -> tuple[int | None, float]:
-    """The number of the insight whose words are most like these, and how alike; of equals, the one that was named."""
+    """The number of the insight with the most similar words, and how similar; of equals, the named one."""
     scored = [(_alike(text, item.text), place == named, -place) for place, item in enumerate(insights, 1)]
     likeness, _, place = max(scored, default=(0.0, False, 0))
     return (-place or None), likeness
 
 
 def _alike(one: str, other: str) -> float:
-    """How alike two texts are by their words in order, 0 to 1; 1 is the same, and the other's beginning nearly."""
+    """How alike two texts are by their words in order, 0 to 1; nearly 1 if one is the beginning of the other."""
     first, second = words_of(one), words_of(other)
     if first == second:
         return 1.0

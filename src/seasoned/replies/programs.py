@@ -15,10 +15,10 @@ _PYTHON = frozenset({"", "python", "py", "python3", "pycon"})
 
 
 def read_program(text: str) -> str:
-    """The program of a reply, as text without a fence around it; a probe is lines that begin with `>>>`.
+    """The program of a reply, without its fence; a probe is lines that begin with `>>>`.
 
-    Of several fenced blocks those of Python are taken together, unless one of them is a probe: then the first counts.
-    Without a fence, what stands from the first line of code on. "" where there is no code.
+    Several fenced Python blocks are joined, unless one of them is a probe: then the first counts. Without a fence, the
+    text from the first line of code on. "" if there is no code.
     """
     text = without_thinking(text[: 4 * LIMIT])[:LIMIT].replace("\r\n", "\n").replace("\r", "\n")
     parts = _fenced(text)
@@ -28,8 +28,8 @@ def read_program(text: str) -> str:
     begin = _CODE.search(text)
     if begin is None:
         return ""
-    found = text[begin.start() :]
-    return probe_lines(found) if found.startswith(">>>") else found.strip("\n").rstrip()
+    code = text[begin.start() :]
+    return probe_lines(code) if code.startswith(">>>") else code.strip("\n").rstrip()
 
 
 def probe_lines(text: str) -> str:

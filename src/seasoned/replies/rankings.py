@@ -1,7 +1,7 @@
 """Reads the reply of a model that ranked numbered items, whatever its form.
 
-Always holds: no reply raises; each item is scored at most once, with a score within 0 to 100; what could not be used,
-or had to be interpreted, is reported in a sentence.
+Always holds: no reply raises; each item is scored at most once, from 0 to 100; a sentence reports whatever could not be
+used or had to be interpreted.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from seasoned.replies.forms import json_or_lines
 from seasoned.text import prompt_line
 
 UNREAD = 50
-"""The score of an item that was picked with a score nobody can read."""
-_NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field that says which item is meant
-_MOST = 20  # problems that are told of one reply
+"""The score of a picked item whose own score is unreadable."""
+_NAMES = ("number", "id", "index", "lesson", "heuristic")  # of the field that names the item
+_MOST = 20  # problems reported for one reply
 
 # "1. Lesson 5: 90" is the first line of a list, and about item 5.
 _LISTED = r"(?:\d{1,3}[.)][\s*_`#\[(\"-]{1,8}(?=(?:number|lesson|item|heuristic)\W{1,4}\d))?"
@@ -45,7 +45,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Items by falling score, equals in the reply's order; pairs of places that contradict; and problems."""
+    """Items by descending score, equals in the reply's order; pairs of contradicting places; and problems."""
 
     scored: tuple[Scored, ...] = ()
     contradictions: tuple[tuple[int, int], ...] = ()
@@ -53,7 +53,7 @@ class Ranking:
 
 
 def ranking_schema(count: int, wanted: int, reason: int = 60) -> dict[str, Any]:
-    """The JSON Schema of a structured reply about so many items, with reasons of at most so many characters."""
+    """The JSON Schema of a reply about `count` items, with reasons of at most `reason` characters."""
     number = {"type": "integer", "minimum": 1, "maximum": count}
     entry = {
         "number": number,
@@ -74,12 +74,12 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
     Args:
         reply: a JSON value, or text with JSON or lines such as "3: 85, same kind of task" in it; untrusted.
         count: how many items there are.
-        wanted: how many were asked for; fewer are reported.
+        wanted: how many were asked for; a problem reports fewer.
 
     Returns:
-        What could be read. Of a number that is named twice the first counts; numbers of no item are passed over; a
-        score nobody can read counts as 50, and one out of range as the nearest end. An item without a score gets one
-        by its place in the reply, which is never above that of the item before.
+        What could be read. If a number is named twice, the first counts; unknown numbers are skipped; an unreadable
+        score counts as 50, and one out of range as the nearest limit. An item without a score gets one by its place in
+        the reply, never above that of the item before.
     """
     problems: list[str] = []
     value = json_or_lines(reply, lambda text: tuple(_lines(text)))
@@ -102,13 +102,13 @@ def read_ranking(reply: Any, count: int, wanted: int | None = None) -> Ranking:
     elif wanted is not None and len(scored) < wanted:
         problems.append(f"it picks {len(scored)} items, and {wanted} were asked for")
     more = len(problems) - _MOST
-    kept = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
+    reported = (*problems[:_MOST], f"and {more} more problems") if more > 0 else tuple(problems)
     ordered = sorted(scored.values(), key=lambda each: -each.score)
-    return Ranking(tuple(ordered), _pairs(value, count), kept)
+    return Ranking(tuple(ordered), _pairs(value, count), reported)
 
 
 def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """The (number, score, reason) of whatever form: objects, lists, "3:90 1:75", bare numbers, an object by number."""
+    """The (number, score, reason) entries of any form: objects, lists, "3:90 1:75", bare numbers, object by number."""
     if isinstance(value, dict) and not _field(value, *_NAMES):
         inner = next((part for key, part in value.items() if _is_ranking(key, part)), None)
         value = value if inner is None else inner
@@ -129,7 +129,7 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any, Any]]:
 
 
 def _is_ranking(key: Any, part: Any) -> bool:
-    """Whether it holds entries, unlike ["a reason", 85] or pairs of contradictions."""
+    """Whether a value holds entries, unlike ["a reason", 85] or pairs of contradictions."""
     if str(key).strip().lower() in ("ranking", "ranked", "order") and isinstance(part, dict | list | str) and part:
         return True
     if isinstance(part, dict):
@@ -164,13 +164,13 @@ def _lines(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _score(text: str) -> re.Match[str] | None:
-    """The first score in a text, or the one that is called so."""
+    """The first score in a text, or the one labelled as score."""
     named = _SCORED.search(text)
     return _SCORE.search(text, named.end() if named else 0)
 
 
 def _number(value: Any) -> int:
-    """A number of an item as it was written (3, "3", "#3", "lesson 3"); 0 where it is none."""
+    """An item's number as written (3, "3", "#3", "lesson 3"); 0 if it is none."""
     if isinstance(value, bool):
         return 0
     if isinstance(value, int | float):
@@ -180,7 +180,7 @@ def _number(value: Any) -> int:
 
 
 def _points(score: Any, otherwise: int) -> tuple[int, str]:
-    """A score as it was written, or what counts where there is none, and what there is to report of it."""
+    """The score as written, or else `otherwise`; and a problem to report, or ""."""
     if score is None or score == "":
         return max(0, otherwise), "it has no score, so its place in the reply counts"
     value, problem = _value(score)
@@ -217,7 +217,7 @@ def _grade(text: str) -> float | None:
 
 
 def _pairs(value: Any, count: int) -> tuple[tuple[int, int], ...]:
-    """The contradictions that a reply names, as pairs of places, the smaller first; whatever is none is passed over."""
+    """The contradictions that a reply names, as pairs of places, the smaller first; anything else is skipped."""
     named = _field(value, "contradictions") if isinstance(value, dict) else None
     pairs: dict[tuple[int, int], None] = {}
     for pair in named if isinstance(named, list) else ():

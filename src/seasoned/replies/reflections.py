@@ -1,4 +1,4 @@
-"""Reads the reflection in a model's reply: the plan that it writes itself after a failure.
+"""Reads the reflection in a model's reply: the plan that it writes for itself after a failure.
 
 Always holds: no reply raises, and a reflection is one line of at most `REFLECTION_CHARS` characters.
 """
@@ -12,7 +12,7 @@ from seasoned.text import prompt_line
 
 REFLECTION_CHARS = 800
 """Characters of a reflection."""
-# From here on the model has gone on to make up another attempt.
+# From here on, the model makes up another attempt.
 _NEXT = re.compile(
     r"^[ \t*_#>]{0,8}(?:(?:task|observation)[ \t*_]{0,4}\d{0,3}[ \t*_]{0,4}[:：]|the attempt failed\.?[ \t]*$)",
     re.MULTILINE | re.IGNORECASE,
@@ -28,16 +28,16 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 def read_reflection(text: str, *, whole: bool = True, longest: int = REFLECTION_CHARS) -> str:
     """The reflection in a reply.
 
-    Thinking aloud, markdown, a label such as "Plan:", a second attempt that the model makes up, and sentences said
-    before are left out.
+    Leaves out thinking aloud, markdown, a label such as "Plan:", an invented second attempt, and introductory
+    sentences.
 
     Args:
         text: what the model wrote; untrusted.
-        longest: characters of it.
-        whole: False where it was cut off: then a last sentence without an end is left out, unless it is the only one.
+        longest: characters of the reflection.
+        whole: False if the reply was cut off: an unfinished last sentence is then left out, unless it is the only one.
 
     Returns:
-        One line of at most `longest` characters; "" where there are no words to speak of.
+        One line of at most `longest` characters; "" if there are hardly any words.
     """
     plain = said(text)
     made_up = _NEXT.search(plain)

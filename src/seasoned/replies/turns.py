@@ -1,9 +1,9 @@
-"""Reads one turn of an acting agent: what it thought, and the one action it takes.
+"""Reads one turn of an acting agent: its thought, and its one action.
 
-Always holds: any text gives a turn, no text raises, and thought and action are made of pieces of the reply. What
-today's models really send is accepted: thought and action in one reply or on one line, markdown, quotes, brackets,
+Always holds: any text gives a turn, no text raises, and thought and action consist of pieces of the reply. The forms
+that models really send are accepted: thought and action in one reply or on one line, markdown, quotes, brackets,
 "Action 3:", "Action 3 - go to x", "> go to x", a bare "go to x" below a sentence, `think: ..`, tags, headings, JSON,
-"Action Input:", and several actions, of which the first counts. What a model considers in `<think>` is neither.
+"Action Input:", and several actions, of which the first counts. Text in `<think>` is neither.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LABEL = re.compile(
     rf"(?:{_NUMBER}{_COLON}|{_DASH})",
     re.IGNORECASE | re.MULTILINE,
 )
-# "Thought: I should look. Action: go to desk 1": in capitals and after a sentence, or else it is part of the thought.
+# "Thought: I should look. Action: go to desk 1": capitalised and after a sentence, or else it is part of the thought.
 _INLINE = re.compile(
     rf"(?:\A|(?<=[.!?…。]))(?P<closers>[\"')\]”]{{0,2}})[ \t]{{0,4}}\*{{0,2}}(?:Action|ACTION){_NUMBER}{_COLON}"
 )
@@ -60,14 +60,14 @@ _ANSWERS = (
     re.compile(r"^[ \t>#*_`~-]*(?:final\s+)?" + _ANSWER, re.IGNORECASE | re.MULTILINE),
     re.compile(r"\b" + _ANSWER, re.IGNORECASE),
 )
-"""How an answer begins, the surer way first: a line of its own, and anywhere."""
+"""How an answer begins, the more certain form first: on its own line, or anywhere."""
 _OBJECT_LIMIT = 4000
 _THOUGHT_KEYS = ("thought", "thoughts", "think", "thinking", "reasoning", "reason", "plan")
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A thought and an action, each "" where there is none."""
+    """A thought and an action, each "" if missing."""
 
     thought: str = ""
     action: str = ""
@@ -76,9 +76,9 @@ class Turn:
 def read_turn(text: str) -> Turn:
     """Find the thought and the first action of a reply.
 
-    Of a reply without any label, the line that is marked as a command (`> go to desk 1`, `Search[x]`) is the action, or
-    else the last line where it is no sentence and the one before is, or else the first; the first line, too, where it
-    is no sentence. What a model makes up after its action (observations, further steps) is left out.
+    In a reply without labels, the action is the line marked as a command (`> go to desk 1`, `Search[x]`), or else the
+    last line if it is no sentence and the one before is, or else the first; also the first line if it is no sentence.
+    Text that a model makes up after its action (observations, further steps) is left out.
 
     Args:
         text: what the model wrote; untrusted.
@@ -106,9 +106,9 @@ def read_turn(text: str) -> Turn:
     if not any(part.strip() for part in thoughts):
         return Turn()
     begun = text[: labels[0].start()].strip().split("\n", 1)[0].strip()
-    if begun and _is_bare_command(begun):  # "go to desk 1" and a thought that is made up below it
+    if begun and _is_bare_command(begun):  # "go to desk 1" with an invented thought below it
         return Turn("", bare(begun))
-    # A thought that ends in a line of its own that is a command: "Thought: ...\n> go to desk 1", or "\nSearch[x]".
+    # A thought whose last line is a command: "Thought: ...\n> go to desk 1", or "\nSearch[x]".
     *before, last = _joined_lines(thoughts)
     if before and (_is_command(last) or _is_left_to_do(_joined_lines(thoughts[-1:]))):
         return Turn(_joined(before), bare(last))
@@ -118,8 +118,8 @@ def read_turn(text: str) -> Turn:
 def split_reasoning(text: str) -> tuple[str, str]:
     """Reasoning and answer of a chain of thought.
 
-    The answer is what follows "Answer:" (or "is", or "=") on the last line that begins so, else the last such words
-    anywhere, else it is the last line.
+    The answer follows "Answer:" (or "is", or "=") on the last line that begins so, else after the last such words
+    anywhere; otherwise it is the last line.
     """
     for begins in _ANSWERS:
         if answers := list(begins.finditer(text)):
@@ -130,7 +130,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
 
 def bare_thought(text: str) -> str | None:
-    """The thought of `think[..]` or `think: ..`, where that stands in place of an action; else None."""
+    """The thought of `think[..]` or `think: ..` in place of an action; else None."""
     bracketed = _BRACKETED.match(text.strip())
     if bracketed:
         return bracketed["text"].strip()
@@ -139,7 +139,7 @@ def bare_thought(text: str) -> str | None:
 
 
 def bare(action: str) -> str:
-    """An action without the marks, quotes, brackets and numbers that models put around it."""
+    """An action without the marks, quotes, brackets and numbers that models add."""
     action = prompt_line(action, 1000)
     while True:
         shorter = action
@@ -157,21 +157,21 @@ def bare(action: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A reply without what was considered and without fences; its tags and headings are labels."""
+    """A reply without thinking and fences, with tags and headings turned into labels."""
     text = without_thinking(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _TAG.sub(lambda tag: "\n" if tag[1] else f"\n{_TAGS.get(tag[2].lower(), tag[2])}: ", text)
-    return _FENCE.sub("", _HEADING.sub(lambda found: f"{found[1] or found[2]}:", text)).strip()
+    return _FENCE.sub("", _HEADING.sub(lambda match: f"{match[1] or match[2]}:", text)).strip()
 
 
-def _turn(thoughts: list[str], said: str) -> Turn:
-    """The turn whose action begins what was said; a name with its input below it is a call."""
-    call = _INPUT.match(said)
-    given = bare(call["given"]) if call else ""
-    return Turn(_joined(thoughts), f"{call['name']}[{given}]" if call and given else bare(said.split("\n", 1)[0]))
+def _turn(thoughts: list[str], text: str) -> Turn:
+    """The turn whose action begins the text; a name with its input below it is a call."""
+    call = _INPUT.match(text)
+    argument = bare(call["given"]) if call else ""
+    return Turn(_joined(thoughts), f"{call['name']}[{argument}]" if call and argument else bare(text.split("\n", 1)[0]))
 
 
 def _object(text: str) -> Turn | None:
-    """The turn of a JSON object of thought and action; None where there is none or it has fields of its own."""
+    """The turn of a JSON object of thought and action; None if there is none or it has other fields."""
     start = _OBJECT.search(text)
     if start is None or not _KEY.search(text):
         return None
@@ -179,17 +179,19 @@ def _object(text: str) -> Turn | None:
     if isinstance(value, list):
         value = next((entry for entry in value if isinstance(entry, dict)), None)
     fields = {str(key).strip().lower(): entry for key, entry in value.items()} if isinstance(value, dict) else {}
-    action, given = fields.get("action"), fields.get("action_input")
-    # An environment's own actions may be JSON: what has other fields stays as it is.
+    action, argument = fields.get("action"), fields.get("action_input")
+    # An environment's own actions may be JSON, so an object with other fields stays as it is.
     ours = fields.keys() <= {"action", "action_input", *_THOUGHT_KEYS}
     if not ours or not isinstance(action, str) or not bare(action):
         return None
-    thoughts = [said for said in map(fields.get, _THOUGHT_KEYS) if isinstance(said, str)]
-    return _turn(thoughts, f"{action.strip()}\nAction Input: {given}" if isinstance(given, str) else action.strip())
+    thoughts = [thought for thought in map(fields.get, _THOUGHT_KEYS) if isinstance(thought, str)]
+    return _turn(
+        thoughts, f"{action.strip()}\nAction Input: {argument}" if isinstance(argument, str) else action.strip()
+    )
 
 
 def _first_value(text: str) -> Any:
-    """The JSON object that a text begins with, where that has an action; else what the whole text is repaired to."""
+    """The JSON object that a text begins with, if it has an action; else the repaired value of the whole text."""
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text)
     except (ValueError, RecursionError):
@@ -198,13 +200,13 @@ def _first_value(text: str) -> Any:
 
 
 def _is_command(line: str) -> bool:
-    """Whether a line is marked as a command, or is a call such as `Search[x]`, whatever marks stand around it."""
+    """Whether a line is marked as a command, or is a call such as `Search[x]`, whatever marks surround it."""
     call = bare(line)
     return line.lstrip().startswith(">") or bool(_CALL.fullmatch(call) and bare_thought(call) is None)
 
 
 def _is_bare_command(line: str) -> bool:
-    """Whether a line begins in lower case and is no sentence."""
+    """Whether a line begins in lower case and is not a sentence."""
     line = bare(line)
     return line[:1].islower() and line[-1] not in ".!?:…" and bare_thought(line) is None
 
@@ -224,7 +226,7 @@ def _unlabelled(text: str) -> Turn:
     if len(lines) == 1:
         thought = bare_thought(lines[0])
         return Turn(_joined([thought])) if thought is not None else Turn("", bare(lines[0]))
-    # "go to desk 1" and a game that is made up below it, unlike a sentence and its command below it.
+    # "go to desk 1" with an invented game below it, unlike a sentence with its command below it.
     if _is_bare_command(lines[0].strip()):
         return Turn("", bare(lines[0]))
     marked = next((line for line in lines if _is_command(line)), None)

@@ -2,8 +2,8 @@
 
 Formats: `react-log` (text logs of ReAct and Reflexion), `messages` (OpenAI-style conversations in JSON lines),
 `inspect` (inspect-ai's logs), `otel` (OpenTelemetry spans of generative AI), `coding` (sessions of coding agents).
-Always holds: a file is never run or unpickled; secrets are masked before anything is returned; what cannot be read is
-named, and the rest is returned; recording the same file twice adds nothing.
+Always holds: a file is never run or unpickled; secrets are masked before anything is returned; unreadable parts are
+reported, and the rest is returned; recording the same file twice adds nothing.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = ["FORMATS", "Format", "Imported", "Problem", "read", "record"]
 Format = Literal["react-log", "messages", "inspect", "otel", "coding"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _NUMBER = re.compile(r"\d{1,18}")
-_BATCH = 200  # trajectories of one transaction: other writers wait no longer than that
+_BATCH = 200  # trajectories per transaction, so that other writers do not wait long
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file held.
+    """The content of a log.
 
-    `repeated` counts attempts that the log tells of a second time (Reflexion's logs print solved tasks again in each
-    trial); they are in `trajectories` once.
+    `repeated` counts attempts that the log repeats (Reflexion's logs print solved tasks again in each trial); they are
+    in `trajectories` once.
     """
 
     format: str
@@ -46,7 +46,7 @@ class Imported:
 
     @property
     def steps(self) -> int:
-        """How many steps there are in all."""
+        """The total number of steps."""
         return sum(len(trajectory.steps) for trajectory in self.trajectories)
 
     @property
@@ -56,7 +56,7 @@ class Imported:
 
 
 def formats() -> list[str]:
-    """The formats by name: those here, and those that plugins add."""
+    """The names of the formats: those here, and those that plugins add."""
     return list(dict.fromkeys([*FORMATS, *plugins("importers")]))
 
 
@@ -65,12 +65,12 @@ def read(path: Path | str, format: str | None = None) -> Imported:
 
     Args:
         path: the file.
-        format: one of `formats()`; None to tell it from the content, which plugins have no part in.
+        format: one of `formats()`; None to detect it from the content, which never gives a plugin's format.
 
     Raises:
-        ConfigError: the format is none of these.
-        DataError: the file is missing, unreadable, too large, a pickle, packed, or not of the format that was named.
-        MissingExtraError: an inspect-ai log is packed in a way that needs a library which is not installed.
+        ConfigError: the format is unknown.
+        DataError: the file is missing, unreadable, too large, a pickle, packed, or not in the named format.
+        MissingExtraError: an inspect-ai log needs a library to unpack it that is not installed.
     """
     path = Path(path).expanduser()
     if format is not None and format not in formats():
@@ -103,21 +103,21 @@ def read(path: Path | str, format: str | None = None) -> Imported:
 
 
 def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ()) -> int:
-    """Store what was read, except what the pool has already.
+    """Store what was read, except what the pool already has.
 
-    Ids follow from the content and the pool's scope, so that the same file adds nothing the second time; neither does
-    a file that `seasoned export` wrote from the same pool.
+    Ids follow from the content and the pool's scope, so the same file adds nothing the second time; nor does a file
+    that `seasoned export` wrote from the same pool.
 
     Args:
         imported: from `read`.
-        pool: where to.
-        scopes: of the attempts that count as the pool's, where these are more than its own.
+        pool: the pool to store it in.
+        scopes: the scopes whose attempts count as the pool's, if not only its own.
 
     Returns:
         How many trajectories were new.
 
     Raises:
-        StoreError: as the pool raises it.
+        StoreError: whatever the pool raises.
     """
     added = 0
     named = {trajectory.meta.get("source_id") for trajectory in imported.trajectories} - {None}
@@ -126,7 +126,7 @@ def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ())
     new = [trajectory for trajectory in imported.trajectories if trajectory.meta.get("source_id") not in exported]
     for start in range(0, len(new), _BATCH):
         batch = {f"tra-{digest(pool.experience, t.id)}": t for t in new[start : start + _BATCH]}
-        with pool.store.transaction(*(scopes or [pool.experience])):  # an import beside this one keeps the same order
+        with pool.store.transaction(*(scopes or [pool.experience])):  # a concurrent import locks in the same order
             there = {trajectory.id for trajectory in pool.store.get_trajectories(list(batch))}
             for own, trajectory in batch.items():
                 if own not in there:
@@ -136,13 +136,13 @@ def record(imported: Imported, pool: ExperiencePool, scopes: Sequence[str] = ())
 
 
 def _by_plugin(format: str, path: Path) -> Imported:
-    """What a plugin's importer, a function of the path, reads."""
+    """Read a file with a plugin's importer, which is a function of the path."""
     importer = load_plugin("importers", format)
     try:
         return _imported(format, Found([Trajectory.model_validate(each) for each in importer(path)]))
     except SeasonedError:
         raise
-    except Exception as error:  # whatever somebody's importer may raise
+    except Exception as error:  # a plugin may raise anything
         raise DataError(f"the importer {format} cannot read {path}: {type(error).__name__}: {error}") from error
 
 
@@ -157,7 +157,7 @@ def _place(problem: Problem) -> int:
 
 
 def _masked(trajectory: Trajectory) -> Trajectory:
-    """The trajectory without secrets; its id, which is a hash, stays. Equal texts are the same task, as in `Memory`."""
+    """The trajectory without secrets; its id, a hash, stays. Equal texts are the same task, as in `Memory`."""
     values = {**mask_value(trajectory.model_dump(exclude={"id"})), "id": trajectory.id}
     return Trajectory.model_validate({**values, "task_id": values["task_id"] or task_name(values["task"])})
 
@@ -171,7 +171,7 @@ def _is_json(raw: bytes) -> bool:
 
 
 def _format_of(values: Iterable[Any]) -> Format | None:
-    """The format of JSON values: that of the first one which tells."""
+    """The format of JSON values, detected from the first one that shows it."""
     for value in values:
         if isinstance(value, list) and any(is_message(item) for item in value):
             return "messages"

@@ -1,8 +1,8 @@
-"""Conversations, whoever wrote them down, and the steps that are in them. `memory` reads live ones with it too.
+"""Conversations in any recorded form, and the steps in them. `memory` also reads live ones with it.
 
 A message is read in any of the forms in use: OpenAI's chat and responses, Anthropic's content blocks, OpenTelemetry's
 parts, inspect-ai's, and the from/value pairs of training sets. Always holds: any JSON value gives turns or none, and
-nothing raises; the text of a conversation is kept, and of what is no text its kind in brackets.
+nothing raises; a conversation's text is kept, and other content appears as its kind in brackets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DEEP = 20  # content within content
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool; `arguments` as text, as a rule JSON."""
+    """A tool call; `arguments` is a text, usually JSON."""
 
     name: str
     arguments: str = ""
@@ -58,18 +58,18 @@ class Turn:
 
 
 def read_turns(messages: Any) -> list[Turn]:
-    """The turns of a list of messages; what is no message is passed over."""
+    """The turns of a list of messages; anything else is skipped."""
     return [turn for raw in messages for turn in read_message(raw) or ()] if isinstance(messages, list) else []
 
 
 def read_message(raw: Any) -> list[Turn] | None:
-    """The turns of one message: none where nothing is said in it, several where it holds results of tools as well.
+    """The turns of one message: none if it is empty, several if it has tool results too.
 
     Args:
         raw: any JSON value.
 
     Returns:
-        None where it is no message.
+        The turns, or None if it is not a message.
     """
     if not isinstance(raw, dict):
         return None
@@ -94,7 +94,7 @@ def _turns(raw: Mapping[str, Any], role: str, content: Any) -> Iterator[Turn]:
         if isinstance(raw.get(name), str) and raw.get("type") not in _REASONS:
             parts.thoughts.append(raw[name])
     calls = [*parts.calls, *_calls(raw.get("tool_calls")), *_calls([raw.get("function_call")])]
-    text, thought = ("\n".join(filter(None, said)) for said in (parts.texts, parts.thoughts))
+    text, thought = ("\n".join(filter(None, group)) for group in (parts.texts, parts.thoughts))
     if role != "assistant":
         yield from parts.results
     if role == "tool":
@@ -104,12 +104,12 @@ def _turns(raw: Mapping[str, Any], role: str, content: Any) -> Iterator[Turn]:
             yield Turn("tool", text, answers=texts(raw.get("tool_call_id")))
     elif text or calls or thought:
         yield Turn(role, text, thought, tuple(calls))
-    if role == "assistant":  # tools that ran on the server's side answer within the same message
+    if role == "assistant":  # server-side tools answer within the same message
         yield from parts.results
 
 
 class _Parts:
-    """The content of one message, taken apart; a class because parts hold parts."""
+    """The parts of one message's content; a class because parts are nested."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -152,9 +152,9 @@ def _calls(raw: Any) -> Iterator[Call]:
         if isinstance(call, dict):
             inner = next((call[name] for name in ("function", "custom") if isinstance(call.get(name), dict)), call)
             name = texts(inner.get("name") or call.get("function") or call.get("name"))
-            given = next((inner[n] for n in ("arguments", "args", "input") if inner.get(n) is not None), "")
+            arguments = next((inner[n] for n in ("arguments", "args", "input") if inner.get(n) is not None), "")
             if name:
-                yield Call(name, texts(given), texts(call.get("id") or call.get("call_id")))
+                yield Call(name, texts(arguments), texts(call.get("id") or call.get("call_id")))
 
 
 def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
@@ -176,61 +176,61 @@ def chat(turns: Iterable[Turn]) -> tuple[Message, ...]:
 
 
 def task_of(turns: Sequence[Turn]) -> str:
-    """The task: what the user said before the agent did anything."""
-    said: list[str] = []
+    """The task: what the user said before the agent's first turn."""
+    texts: list[str] = []
     for turn in turns:
         if turn.role == "assistant":
             break
         if turn.role == "user" and turn.text.strip():
-            said.append(turn.text.strip())
-    return "\n\n".join(said)
+            texts.append(turn.text.strip())
+    return "\n\n".join(texts)
 
 
 def steps_of(turns: Iterable[Turn]) -> list[Step]:
     """The steps of a conversation.
 
-    Each call of a tool is a step, with what the tool gave back as its observation; a reply without a call is a step,
-    observed is what the user said next. A reply in the form "Thought: .. Action: .." is taken apart, and a thought on
-    its own belongs to what the assistant does next. A result that no call asked for is what the last reply led to, or
-    else a step of its own.
+    Each tool call is a step, with the tool's result as its observation. A reply without a call is a step, with the next
+    user message as its observation. A reply in the form "Thought: .. Action: .." is split, and a lone thought belongs
+    to the assistant's next action. A result without a call becomes the observation of the last reply, or else its own
+    step.
     """
-    made: list[list[str]] = []
+    steps: list[list[str]] = []
     called: dict[int, Call] = {}
-    waiting: dict[str, int] = {}  # calls without an answer: their id, and the place of the step
+    waiting: dict[str, int] = {}  # calls without a result: their id, and the place of the step
     replied = False
     for turn in turns:
         if turn.role == "assistant":
-            carried = made.pop()[0] if made and not any(made[-1][1:]) else ""
-            for place, call in enumerate(turn.calls, len(made)):
+            carried = steps.pop()[0] if steps and not any(steps[-1][1:]) else ""
+            for place, call in enumerate(turn.calls, len(steps)):
                 called[place] = call
                 waiting[call.id if call.id and call.id not in waiting else f"#{place}"] = place
-            made += _done(turn, carried)
+            steps += _done(turn, carried)
             replied = not turn.calls
-        elif made and turn.role in ("tool", "user"):
+        elif steps and turn.role in ("tool", "user"):
             place = -1
             if turn.role == "user":
                 waiting = {}
             elif waiting:
                 place = waiting.pop(turn.answers if turn.answers in waiting else next(iter(waiting)))
             elif not replied:
-                made.append(["", "", ""])
-            said = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
-            made[place][2] = "\n".join(filter(None, (made[place][2], said)))
+                steps.append(["", "", ""])
+            text = _OBSERVATION.sub("", turn.text, count=1) if _OBSERVATION.match(turn.text) else turn.text
+            steps[place][2] = "\n".join(filter(None, (steps[place][2], text)))
     calls = {place: call.call() for place, call in called.items()}
     return [
         Step(thought=thought, action=action, observation=seen, call=calls.get(place))
-        for place, (thought, action, seen) in enumerate(made)
+        for place, (thought, action, seen) in enumerate(steps)
     ]
 
 
 def answer_of(turns: Sequence[Turn]) -> str:
-    """The last reply, if the conversation ends with one that calls nothing."""
+    """The last reply, if the conversation ends with one without calls."""
     last = turns[-1] if turns else Turn("user")
     return last.text.strip() if last.role == "assistant" and not last.calls else ""
 
 
 def _done(turn: Turn, carried: str) -> list[list[str]]:
-    """Thought, action and no observation yet of each step in a turn, after a thought from the turn before."""
+    """The steps of a turn: thought, action and an empty observation; `carried` is a thought from the turn before."""
     if turn.calls:
         thought = _lines(carried, turn.thought, turn.text)
         return [["" if place else thought, call.shown(), ""] for place, call in enumerate(turn.calls)]
@@ -246,20 +246,20 @@ def _lines(*parts: str) -> str:
 
 
 def conversation(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """The conversation as the model saw it, as `spoken` has it; where none was kept, the steps in its place."""
+    """The conversation as the model saw it, in the form of `spoken`; made from the steps if it was not recorded."""
     if trajectory.messages:
         return spoken(trajectory.messages)
-    found = []
+    lines = []
     for step in trajectory.steps:
-        said = (step.thought,) if step.call else (step.thought, step.action)
-        found.append(("assistant", "\n".join(filter(None, said))))
-        found.append(("call", step.action if step.call else ""))
-        found.append(("tool" if step.call else "user", step.observation))
-    return [(role, text) for role, text in found if text]
+        parts = (step.thought,) if step.call else (step.thought, step.action)
+        lines.append(("assistant", "\n".join(filter(None, parts))))
+        lines.append(("call", step.action if step.call else ""))
+        lines.append(("tool" if step.call else "user", step.observation))
+    return [(role, text) for role, text in lines if text]
 
 
 def spoken(messages: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Messages as (role, text), where an unknown role is "other"; each call of a tool stands by itself, as a "call"."""
+    """Messages as (role, text); an unknown role is "other", and each tool call is its own "call"."""
     pairs: list[tuple[str, str]] = []
     for one in messages:
         role, (text, calls) = str(one.get("role", "")), _said(one)
@@ -270,15 +270,15 @@ def spoken(messages: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def said(message: Mapping[str, Any]) -> str:
-    """What a message says, and its calls of tools as name(arguments), one a line."""
+    """The text of a message, and its tool calls as name(arguments), one a line."""
     text, calls = _said(message)
     return "\n".join(filter(None, [text, *calls]))
 
 
 def _said(message: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The text of a message, and its calls, which are a list or, as they once were stored, its JSON."""
-    given = message.get("tool_calls") or ""
-    calls = load(given)[0] if isinstance(given, str) else given
+    """The text of a message, and its calls, stored as a list or (formerly) as JSON text."""
+    raw = message.get("tool_calls") or ""
+    calls = load(raw)[0] if isinstance(raw, str) else raw
     turns = read_message({"role": "assistant", "tool_calls": calls}) or []
-    told = [call.shown() for turn in turns for call in turn.calls]
-    return str(message.get("content") or ""), told or ([texts(given)] if given else [])
+    calls_shown = [call.shown() for turn in turns for call in turn.calls]
+    return str(message.get("content") or ""), calls_shown or ([texts(raw)] if raw else [])

@@ -1,9 +1,8 @@
 """Logs of inspect-ai: `.eval` files, which are zip archives of JSON, and the one JSON file of its other form.
 
-Read with the standard library. Newer `.eval` files are packed with Zstandard, which Python reads from 3.14 on; before,
-the library `zstandard` does it. Always holds: an entry is unpacked up to a limit and no further, whatever its header
-says; names inside the archive are never used as paths; a sample that cannot be read is a problem, and the others are
-read.
+Needs only the standard library, except that newer `.eval` files use Zstandard: Python reads it from 3.14 on, and before
+that the library `zstandard` does. Always holds: an entry is never unpacked beyond a limit, whatever its header says;
+names inside the archive are never used as paths; an unreadable sample is a problem, and the others are read.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _LIMITS = {"message": "step_limit", "turn": "step_limit", "token": "budget", "co
 
 @dataclass
 class _Room:
-    """How many characters of attachments the samples of a file may repeat still."""
+    """How many more characters of attachments the samples of a file may repeat."""
 
     left: int
 
@@ -60,8 +59,8 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
         source: what every trajectory's meta says of where it came from.
 
     Raises:
-        DataError: it is no sound archive, has too many entries, or has no samples.
-        MissingExtraError: it is packed with Zstandard, and nothing here can unpack that.
+        DataError: the archive is damaged, has too many entries, or has no samples.
+        MissingExtraError: it uses Zstandard, and no library here can unpack that.
     """
     _check_directory(path, raw)
     log = Found()
@@ -94,7 +93,7 @@ def read_json(value: Any, source: Mapping[str, Any]) -> Found:
     """The samples of a log in its JSON form.
 
     Args:
-        value: the whole file's value, as the list of what it holds: (place, value).
+        value: the file's whole value.
         source: what every trajectory's meta says of where it came from.
     """
     result = Found()
@@ -130,7 +129,7 @@ def _entry(
             data = stream.read(limit + 1)
     except MissingExtraError:
         raise
-    except Exception as error:  # zlib, zstandard and zipfile each have errors of their own
+    except Exception as error:  # zlib, zstandard and zipfile each have their own errors
         return None, f"it cannot be unpacked ({str(error)[:80]})", 0
     if len(data) > limit:
         return None, f"it unpacks to more than {limit} bytes", len(data)
@@ -173,8 +172,8 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
     steps = steps_of(turns)
     if not steps:
         return "no reply of an assistant in it, so nothing was done"
-    given = sample.get("input")
-    task = (given.strip() if isinstance(given, str) and _ATTACHED not in given else "") or task_of(turns)
+    input_text = sample.get("input")
+    task = (input_text.strip() if isinstance(input_text, str) and _ATTACHED not in input_text else "") or task_of(turns)
     if not task:
         return "no task in it: neither an input nor a message of a user before the first reply"
     header = about.get("eval") if isinstance(about, dict) else None
@@ -201,7 +200,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
 
 
 def _resolved(value: Any, attached: Mapping[str, Any], used: set[str], room: _Room, depth: int = 60) -> Any:
-    """The value with the texts that stand elsewhere in the sample put in their places, while there is room for that."""
+    """The value with the sample's attachments inserted, while there is room."""
     if isinstance(value, str) and value.startswith(_ATTACHED):
         name = value.removeprefix(_ATTACHED)
         text = attached.get(name)
@@ -221,18 +220,18 @@ def _resolved(value: Any, attached: Mapping[str, Any], used: set[str], room: _Ro
 
 def _scores(sample: Mapping[str, Any]) -> dict[str, Any]:
     scores = sample.get("scores")
-    found = scores.items() if isinstance(scores, dict) else ()
-    return {str(name): score.get("value") for name, score in found if isinstance(score, dict)}
+    items = scores.items() if isinstance(scores, dict) else ()
+    return {str(name): score.get("value") for name, score in items if isinstance(score, dict)}
 
 
 def _outcome(sample: Mapping[str, Any], answer: str) -> Outcome:
-    """How a sample ended: the first scorer whose value says so counts."""
+    """The outcome of a sample: the first scorer with a verdict counts."""
     error = sample.get("error")
     if error:
-        told = error.get("message") if isinstance(error, dict) else error
-        return Outcome(reason="error", detail=texts(told)[:1000], answer=answer)
+        message = error.get("message") if isinstance(error, dict) else error
+        return Outcome(reason="error", detail=texts(message)[:1000], answer=answer)
     scores = _scores(sample)
-    success = next((said for value in scores.values() if (said := verdict(value)) is not None), None)
+    success = next((success_of for value in scores.values() if (success_of := verdict(value)) is not None), None)
     reward = next((n for value in scores.values() if (n := number(value)) is not None), None)
     limit = sample.get("limit")
     kind = texts(limit.get("type") if isinstance(limit, dict) else limit)

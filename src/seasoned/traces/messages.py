@@ -1,9 +1,10 @@
-"""OpenAI-style conversations in JSON lines, one attempt a line, read and written: `{"messages": [..], "success": ..}`.
+"""Reads and writes OpenAI-style conversations in JSON lines, one attempt a line: `{"messages": [..], "success": ..}`.
 
-Beside `messages` a line may hold `task`, `task_id`, `category`, `success` (or `correct`), `reward` (or `score`),
+Besides `messages`, a line may have `task`, `task_id`, `category`, `success` (or `correct`), `reward` (or `score`),
 `reason`, `answer`, `steps`, `guidance`, `agent`, `id`, `created`. Files with one message a line are read too. Always
-holds: a line that is no conversation is a problem with its number, and the others are read; what is written (by
-`seasoned export`; models are tuned on the same form) is read back as the same task, steps, conversation and outcome.
+holds: a line that is not a conversation is a problem with its number, and the others are read; a written line (by
+`seasoned export`; models are fine-tuned on the same form) is read back as the same task, steps, conversation and
+outcome.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
 
     Args:
         values: (place, value), as `source.json_values` gives them.
-        source: what every trajectory's meta says of where it came from.
+        source: where the trajectories come from, for their meta.
     """
     log = Found()
     seen: Counter[str] = Counter()
@@ -40,7 +41,7 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
 
 
 def _joined(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Messages that stand one a line, as conversations: by their thread's name, or else from one system message on."""
+    """Join single messages into conversations, by their thread's name, or else from each system message on."""
     threads: dict[str, tuple[str, list[Any]]] = {}
     current = ""
     for place, value in values:
@@ -63,15 +64,15 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
     if raw is None:
         return "no list of messages in it"
     turns = read_turns(raw)
-    given = _steps(line.get("steps"))
-    steps = given or steps_of(turns)
+    given_steps = _steps(line.get("steps"))
+    steps = given_steps or steps_of(turns)
     if not steps:
         return "no reply of an assistant in it, so nothing was done"
     task = texts(line.get("task")).strip() or task_of(turns)
     if not task:
         return "no task in it: neither a message of a user before the first reply, nor a `task`"
     outcome = outcome_of(line, answer_of(turns))
-    same = digest(task, raw, outcome.model_dump(), [step.model_dump() for step in given])
+    same = digest(task, raw, outcome.model_dump(), [step.model_dump() for step in given_steps])
     seen[same] += 1
     extra = line.get("meta")
     names = ("category", "guidance", "agent", "benchmark")
@@ -89,16 +90,16 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
 
 
 def outcome_of(line: Mapping[str, Any], answer: str) -> Outcome:
-    """How an attempt ended, from what stands beside its messages.
+    """The outcome of an attempt, from the fields beside its messages.
 
-    `success` or `correct` counts; else a `reward` or `score` from 0 to 1, of which 1 alone is success; else it is
-    unknown. The answer is the one given there, or the last reply.
+    `success` or `correct` counts; else a `reward` or `score` from 0 to 1, where only 1 is success; else it is unknown.
+    The answer is the field `answer`, or the last reply.
     """
     reward = next((n for name in ("reward", "score") if (n := number(line.get(name))) is not None), None)
-    said = next((line[name] for name in ("success", "correct", "reward", "score") if line.get(name) is not None), None)
+    value = next((line[name] for name in ("success", "correct", "reward", "score") if line.get(name) is not None), None)
     answer = texts(line.get("answer")) or answer
     return Outcome(
-        success=verdict(said),
+        success=verdict(value),
         reward=reward,
         reason=texts(line.get("reason")) or ("answered" if answer else "unfinished"),
         answer=answer,
@@ -107,18 +108,18 @@ def outcome_of(line: Mapping[str, Any], answer: str) -> Outcome:
 
 
 def _steps(raw: Any) -> list[Step]:
-    """Steps that are given as such; none where one of them is no step."""
-    made: list[Step] = []
+    """Steps given as a list; none if one of them is not a step."""
+    steps: list[Step] = []
     for step in raw if isinstance(raw, list) else []:
         if not isinstance(step, dict):
             return []
-        said = {name: texts(step.get(name)) for name in ("thought", "action", "observation")}
-        made.append(Step(**said, reward=number(step.get("reward")) or 0.0, call=_call(step.get("call"))))
-    return made
+        parts = {name: texts(step.get(name)) for name in ("thought", "action", "observation")}
+        steps.append(Step(**parts, reward=number(step.get("reward")) or 0.0, call=_call(step.get("call"))))
+    return steps
 
 
 def _call(raw: Any) -> ToolCall | None:
-    """The call of a step, None where there is none."""
+    """The call of a step, or None."""
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
         return None
     call = make_call(raw["name"], raw.get("arguments"), texts(raw.get("id")))
@@ -128,8 +129,8 @@ def _call(raw: Any) -> ToolCall | None:
 def chat_line(trajectory: Trajectory) -> str:
     """A trajectory as one line of JSON.
 
-    `messages` comes first; a trajectory without a conversation gets one from its steps, in the form that acting agents
-    use. Beside it stand the id, the task, the outcome and the steps, where they are not empty.
+    `messages` comes first; a trajectory without a conversation gets one from its steps, in the form of acting agents.
+    The id, the task, the outcome and the steps follow, if they are not empty.
     """
     line: dict[str, Any] = {"messages": chat_messages(trajectory), "id": trajectory.id, "task": trajectory.task}
     outcome = trajectory.outcome
@@ -137,30 +138,30 @@ def chat_line(trajectory: Trajectory) -> str:
     line |= {name: getattr(outcome, name) for name in _ENDED}
     line |= {name: getattr(trajectory, name) for name in _BESIDE}
     line["steps"] = [step.model_dump(exclude_defaults=True) for step in trajectory.steps]
-    kept = {name: value for name, value in line.items() if value not in (None, "", {}, [])}
-    return json.dumps(kept, ensure_ascii=False, default=str) + "\n"
+    fields = {name: value for name, value in line.items() if value not in (None, "", {}, [])}
+    return json.dumps(fields, ensure_ascii=False, default=str) + "\n"
 
 
 def chat_messages(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The conversation of an attempt; made from its steps where it was not recorded."""
+    """The conversation of an attempt; made from its steps if it was not recorded."""
     if trajectory.messages:
         return [_message(message) for message in trajectory.messages]
     messages: list[dict[str, Any]] = [{"role": "system", "content": trajectory.guidance}] if trajectory.guidance else []
-    said: str | None = trajectory.task
+    user_text: str | None = trajectory.task
     for place, step in enumerate(trajectory.steps, 1):
-        messages += [] if said is None else [{"role": "user", "content": said}]
+        messages += [] if user_text is None else [{"role": "user", "content": user_text}]
         if step.call:
             call = step.call.model_copy(update={"id": step.call.id or f"call-{place}"})
             messages += [calling(step.thought, [call]), result(call, step.observation)]
         else:
             thought = f"Thought: {step.thought}\nAction: " if step.thought else ""
             messages.append({"role": "assistant", "content": thought + step.action})
-        said = None if step.call else step.observation
-    return [*messages, {"role": "user", "content": said}] if said and trajectory.steps else messages
+        user_text = None if step.call else step.observation
+    return [*messages, {"role": "user", "content": user_text}] if user_text and trajectory.steps else messages
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """A message with its calls as a list, which once were stored as their JSON."""
-    given = message.get("tool_calls")
-    calls, fault = load(given) if isinstance(given, str) else (given, "")
-    return {**message, "tool_calls": calls} if given and not fault else dict(message)
+    """A message with its calls as a list; formerly they were stored as JSON text."""
+    raw = message.get("tool_calls")
+    calls, fault = load(raw) if isinstance(raw, str) else (raw, "")
+    return {**message, "tool_calls": calls} if raw and not fault else dict(message)

@@ -1,10 +1,10 @@
 """OpenTelemetry spans of generative AI: one attempt a trace.
 
-Read are OTLP JSON (`resourceSpans`, `resourceLogs`, one request a line or a file), and lists of spans as exporters
-print them. Messages are taken from `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions`
-of spans and events, from the events of earlier conventions (`gen_ai.user.message` .. `gen_ai.choice`,
-`gen_ai.content.prompt`), and from the attributes `gen_ai.prompt.0.content`. Always holds: a trace without messages is a
-problem and no attempt; nothing in a span raises.
+Reads OTLP JSON (`resourceSpans`, `resourceLogs`, one request a line or a file), and lists of spans as exporters print
+them. Messages come from `gen_ai.input.messages`, `gen_ai.output.messages` and `gen_ai.system_instructions` of spans and
+events, from the events of earlier conventions (`gen_ai.user.message` .. `gen_ai.choice`, `gen_ai.content.prompt`), and
+from the attributes `gen_ai.prompt.0.content`. Always holds: a trace without messages is a problem, not an attempt;
+nothing in a span raises.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Event = tuple[str, dict[str, Any], Any]
 
 @dataclass
 class Span:
-    """A span: what is needed of it. Times are in nanoseconds."""
+    """The needed fields of a span. Times are in nanoseconds."""
 
     trace: str
     id: str
@@ -58,7 +58,7 @@ def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
 
     Args:
         values: (place, value), as `source.json_values` gives them.
-        source: what every trajectory's meta says of where it came from.
+        source: where the trajectories come from, for their meta.
     """
     log = Found()
     spans: list[Span] = []
@@ -120,18 +120,18 @@ def _attempt(spans: Sequence[Span], meta: Mapping[str, Any]) -> Trajectory | str
 
 
 def _conversation(spans: Sequence[Span]) -> list[Turn]:
-    """One conversation out of the calls of a trace, each of which repeats the history so far."""
-    asked: list[tuple[str, list[Turn], list[Turn]]] = []
+    """One conversation from the calls of a trace, each of which repeats the history so far."""
+    calls: list[tuple[str, list[Turn], list[Turn]]] = []
     for span in spans:
         before, after = messages_of(span.attributes, span.events)
         if before or after:
-            asked.append((span.operation, read_turns(before), read_turns(after)))
-    told = [call for call in asked if call[0] not in _WRAPPERS] or asked
+            calls.append((span.operation, read_turns(before), read_turns(after)))
+    model_calls = [call for call in calls if call[0] not in _WRAPPERS] or calls
     turns: list[Turn] = []
     have: Counter[Any] = Counter()
-    for _, said, answered in told:
+    for _, history, answered in model_calls:
         here: Counter[Any] = Counter()
-        for turn in said:
+        for turn in history:
             here[_key(turn)] += 1
             if here[_key(turn)] > have[_key(turn)]:
                 turns.append(turn)
@@ -144,7 +144,7 @@ def _conversation(spans: Sequence[Span]) -> list[Turn]:
     whole: list[Turn] = []
     for turn in turns:
         lacking = [results[call.id].attributes for call in turn.calls if call.id in results and call.id not in known]
-        whole += [turn, *(back for given in lacking if (back := tool_turn(given)))]
+        whole += [turn, *(back for attributes in lacking if (back := tool_turn(attributes)))]
     return whole
 
 
@@ -156,8 +156,8 @@ def _outcome(spans: Sequence[Span], answer: str) -> Outcome:
     graded = [a for span in spans for name, a, _ in span.events if name == "gen_ai.evaluation.result"]
     graded += [s.attributes for s in spans if "gen_ai.evaluation.score.value" in s.attributes]
     names = ("gen_ai.evaluation.score.label", "gen_ai.evaluation.score.value")
-    said = [verdict(grade.get(name)) for grade in graded for name in names]
-    success = next((value for value in said if value is not None), None)
+    verdicts = [verdict(grade.get(name)) for grade in graded for name in names]
+    success = next((value for value in verdicts if value is not None), None)
     reward = next((n for grade in graded if (n := number(grade.get(names[1]))) is not None), None)
     ids = {span.id for span in spans}
     root = next((span for span in spans if span.parent not in ids), spans[0])
@@ -168,7 +168,7 @@ def _outcome(spans: Sequence[Span], answer: str) -> Outcome:
 
 
 def _joined(spans: Iterable[Span], logs: Iterable[Span]) -> list[Span]:
-    """The spans with the events that were logged beside them; events of a span that is not there make one."""
+    """The spans with the events logged separately; events of a missing span make one."""
     owners: dict[tuple[str, str], Span] = {}
     for span in (*spans, *logs):
         owner = owners.setdefault((span.trace, span.id), span)
@@ -193,7 +193,7 @@ def _spans(value: Any) -> Iterator[Span]:
     if isinstance(value, dict) and (trace := _identity(value, "trace")):
         status = value.get("status")
         code = texts(status.get("code", status.get("status_code")) if isinstance(status, dict) else status)
-        told = texts(status.get("message", status.get("description"))) if isinstance(status, dict) else ""
+        problem = texts(status.get("message", status.get("description"))) if isinstance(status, dict) else ""
         failed = code.upper().endswith("ERROR") or code == "2"
         parent = texts(value.get("parentSpanId") or value.get("parent_span_id") or value.get("parent_id"))
         start = next((value[n] for n in ("startTimeUnixNano", "start_time_unix_nano", "start_time") if value.get(n)), 0)
@@ -204,7 +204,7 @@ def _spans(value: Any) -> Iterator[Span]:
             texts(value.get("name")),
             _nanoseconds(start),
             attributes_of(value.get("attributes")),
-            failed=(told or "the root span ended in an error") if failed else "",
+            failed=(problem or "the root span ended in an error") if failed else "",
             events=[
                 (_event_name(event), attributes_of(event.get("attributes")), any_value(event.get("body")))
                 for event in _lists(value, "events")
@@ -214,16 +214,18 @@ def _spans(value: Any) -> Iterator[Span]:
 
 
 def _logs(value: Any) -> Iterator[Span]:
-    """Each log record of OTLP's nested form as a span that has this one event."""
+    """Each log record of OTLP's nested form, as a span with this one event."""
     for resource in _lists(value, "resourceLogs", "resource_logs"):
         for scope in _lists(resource, "scopeLogs", "scope_logs"):
             for record in _lists(scope, "logRecords", "log_records"):
                 if isinstance(record, dict) and (trace := _identity(record, "trace")):
-                    given = attributes_of(record.get("attributes"))
-                    name = _event_name(record) or texts(given.get("event.name"))
-                    event = (name, given, any_value(record.get("body")))
+                    attributes = attributes_of(record.get("attributes"))
+                    name = _event_name(record) or texts(attributes.get("event.name"))
+                    event = (name, attributes, any_value(record.get("body")))
                     start = next((record[n] for n in ("timeUnixNano", "observedTimeUnixNano") if record.get(n)), 0)
-                    yield Span(trace, _identity(record, "span"), "", "", _nanoseconds(start), given, events=[event])
+                    yield Span(
+                        trace, _identity(record, "span"), "", "", _nanoseconds(start), attributes, events=[event]
+                    )
 
 
 def _event_name(event: Mapping[str, Any]) -> str:
@@ -233,8 +235,8 @@ def _event_name(event: Mapping[str, Any]) -> str:
 def _identity(value: Mapping[str, Any], what: str) -> str:
     context = value.get("context")
     places = (value, context if isinstance(context, dict) else {})
-    found = next((p[n] for p in places for n in (f"{what}Id", f"{what}_id") if p.get(n)), "")
-    return texts(found).removeprefix("0x")
+    identity = next((p[n] for p in places for n in (f"{what}Id", f"{what}_id") if p.get(n)), "")
+    return texts(identity).removeprefix("0x")
 
 
 def attributes_of(raw: Any) -> dict[str, Any]:
@@ -246,7 +248,7 @@ def attributes_of(raw: Any) -> dict[str, Any]:
 
 
 def any_value(raw: Any, depth: int = _DEEP) -> Any:
-    """The value that OTLP wraps: `{"stringValue": "x"}` is "x"; a value that is not wrapped stays as it is."""
+    """The value that OTLP wraps: `{"stringValue": "x"}` is "x"; any other value stays as it is."""
     if not isinstance(raw, dict) or len(raw) != 1 or not depth:
         return raw
     (name, value), *_ = raw.items()
@@ -265,7 +267,7 @@ def any_value(raw: Any, depth: int = _DEEP) -> Any:
 
 
 def _nanoseconds(raw: Any) -> int:
-    """A time in nanoseconds since 1970, from that or from ISO 8601; 0 where it is neither."""
+    """A time in nanoseconds since 1970, from a number or from ISO 8601; 0 if it is neither."""
     whole = number(raw)
     if whole is not None:
         return int(raw) if isinstance(raw, int) or texts(raw).isdigit() else int(whole)
@@ -283,7 +285,7 @@ def _time(nanoseconds: int) -> str:
 
 
 def messages_of(attributes: Mapping[str, Any], events: Iterable[Event]) -> tuple[list[Any], list[Any]]:
-    """What a model was sent, and what it answered.
+    """The messages sent to a model, and its answers.
 
     Args:
         attributes: of the span.
@@ -292,22 +294,22 @@ def messages_of(attributes: Mapping[str, Any], events: Iterable[Event]) -> tuple
     Returns:
         Two lists of raw messages, for `conversation.read_turns`.
     """
-    asked, answered = _current(attributes)
+    sent, answered = _current(attributes)
     flat = _flattened(attributes)
-    asked, answered = asked or flat[0], answered or flat[1]
-    for name, given, body in events:
+    sent, answered = sent or flat[0], answered or flat[1]
+    for name, event_attributes, body in events:
         if name == "gen_ai.client.inference.operation.details":
-            more = _current({**given, **(body if isinstance(body, dict) else {})})
-            asked, answered = asked or more[0], answered or more[1]
-    if asked or answered:
-        return asked, answered
-    for name, given, body in events:
-        _earlier(name, given, body, asked, answered)
-    return asked, answered
+            more = _current({**event_attributes, **(body if isinstance(body, dict) else {})})
+            sent, answered = sent or more[0], answered or more[1]
+    if sent or answered:
+        return sent, answered
+    for name, event_attributes, body in events:
+        _earlier(name, event_attributes, body, sent, answered)
+    return sent, answered
 
 
 def tool_turn(attributes: Mapping[str, Any]) -> Turn | None:
-    """What a tool gave back, from its span; None where that does not say."""
+    """The result of a tool as a turn, from its span; None if the span has none."""
     result = attributes.get("gen_ai.tool.call.result")
     if result is None:
         return None
@@ -317,8 +319,8 @@ def tool_turn(attributes: Mapping[str, Any]) -> Turn | None:
 def _current(attributes: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     parts = _listed(attributes.get("gen_ai.system_instructions"))
     system = [{"role": "system", "parts": parts}] if parts else []
-    asked = _listed(attributes.get("gen_ai.input.messages"))
-    return (system + asked if asked else []), _listed(attributes.get("gen_ai.output.messages"))[:1]
+    sent = _listed(attributes.get("gen_ai.input.messages"))
+    return (system + sent if sent else []), _listed(attributes.get("gen_ai.output.messages"))[:1]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -328,40 +330,40 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _earlier(name: str, given: Mapping[str, Any], body: Any, asked: list[Any], answered: list[Any]) -> None:
-    """A message of the conventions before 1.37, whose events were one message each."""
-    content = given.get("gen_ai.event.content")
+def _earlier(name: str, attributes: Mapping[str, Any], body: Any, sent: list[Any], answered: list[Any]) -> None:
+    """Read a message of the conventions before 1.37, whose events were one message each."""
+    content = attributes.get("gen_ai.event.content")
     if isinstance(content, str):
         content, _ = load(content)
-    found = {**given, **next((part for part in (body, content) if isinstance(part, dict)), {})}
+    fields = {**attributes, **next((part for part in (body, content) if isinstance(part, dict)), {})}
     if name == "gen_ai.choice":
-        inner = found.get("message")
+        inner = fields.get("message")
         if isinstance(inner, str):
             decoded, fault = load(inner)
             inner = {"content": inner} if fault else decoded
-        if not answered and found.get("index") in (None, 0, "0"):
-            answered.append({"role": "assistant", **(inner if isinstance(inner, dict) else found)})
+        if not answered and fields.get("index") in (None, 0, "0"):
+            answered.append({"role": "assistant", **(inner if isinstance(inner, dict) else fields)})
     elif name.startswith("gen_ai.") and name.endswith(".message") and name.split(".")[1] in _ROLES:
-        role, calls = name.split(".")[1], _listed(found.get("tool_calls"))
-        asked.append({"tool_call_id": found.get("id"), **found, "role": role, "tool_calls": calls})
+        role, calls = name.split(".")[1], _listed(fields.get("tool_calls"))
+        sent.append({"tool_call_id": fields.get("id"), **fields, "role": role, "tool_calls": calls})
     elif name == "gen_ai.content.prompt":
-        asked.extend(_listed(found.get("gen_ai.prompt")) or [{"role": "user", "content": found.get("gen_ai.prompt")}])
+        sent.extend(_listed(fields.get("gen_ai.prompt")) or [{"role": "user", "content": fields.get("gen_ai.prompt")}])
     elif name == "gen_ai.content.completion":
-        said = found.get("gen_ai.completion")
-        answered.extend(_listed(said)[:1] or [{"role": "assistant", "content": said}])
+        completion = fields.get("gen_ai.completion")
+        answered.extend(_listed(completion)[:1] or [{"role": "assistant", "content": completion}])
 
 
 def _flattened(attributes: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Messages that are spread over attributes such as `gen_ai.prompt.0.content`."""
+    """Messages spread over attributes such as `gen_ai.prompt.0.content`."""
     sides: dict[str, dict[int, dict[str, Any]]] = {"prompt": {}, "completion": {}}
     for key, value in attributes.items():
-        if not (found := _FLAT.fullmatch(key)):
+        if not (match := _FLAT.fullmatch(key)):
             continue
-        message = sides[found["side"]].setdefault(int(found["place"]), {"tool_calls": {}})
-        if call := _TOOL.fullmatch(found["rest"]):
+        message = sides[match["side"]].setdefault(int(match["place"]), {"tool_calls": {}})
+        if call := _TOOL.fullmatch(match["rest"]):
             message["tool_calls"].setdefault(int(call["place"]), {})[call["name"]] = value
         else:
-            message[found["rest"]] = value
+            message[match["rest"]] = value
     listed = [
         [{**message, "tool_calls": list(message["tool_calls"].values())} for _, message in sorted(side.items())]
         for side in sides.values()

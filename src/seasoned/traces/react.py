@@ -2,10 +2,10 @@
 
 Two forms are read, mixed if need be: `Thought n: / Action n: / Observation n:` under `Question:` (HotpotQA, FEVER), and
 `> command` under `Environment #n:` (ALFWorld, WebShop). Headers, rulers, statistics and the examples of a prompt are
-passed over; verdicts, scores and reflections are kept. A line is classified twice: by its text (in `react_lines`),
-and by the attempt before it and the lines after it. Always holds: any text gives attempts and problems, nothing raises,
-and the time grows linearly with the length; how an attempt ended is what the log says of it, and unknown where it says
-nothing; a reflection goes with the attempt it was written after, and is guidance to the next one.
+skipped; verdicts, scores and reflections are kept. A line is classified twice: by its text (in `react_lines`), then by
+the attempt before it and the lines after it. Always holds: any text gives attempts and problems, nothing raises, and
+the time grows linearly with the length; the outcome of an attempt is what the log says, or unknown; a reflection
+belongs to the attempt it was written after, and is guidance for the next one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VERDICT = re.compile(
 )
 _ANSWERS = re.compile(r"[ \t]{0,8}(?:finish|answer|submit)[ \t]{0,2}\[", re.IGNORECASE)
 _FINISH = re.compile(rf"{_ANSWERS.pattern}(?P<answer>.*)\][ \t.]{{0,8}}$", re.IGNORECASE | re.DOTALL)
-_ANSWER_LINES = 8  # lines of an action in which an answer may begin
+_ANSWER_LINES = 8  # lines of an action where an answer may begin
 _STARTS = frozenset(("question", "context", "trial", "section", "environment", "ruler", "statistic", "gold", "status",
                      "info", "heading", "reset", "goal"))  # fmt: skip
 _EXAMPLE_ENDS = frozenset(("resume", "task", "environment", "section", "memory"))
@@ -46,28 +46,28 @@ _THOUGHT, _ACTION, _SEEN = range(3)
 
 @dataclass
 class Attempt:
-    """One attempt as it is being read; texts are lists of lines until it is closed."""
+    """An attempt while it is being read; texts are lists of lines until it is closed."""
 
     line: int
     environment: int = -1
     task: list[str] = field(default_factory=list)
     steps: list[tuple[list[str], list[str], list[str]]] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)  # reflections it was given
+    before: list[str] = field(default_factory=list)  # reflections shown to it
     after: list[str] = field(default_factory=list)  # the reflection on it
     gold: str = ""
     status: bool | None = None
     score: float | None = None
     section: str = ""
     labelled: bool = False
-    count: int = -1  # the number of the last thought or action that had one
-    again: bool = False  # its task was told for the one before
+    count: int = -1  # the number of the last numbered thought or action
+    again: bool = False  # its task was given for the attempt before
     ended: bool = False
-    judged: bool = False  # its last step is an answer, with the verdict as what was observed
-    unanswered: bool = False  # the log says that it gave no answer, whatever its last action is
+    judged: bool = False  # its last step is an answer, with the verdict as its observation
+    unanswered: bool = False  # the log says that it gave no answer
 
     @property
     def over(self) -> bool:
-        """Whether what it did is told to its end."""
+        """Whether its steps are complete."""
         return self.ended or self.judged
 
     def text(self, part: int) -> str:
@@ -75,22 +75,22 @@ class Attempt:
         lines = self.steps[-1][part]
         text = "\n".join(lines).strip()
         if not text:
-            lines.clear()  # blank lines say nothing, and would be joined again and again
+            lines.clear()  # blank lines mean nothing, and would be joined again and again
         return text
 
     def begin_step(self) -> None:
-        """Another step, on which nothing is said yet."""
+        """Begin another, empty step."""
         self.steps.append(([], [], []))
         self.judged = False
 
     def observe(self, first: str) -> None:
-        """Takes the first line of what was observed after the last step."""
+        """Take the first line of the last step's observation."""
         self.steps[-1][_SEEN].append(first)
         answers = any(_ANSWERS.match(line) for line in self.steps[-1][_ACTION][:_ANSWER_LINES])
         self.judged = answers and _VERDICT.search(first[:200]) is not None
 
     def begins_anew(self, count: int) -> bool:
-        """Whether a step of this number is another attempt's first: some logs count from 0, most from 1."""
+        """Whether a step with this number is the first of another attempt: some logs count from 0, most from 1."""
         return bool(self.text(_ACTION)) and (count < self.count or (count == 1 and self.count != 0))
 
 
@@ -102,25 +102,25 @@ def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Fo
 
 
 class _Reader:
-    """One pass over the lines; what a line means depends on what came before. A method `_kind` for each kind."""
+    """One pass over the lines; a line's meaning depends on those before it. There is a method `_kind` for each kind."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.done: list[Attempt] = []
         self.open: Attempt | None = None
-        self.into: list[str] | None = None  # what plain text is added to
-        self.task: list[str] = []  # of the attempt before, for its next trial
+        self.into: list[str] | None = None  # where plain text is added
+        self.task: list[str] = []  # the task of the attempt before, for its next trial
         self.section = ""
         self.sections = 0
-        self.held: list[str] = []  # rulers that may belong to the text, or end it
-        self.skipping: frozenset[str] = frozenset()  # the kinds of lines that end what is passed over
+        self.held: list[str] = []  # rulers that may be part of the text, or end it
+        self.skipping: frozenset[str] = frozenset()  # the kinds of lines that end a skipped part
         self.blank = True  # whether the line before was blank
         self.place, self.ahead = 0, Ahead()
 
     def run(self, lines: Iterable[tuple[int, str, str]]) -> None:
-        told = [(place, _ANSI.sub("", text), why) for place, text, why in lines]
-        self.problems = [Problem(f"line {place}", why) for place, _, why in told if why]
-        texts = [(place, text) for place, text, why in told if not why]
+        cleaned = [(place, _ANSI.sub("", text), why) for place, text, why in lines]
+        self.problems = [Problem(f"line {place}", why) for place, _, why in cleaned if why]
+        texts = [(place, text) for place, text, why in cleaned if not why]
         classified = [classify(text) for _, text in texts]
         for (place, text), line, after in zip(texts, classified, ahead(classified), strict=True):
             self.place, self.ahead = place, after
@@ -153,7 +153,7 @@ class _Reader:
             self._inside(kind, text, line)
 
     def _kind_here(self, text: str, line: Line) -> str:
-        """The kind of a line where it stands: some kinds are plain text there."""
+        """The kind of a line in its context, where some kinds are plain text."""
         now, after, blank, rest = self.open, self.ahead, self.blank, line.rest
         over, steps = now is None or now.over, now is not None and bool(now.steps)
         if line.kind == "action" and is_reset(line, after):
@@ -166,7 +166,7 @@ class _Reader:
         last = " " in rest and (over or after.follows in ("ruler", ""))
         seen = now is not None and now.labelled and steps and self.into is now.steps[-1][_SEEN]
         fits = {
-            # a page may say `Status: OK`, where logs shout `STATUS`
+            # a page may say `Status: OK`; logs write `STATUS`
             "status": verdict(rest.split(" ")[0]) is not None and not (seen and "STATUS" not in text),
             "prompt": now is not None and not now.labelled,
             "again": not steps or over or (blank and after.resumes),
@@ -191,7 +191,7 @@ class _Reader:
         return self.open
 
     def _end(self) -> None:
-        """No more steps come, but what is said of the attempt still may."""
+        """End the steps; remarks on the attempt may still follow."""
         self.into = None
         if self.open is not None:
             self.open.ended = True
@@ -208,12 +208,12 @@ class _Reader:
             self.problems.append(Problem(f"line {now.line}", "a task without a step"))
 
     def _is_quoted(self, now: Attempt, count: int) -> bool:
-        """Whether a step is of the trial before: some logs print it in place of the reflection, without a word."""
+        """Whether a step belongs to the trial before: some logs repeat that trial instead of a reflection."""
         quoted = now.judged and not now.gold and self.into is now.after and count <= 1
         return quoted and not any(line.strip() for line in now.after)
 
     def _labelled(self, count: int) -> Attempt:
-        """The open attempt, or a new one at the same task where the count of steps begins anew."""
+        """The open attempt, or a new one at the same task if the count of steps starts again."""
         now = self.open
         if now is None or (now.steps and count <= 1 and (now.ended or now.begins_anew(count))):
             task = "\n".join(now.task if now is not None else self.task)
@@ -223,7 +223,7 @@ class _Reader:
         return now
 
     def _act(self, now: Attempt, command: str) -> None:
-        """Adds a command, or a thought that is written as one and goes with the command after it."""
+        """Add a command, or a thought written as one, which belongs to the command after it."""
         thinks = _THINK.match(command)
         if not now.steps or now.text(_ACTION) or now.text(_SEEN).casefold() not in ("", "ok."):
             now.begin_step()
@@ -237,7 +237,7 @@ class _Reader:
         self.into = seen if thinks or not now.labelled else action
 
     def _start(self, kind: str, text: str, line: Line) -> None:
-        """A line of a header, or of a prompt."""
+        """Handle a line of a header, or of a prompt."""
         now = self.open
         if kind == "environment":
             self._close()
@@ -267,7 +267,7 @@ class _Reader:
         elif kind == "goal":
             self._begin()
             self._text(text)
-        elif kind == "resume":  # after a trial that was quoted comes more of the prompt, after examples the task
+        elif kind == "resume":  # a quoted trial is followed by more of the prompt, examples by the task
             self.into = now.task if "example" in text.casefold() and now is not None and not now.task else None
         elif kind == "task":
             now = now or self._begin()
@@ -275,7 +275,7 @@ class _Reader:
             self.into = now.task
 
     def _ask(self, kind: str, text: str, line: Line) -> None:
-        """A question, or the page that it is about."""
+        """Handle a question, or the page that it is about."""
         now = self.open
         task = "".join(now.task).strip() if now is not None else ""
         if kind == "context":
@@ -289,22 +289,22 @@ class _Reader:
         if now is None or now.steps or (task and now.task[0] != "Context:"):
             now = self._begin()
         elif task == "Context:":
-            now.task.clear()  # a log that can show pages, and showed none
-        asked, again, more = line.rest.partition(AGAIN)
-        now.task.append(asked)
+            now.task.clear()  # a log with pages that showed none here
+        question, again, more = line.rest.partition(AGAIN)
+        now.task.append(question)
         self.into = now.task
         if again:
             self._again(again + more)
 
     def _again(self, text: str) -> None:
         if self.open is None or self.open.over or self.open.steps:
-            self._begin()  # the question comes after what was given
+            self._begin()  # the question follows the given text
         self.into = None
         if self.ahead.resumes and "below is the last trial" in text[:400].casefold():
             self.skipping = _EXAMPLE_ENDS
 
     def _inside(self, kind: str, text: str, line: Line) -> None:
-        """A line of steps, a reflection, or text."""
+        """Handle a line of steps, a reflection, or text."""
         now = self.open
         if kind == "thought":
             now = self._labelled(line.number)
@@ -334,7 +334,7 @@ class _Reader:
             self._text(text, stray=kind == "reflection")
 
     def _on(self, now: Attempt, kind: str, text: str, rest: str) -> None:
-        """A line on the open attempt: a command, its score or verdict, the right answer."""
+        """Handle a line on the open attempt: a command, its score or verdict, the right answer."""
         if kind == "prompt":
             if rest or (now.steps and not now.ended):
                 self._act(now, rest)
@@ -346,7 +346,7 @@ class _Reader:
             now.status = verdict(rest.split(" ")[0])
         elif kind == "gold":
             if now.judged and not now.gold and now.after:
-                # what stands between the verdict and the right answer is what the attempt was given
+                # the text between the verdict and the right answer was given to the attempt
                 now.before.extend(now.after)
                 now.after = []
             now.gold = rest
@@ -355,7 +355,7 @@ class _Reader:
             now.score = float(verdict(rest) or False) if grade is None else grade
             if kind == "score":
                 if self.into is not None and now.steps and _SHOP_SCORE in text:
-                    self.into.append(text)  # WebShop tells the score as the last observation
+                    self.into.append(text)  # WebShop gives the score as the last observation
                 self.into = None
                 return
             now.gold, now.unanswered = now.gold or right_answer(text), is_unanswered(text)
@@ -363,8 +363,8 @@ class _Reader:
 
     def _text(self, text: str, *, stray: bool = False) -> None:
         if self.into is not None and not stray:
-            asked, again, more = text.partition(AGAIN)
-            self.into.append(asked.rstrip())
+            question, again, more = text.partition(AGAIN)
+            self.into.append(question.rstrip())
             if again and self.open is not None and self.into is self.open.task:
                 self._again(again + more)
         elif self.open is None or self.open.ended:
@@ -376,9 +376,9 @@ def trajectories_of(
 ) -> Found:
     """The attempts as trajectories, with the trials of each task numbered from 0.
 
-    `repeats`: the log prints solved attempts once more in each trial; they are counted as repeated, and left out.
+    `repeats`: the log prints solved attempts again in each trial; they are counted as repeated and left out.
     """
-    found = Found(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
+    result = Found(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
     seen: Counter[str] = Counter()
     tries: Counter[str] = Counter()
     latest: dict[str, int] = {}
@@ -390,16 +390,16 @@ def trajectories_of(
         repeated += len(task) if attempt.again else 0
         if attempt.again and repeated > MAX_REPEATED:
             why = f"tasks told once are tried again for more than {MAX_REPEATED:,} characters in all: left out"
-            found.problems.append(Problem(f"line {attempt.line}", why))
+            result.problems.append(Problem(f"line {attempt.line}", why))
             continue
         outcome = _outcome(attempt, steps)
         same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
         if repeats and outcome.success and seen[same]:
-            found.repeated += 1
+            result.repeated += 1
             continue
-        given = _joined(attempt.before)
-        if given and task in latest:
-            _reflect(found.trajectories, latest[task], given)
+        guidance = _joined(attempt.before)
+        if guidance and task in latest:
+            _reflect(result.trajectories, latest[task], guidance)
         meta = {
             **source,
             "place": f"line {attempt.line}",
@@ -408,22 +408,22 @@ def trajectories_of(
             "gold": attempt.gold,
             "reflection": _joined(attempt.after),
         }
-        latest[task] = len(found.trajectories)
-        found.trajectories.append(make(task, steps, outcome, meta=meta, guidance=given, occurrence=seen[same]))
+        latest[task] = len(result.trajectories)
+        result.trajectories.append(make(task, steps, outcome, meta=meta, guidance=guidance, occurrence=seen[same]))
         seen[same] += 1
         tries[task] += 1
-    return found
+    return result
 
 
 def _joined(lines: list[str]) -> str:
     return "\n".join(lines).strip()
 
 
-def _reflect(trajectories: list[Trajectory], place: int, given: str) -> None:
-    """Give an attempt the reflection that its successor was shown, the last of those, unless it has one."""
+def _reflect(trajectories: list[Trajectory], place: int, guidance: str) -> None:
+    """Give an attempt the last reflection that its successor was shown, unless it has one."""
     attempt = trajectories[place]
     if attempt.outcome.success is not True and "reflection" not in attempt.meta:
-        last = given.split("\n- ")[-1].removeprefix("- ").strip()
+        last = guidance.split("\n- ")[-1].removeprefix("- ").strip()
         trajectories[place] = attempt.model_copy(update={"meta": {**attempt.meta, "reflection": last}})
 
 
@@ -432,9 +432,9 @@ def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
     observed = _verdict_in(steps[-1].observation)
     section = {"correct": True, "incorrect": False, "halted": False}.get(attempt.section)
     graded = verdict(attempt.score) if attempt.score is not None else None
-    # a page may hold the words of a verdict: unless they answer an answer, the section knows better
+    # a page may contain the words of a verdict: unless they follow an answer, trust the section
     witnesses = (attempt.status, observed if finish else None, section, observed, graded)
-    success = next((told for told in witnesses if told is not None), None)
+    success = next((witness for witness in witnesses if witness is not None), None)
     reason = "unfinished"
     if finish:
         reason = "answered"
@@ -447,5 +447,5 @@ def _outcome(attempt: Attempt, steps: list[Step]) -> Outcome:
 
 
 def _verdict_in(observation: str) -> bool | None:
-    found = _VERDICT.search(observation)
-    return (found["word"] or found["reward"]).lower() in ("correct", "1") if found else None
+    match = _VERDICT.search(observation)
+    return (match["word"] or match["reward"]).lower() in ("correct", "1") if match else None

@@ -1,4 +1,4 @@
-"""The lines of text logs of ReAct and Reflexion runs: what each is by its text alone, and what comes after it.
+"""Classifies the lines of ReAct and Reflexion text logs, by their own text and by the lines after them.
 
 Always holds: any line has a kind, nothing raises, and the time grows linearly with the length.
 """
@@ -18,7 +18,7 @@ _LABELS = {
 }  # fmt: skip
 _KINDS = {name: kind for kind, names in _LABELS.items() for name in names.split("|")}
 AGAIN = "You have attempted to answer"
-_PATTERNS = {  # tried in this order on a line without the blanks around it
+_PATTERNS = {  # tried in this order on a stripped line
     "prompt": r">(?!>)[ \t]{0,4}(?P<rest>.*)",
     "statistic": r"(?-i:(?:ADDITIONAL )?SUCCESS|FAIL|TOTAL|ACCURACY|Accuracy|Trial summary|Correct|Incorrect|Halted)"
     r"[ \t]{0,2}:[ \t]{0,4}(?:-?\d|Correct: ?\d)",
@@ -58,7 +58,7 @@ class Line:
 
     Kinds: thought, action, observation, question, context, task, reflection, gold, status, score, info (a score that
     ends the attempt), trial, section, environment, prompt, ruler, statistic, skip, resume, memory, again, heading,
-    blank, text; `perhaps ..` of some of them, and of goal and tally, where the place decides.
+    blank, text; `perhaps ..` some of these, or goal or tally, if the context decides.
     """
 
     kind: str
@@ -67,27 +67,27 @@ class Line:
 
 
 def classify(line: str) -> Line:
-    """What a line is, without regard to where it stands."""
+    """Classify a line by its text, without its context."""
     bare = line.strip()
     if not bare:
         return Line("blank")
     for kind, pattern in _COMPILED.items():
-        if found := pattern.match(bare):
-            groups = found.groupdict()
+        if match := pattern.match(bare):
+            groups = match.groupdict()
             rest = (groups.get("rest") or groups.get("won") or "").strip()
-            kind = _KINDS[found["name"].lower()] if kind == "label" else kind
+            kind = _KINDS[match["name"].lower()] if kind == "label" else kind
             return Line(kind, rest.lower() if kind in _LOWER else rest, int(groups.get("number") or -1))
     return Line("text", line.rstrip())
 
 
 def right_answer(info: str) -> str:
     """The right answer in a line of the kind info, or ""."""
-    found = _RIGHT.search(info)
-    return found["answer"] if found else ""
+    match = _RIGHT.search(info)
+    return match["answer"] if match else ""
 
 
 def is_unanswered(info: str) -> bool:
-    """Whether a line of the kind info says that no answer was given."""
+    """Whether a line of the kind info says that there was no answer."""
     return any(f"'answer': {none}" in info for none in ("'',", "None,"))
 
 
@@ -95,22 +95,22 @@ def is_unanswered(info: str) -> bool:
 class Ahead:
     """What comes after a line, before the next header."""
 
-    resumes: bool = False  # a quotation or an example that begins here is said to end
-    step: bool = False  # the next label is that of a later step than the first
-    command: bool = False  # the next label is a command's
-    asks: bool = False  # a task is told in one of the next lines
-    follows: str = ""  # the kind of the next line that is not blank, or `reset` where an attempt begins with it
+    resumes: bool = False  # a quotation or example that begins here has an end
+    step: bool = False  # the next label belongs to a step after the first
+    command: bool = False  # the next label is a command
+    asks: bool = False  # one of the next lines gives a task
+    follows: str = ""  # the kind of the next line that is not blank, or `reset` if an attempt begins with it
 
 
 def ahead(lines: Sequence[Line]) -> list[Ahead]:
-    """For each line what comes after it, found in one pass from the end."""
-    found: list[Ahead] = []
+    """For each line, what comes after it, in one pass from the end."""
+    result: list[Ahead] = []
     resumes = step = command = False
-    follows, asked = "", len(lines) + _TASK_LINES
+    follows, task_place = "", len(lines) + _TASK_LINES
     for place in range(len(lines) - 1, -1, -1):
         line = lines[place]
-        after = Ahead(resumes, step, command, asked - place < _TASK_LINES, follows)
-        found.append(after)
+        after = Ahead(resumes, step, command, task_place - place < _TASK_LINES, follows)
+        result.append(after)
         if line.kind in ("environment", "section") or AGAIN in line.rest:
             resumes = False
         elif line.kind in ("resume", "task"):
@@ -122,13 +122,13 @@ def ahead(lines: Sequence[Line]) -> list[Ahead]:
         elif line.kind in _ENDS_STEPS:
             step = command = False
         if line.kind == "perhaps task":
-            asked = place
+            task_place = place
         if line.kind != "blank":
             follows = "reset" if is_reset(line, after) else line.kind
-    return found[::-1]
+    return result[::-1]
 
 
 def is_reset(line: Line, after: Ahead) -> bool:
     """Whether an attempt begins with this line."""
-    # The shop is entered: what it answers is a task, and no step was made yet
+    # Entering the shop: its answer is the task, before any step
     return line.kind == "action" and line.rest == "reset" and after.asks

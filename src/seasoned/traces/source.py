@@ -1,7 +1,7 @@
-"""What every reader of a foreign log shares: the file's bytes, its JSON values, what was wrong, and a trajectory's id.
+"""What the readers of logs share: the file's bytes, its JSON values, problems, and a trajectory's id.
 
-Always holds: nothing is unpickled or run; a file that is too large is refused before it is read; what is wrong inside
-a file is a `Problem` that names the place and quotes nothing of it, and the rest is read all the same.
+Always holds: nothing is unpickled or run; a file that is too large is refused before it is read; a fault inside a file
+is a `Problem` that names the place without quoting it, and the rest is still read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from seasoned.files import read_file
 from seasoned.types import Message, Outcome, Step, Trajectory, Usage, now
 
 MAX_LINE = 16 * 1024 * 1024
-"""Bytes of one line above which it is a broken line."""
+"""The most bytes of a line; a longer one is a broken line."""
 MAX_REPEATED = 16 * 1024 * 1024
-"""Characters of one file that may be told once and used again and again: what goes beyond is left out and named."""
+"""The most characters that one file may repeat by reference; the rest is left out and reported."""
 
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-_LOOKED_AT = 20  # lines that tell whether a file has one JSON value a line
-_GIVE_UP = 1000  # broken values in a file that has none
+_LOOKED_AT = 20  # lines that show whether a file has one JSON value a line
+_GIVE_UP = 1000  # broken values before a file counts as having none
 
 
 @dataclass(frozen=True)
@@ -39,29 +39,29 @@ class Problem:
 
 @dataclass
 class Found:
-    """What a reader found: trajectories in the file's order, problems, and how many attempts it was told of twice."""
+    """A reader's result: trajectories in the file's order, problems, and the number of repeated attempts."""
 
     trajectories: list[Trajectory] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     repeated: int = 0
 
-    def take(self, place: str, read: Callable[..., Trajectory | str], *given: Any) -> None:
-        """Adds the attempt that `read(*given)` finds at a place, or the problem where it says why there is none."""
+    def take(self, place: str, read: Callable[..., Trajectory | str], *arguments: Any) -> None:
+        """Add the attempt that `read(*arguments)` returns, or the problem if it returns a reason for having none."""
         try:
-            made = read(*given)
+            result = read(*arguments)
         except RecursionError:
-            made = "nested too deeply"
-        if isinstance(made, str):
-            self.problems.append(Problem(place, made))
+            result = "nested too deeply"
+        if isinstance(result, str):
+            self.problems.append(Problem(place, result))
         else:
-            self.trajectories.append(made)
+            self.trajectories.append(result)
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file, whole.
+    """Read a whole file.
 
     Raises:
-        DataError: it is missing, a folder, unreadable, too large, a pickle, or packed by a program that is not zip.
+        DataError: it is missing, a folder, unreadable, too large, a pickle, or compressed other than with zip.
     """
     raw = read_file(path)
     for magic, name in _PACKED.items():
@@ -87,31 +87,31 @@ def lines(raw: bytes) -> Iterator[tuple[int, str, str]]:
 
 
 def json_values(raw: bytes) -> tuple[list[tuple[str, Any]], list[Problem]]:
-    """The JSON values of a file, each with its place, and what is none.
+    """The JSON values of a file, each with its place, and problems.
 
-    A file is one value, or one value a line, or values one after the other as a console exporter prints them. The
-    items of a list at the top count one by one.
+    A file has one value, one value a line, or consecutive values as a console exporter prints them. A top-level list
+    counts as its items.
     """
-    found: list[tuple[str, Any]] = []
+    values: list[tuple[str, Any]] = []
     problems: list[Problem] = []
     text = raw.decode("utf-8-sig", "replace")
     whole, fault = load(text)
     if not fault:
-        found = [("line 1", whole)]
+        values = [("line 1", whole)]
     elif any(not load(line)[1] for _, line, _ in _first_lines(raw)):
         for number, line, why in lines(raw):
             value, fault = (None, why) if why else load(line)
             if fault and (why or line.strip()):
                 problems.append(Problem(f"line {number}", fault))
             elif not fault:
-                found.append((f"line {number}", value))
+                values.append((f"line {number}", value))
     else:
-        _one_after_the_other(text, found, problems)
-    return [item for place, value in found for item in _items(place, value)], problems
+        _one_after_the_other(text, values, problems)
+    return [item for place, value in values for item in _items(place, value)], problems
 
 
 def load(text: str) -> tuple[Any, str]:
-    """The value of a JSON text, or None and why there is none; half a surrogate pair in it becomes U+FFFD."""
+    """The value of a JSON text, or None and the reason; a lone surrogate in it becomes U+FFFD."""
     try:
         value = json.loads(text)
         if "\\ud" in text or "\\uD" in text:
@@ -142,7 +142,7 @@ def _items(place: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield place, value
 
 
-def _one_after_the_other(text: str, found: list[tuple[str, Any]], problems: list[Problem]) -> None:
+def _one_after_the_other(text: str, values: list[tuple[str, Any]], problems: list[Problem]) -> None:
     decode = json.JSONDecoder().raw_decode
     place, line, counted = 0, 1, 0
     while len(problems) < _GIVE_UP:
@@ -154,7 +154,7 @@ def _one_after_the_other(text: str, found: list[tuple[str, Any]], problems: list
         counted = place
         try:
             value, place = decode(text, place)
-            found.append((f"line {line}", value))
+            values.append((f"line {line}", value))
         except (ValueError, RecursionError):
             problems.append(Problem(f"line {line}", "not JSON"))
             nexts = [at for sign in "{[" if (at := text.find("\n" + sign, place)) >= 0]
@@ -173,7 +173,7 @@ def texts(value: Any) -> str:
 
 
 def number(value: Any) -> float | None:
-    """A finite number, also one that is written as text; else None."""
+    """A finite number, also if written as text; else None."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -188,7 +188,7 @@ _NO = frozenset(("false", "no", "fail", "failed", "failure", "incorrect", "i", "
 
 
 def verdict(value: Any) -> bool | None:
-    """What a value says of success: a boolean, a number from 0 to 1 (1 alone is success), or a word such as "pass"."""
+    """The success that a value means: a boolean, a number from 0 to 1 (only 1 is success), or a word such as "pass"."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().casefold() in _YES | _NO:
@@ -198,7 +198,7 @@ def verdict(value: Any) -> bool | None:
 
 
 def date(value: Any) -> str:
-    """A time in ISO 8601 with milliseconds, or "" where the value is none."""
+    """A time in ISO 8601 with milliseconds, or "" if the value is not a time."""
     try:
         return datetime.fromisoformat(value).isoformat(timespec="milliseconds") if isinstance(value, str) else ""
     except ValueError:
@@ -206,7 +206,7 @@ def date(value: Any) -> str:
 
 
 def digest(*parts: Any) -> str:
-    """Sixteen hexadecimal digits that are the same for the same parts."""
+    """A hash of sixteen hexadecimal digits, the same for the same parts."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -227,24 +227,24 @@ def make(
     occurrence: int | str = 0,
     **more: Any,
 ) -> Trajectory:
-    """A trajectory whose id follows from what was done, not from when or from which file it was read.
+    """Make a trajectory whose id follows from its content, not from the file or the time of reading.
 
     Args:
         task: the task's text.
-        steps: what was done.
-        outcome: how it ended.
-        meta: where it came from, and what else the log says.
-        messages: the conversation, where the log holds it.
-        task_id: the log's own name of the task; "" where it has none (`seasoned.traces.read` makes one from the text).
-        created: when it was made, in ISO 8601; now where that is not known.
-        occurrence: what tells it from other attempts that are the same word for word: how many such came before it in
-            the file, or the log's own name of it.
+        steps: the steps of the attempt.
+        outcome: the outcome of the attempt.
+        meta: its source, and what else the log says.
+        messages: the conversation, if the log has it.
+        task_id: the log's own name of the task, or "" (`seasoned.traces.read` makes one from the text).
+        created: when it was made, in ISO 8601; "" for now.
+        occurrence: distinguishes it from identical attempts: how many of these come before it in the file, or the log's
+            own name for it.
         more: further fields of `Trajectory`.
     """
-    # As ids were made when a step had no call and messages were texts alone.
-    said = [step.model_dump(exclude={"call"}) for step in steps]
+    # Ids are made as when steps had no call and messages only text.
+    raw_steps = [step.model_dump(exclude={"call"}) for step in steps]
     talk = [{name: texts(value) for name, value in message.items()} for message in messages]
-    key = digest(task, said, outcome.model_dump(), talk, occurrence)
+    key = digest(task, raw_steps, outcome.model_dump(), talk, occurrence)
     return Trajectory(
         id=f"tra-{key}",
         task_id=task_id,
@@ -259,13 +259,13 @@ def make(
 
 
 def usage(counts: Sequence[Mapping[str, Any]], prompt: str, completion: str, *, calls: int) -> Usage:
-    """Tokens as a log counts them; what is no number counts as zero, and the cost is unknown.
+    """Tokens as a log counts them; anything but a number counts as zero, and the cost is unknown.
 
     Args:
-        counts: where the counts stand.
+        counts: the log's counts.
         prompt: the name of the prompt's tokens in each.
         completion: the name of the completion's tokens.
-        calls: how many calls of a model they are for.
+        calls: the number of model calls they cover.
     """
-    asked, said = (int(sum(max(number(c.get(name)) or 0.0, 0.0) for c in counts)) for name in (prompt, completion))
-    return Usage(prompt_tokens=asked, completion_tokens=said, calls=calls, cost=None)
+    sent, generated = (int(sum(max(number(c.get(name)) or 0.0, 0.0) for c in counts)) for name in (prompt, completion))
+    return Usage(prompt_tokens=sent, completion_tokens=generated, calls=calls, cost=None)

@@ -1,7 +1,7 @@
-"""ERL (Allard et al., 2026): one heuristic from each single attempt, and the few that a new task needs.
+"""ERL (Allard et al., 2026): one heuristic from each single attempt, and the few that help with a new task.
 
-Always holds: an attempt is learned from once; nothing that comes from an attempt at a task is recalled for that task;
-heuristics that say the same stand in guidance once, and those that contradict each other stand there together, marked.
+Always holds: each attempt is learned from once; nothing from an attempt at a task is recalled for that task; guidance
+shows equal heuristics once, and contradicting ones together and marked.
 """
 
 from __future__ import annotations
@@ -38,47 +38,46 @@ Outcomes = Literal["all", "success", "failure"]
 
 @dataclass(frozen=True)
 class ERL:
-    """Heuristics from single attempts, the most relevant of them recalled (paper section 2).
+    """Heuristics from single attempts; the most relevant are recalled (paper section 2).
 
     Args:
         llm: writes the heuristics, and ranks them where `retrieve` says so.
         about: what kind of tasks these are.
-        example: a trigger and an action as they should be; see `write_heuristic`.
-        worked: a failed attempt that teaches `example`, and its analysis; see `write_heuristic`.
+        example: a model trigger and action; see `write_heuristic`.
+        worked: a failed attempt that teaches `example`, with its analysis; see `write_heuristic`.
         begins: the words that every action begins with; see `write_heuristic`.
-        goal: gives of a task's text what is wanted, where most of it is something else, such as a room's furniture;
-            tasks are compared by that. None: by their whole texts, as in the paper.
-        k: heuristics that are recalled.
-        retrieve: `llm`: a model scores all; `two-stage`: the `recall_first` nearest, which the model then scores;
-            `embedding`: those from the tasks nearest to the new one; `random`: drawn by the seed and the task; `all`.
+        goal: extracts the goal from a task's text when most of it is something else, such as a room's furniture; tasks
+            are compared by it. None: by their whole texts, as in the paper.
+        k: number of heuristics to recall.
+        retrieve: `llm`: a model scores all; `two-stage`: the model scores the `recall_first` nearest; `embedding`:
+            those from the tasks nearest to the new one; `random`: drawn with the seed and the task; `all`.
         recall_first: see `retrieve`.
-        on: what heuristics are recalled for: the `task`, before it is begun, as in the paper; or what the attempt
-            `thought` of it first, for agents that ask for guidance after that.
-        outcomes: whether all are recalled, or only those from successes or failures.
-        judge: whether an attempt of unknown outcome is judged by the model; otherwise it is passed over.
-        blind: whether known outcomes are hidden from the model too, so that its verdicts can be compared with them.
-        first: whether only the first attempt at each task is learned from, where there were retries.
-        failures: whether only failures are learned from: known ones, and those that the model itself judges to be some.
-        workers: how many heuristics are written at once.
-        ranker: the model that ranks; None: `llm`.
-        form: of a heuristic: `short`, or as in the `paper` with a rationale and of any length (figures 6 and 8).
-        filters: whether what small models write in place of a heuristic is dropped; see `read_heuristic`.
-        chars: characters of each part of a heuristic; None: as short as its form is, or 8,000 in a long window.
-        max_tokens: of a reply of the model; a ranking gets more where it needs more.
-        room: tokens that an attempt may take in a prompt. None: three quarters of a long window, or 2,400.
-        rank_room: tokens of heuristics in one prompt of the ranker; more of them take several calls. None: three
-            quarters of its window where that is long, or 2,000.
-        reasons: whether the ranker scores lists and says in a few words why (figure 9); without, it marks each
-            heuristic in a call of its own, which a small model can do and a list it cannot.
-        guidance_tokens: tokens of guidance; what does not fit is left out, the last first.
-        matched: a method that shows trajectories: at each task the heuristics get as many tokens as its demonstrations
-            have, instead of `guidance_tokens`, and never more (paper appendix C.1, figure 5).
-        seed: for `random`.
-        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
-            evaluation must leave it off.
+        on: what heuristics are recalled for: the `task`, before the attempt, as in the paper; or the attempt's first
+            `thought`, for agents that ask for guidance after it.
+        outcomes: recall all, or only those from successes or failures.
+        judge: let the model judge attempts of unknown outcome; otherwise they are skipped.
+        blind: hide known outcomes from the model too, to compare its verdicts with them.
+        first: learn only from the first attempt at each task.
+        failures: learn only from failures: known ones, and those that the model judges to be failures.
+        workers: number of heuristics written at once.
+        ranker: model that ranks; None: `llm`.
+        form: form of a heuristic: `short`, or as in the `paper`, of any length and with a rationale (figures 6 and 8).
+        filters: drop what small models write instead of a heuristic; see `read_heuristic`.
+        chars: characters of each part of a heuristic; None: those of its form, or 8,000 in a long window.
+        max_tokens: tokens of a reply; a ranking gets more if it needs more.
+        room: tokens of an attempt in a prompt. None: three quarters of a long window, or 2,400.
+        rank_room: tokens of heuristics in one prompt of the ranker; more take several calls. None: three quarters of a
+            long window, or 2,000.
+        reasons: let the ranker score lists and give short reasons (figure 9); False: it rates each heuristic in its own
+            call, which small models do better.
+        guidance_tokens: tokens of guidance; the last heuristics are left out if they do not fit.
+        matched: a method that shows trajectories: at each task the heuristics get at most as many tokens as its
+            demonstrations, instead of `guidance_tokens` (paper appendix C.1, figure 5).
+        seed: seed for `random`.
+        same_task: recall lessons also for the task that they come from. For recurring work; never in an evaluation.
 
     Raises:
-        ConfigError: a number is out of range, a name is none of those above, or `worked` comes without `example`.
+        ConfigError: a number is out of range, a name is not one of those above, or `worked` comes without `example`.
     """
 
     name: ClassVar[str] = "erl"
@@ -120,32 +119,33 @@ class ERL:
             "outcomes": get_args(Outcomes),
             "on": ("task", "thought"),
         }
-        for name, known in names.items():
-            if getattr(self, name) not in known:
-                raise ConfigError(f"{name} of ERL is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        for name, allowed in names.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name} of ERL is one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if self.worked is not None and self.example is None:
             raise ConfigError("worked of ERL needs example, the trigger and the action that the attempt teaches")
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Write one heuristic for each attempt that was not learned from before, in order (paper section 2).
+        """Write one heuristic for each attempt not learned from yet, in order (paper section 2).
 
-        How they are recalled does not matter here: what was learned once serves all variants. An attempt that gives no
-        heuristic is passed over, and that is logged.
+        The lessons do not depend on how they are recalled, so they serve all variants. An attempt that gives no
+        heuristic is skipped and logged.
 
         Raises:
-            LLMError: the model failed otherwise than by its form or its length; what was written before stays.
-            StoreError: when the pool is read-only; no model was called then.
+            LLMError: the model failed other than by a reply's form or a prompt's length; earlier heuristics stay
+                stored.
+            StoreError: when the pool is read-only; no model is called.
         """
         pool.writable()
-        # Deleted ones too: what a person removed is not written again.
+        # Includes deleted lessons: what a person removed is not written again.
         known = pool.derived(Sources, "heuristic", None).known
         new = {t.id: t for t in trajectories if t.id not in known and self._teaches(t)}
         pool.skip(
             (t for t in trajectories if t.outcome.success is None and t.id not in known and t.id not in new), NO_OUTCOME
         )
-        wanted, cuts, long = list(new.values()), Cuts(), self._chars * 3
-        for start in range(0, len(wanted), self.workers):
-            batch = wanted[start : start + self.workers]
+        attempts, cuts, long = list(new.values()), Cuts(), self._chars * 3
+        for start in range(0, len(attempts), self.workers):
+            batch = attempts[start : start + self.workers]
             drafts = run_jobs(partial(self._write, pool, cuts), batch, self.workers)
             for trajectory, draft in zip(batch, drafts, strict=True):
                 if isinstance(draft, str):
@@ -153,7 +153,10 @@ class ERL:
                     pool.passed_over(f"no heuristic of {trajectory.id}: {draft}")
                     pool.skip([trajectory], draft)
                 elif self.failures and draft.succeeded:
-                    log.info("no heuristic of %s: failures are wanted, and it is judged a success", trajectory.id)
+                    log.info(
+                        "no heuristic of %s: only failures are learned from, and the model judges it a success",
+                        trajectory.id,
+                    )
                 else:
                     lesson = as_lesson(draft, trajectory, self._goal(trajectory.task), long)
                     pool.add(lesson, why="learned from one attempt")
@@ -162,15 +165,15 @@ class ERL:
 
     @property
     def _chars(self) -> int:
-        """Characters of each part of a heuristic; 0: those of the short form."""
+        """Characters of each part of a heuristic; 0: the short form's."""
         return self.chars or (LONG_TEXT if self.form == "paper" or is_roomy(self.llm) else 0)
 
     def _judges(self, trajectory: Trajectory) -> bool:
-        """Whether the model is to say how an attempt ended."""
+        """Whether the model judges this attempt's outcome."""
         return self.blind or trajectory.outcome.success is None
 
     def _teaches(self, trajectory: Trajectory) -> bool:
-        """Whether an attempt is one that is learned from."""
+        """Whether to learn from an attempt."""
         judges = self._judges(trajectory)
         if trajectory.outcome.reason == "error" or (judges and not (self.blind or self.judge)):
             return False
@@ -179,7 +182,7 @@ class ERL:
         return not self.failures or judges or not trajectory.outcome.success
 
     def _write(self, pool: ExperiencePool, cuts: Cuts, trajectory: Trajectory) -> Draft | str:
-        """The heuristic of an attempt, or why there is none."""
+        """Write the heuristic of an attempt, or say why there is none."""
         try:
             draft = write_heuristic(
                 self.llm,
@@ -202,15 +205,15 @@ class ERL:
         return draft or UNUSABLE
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The heuristics that help with a task, the best first; nothing where `on` names the other moment.
+        """The heuristics that help with a task, best first; empty at the moment that `on` does not name.
 
-        A heading stands above them, but not after a thought: there every token is new to a server's prefix cache. Equal
-        ones count as one. A heuristic that is contradicted brings the other one with it, or all that the ranker names,
-        so that some more than k may be shown.
+        They have a heading, except after a thought, where every token is new to a server's prefix cache. Equal ones
+        count once. A heuristic brings the one that contradicts it, or all that the ranker names, so more than k may be
+        shown.
 
         Raises:
-            ConfigError: `embedding` or `two-stage`, and the pool has no embedder.
-            LLMError: the ranking model failed otherwise than by its form or its length.
+            ConfigError: `embedding` or `two-stage` without an embedder in the pool.
+            LLMError: the ranking model failed other than by a reply's form or a prompt's length.
         """
         if (progress is None) is (self.on == "thought"):
             return Guidance()
@@ -225,7 +228,7 @@ class ERL:
         return Guidance(lessons=lessons, blocks=(as_block(groups, headed=self.on == "task"),))
 
     def choose(self, task: Task, pool: ExperiencePool) -> list[Lesson]:
-        """What retrieval alone picks, best first: at most k, but for `all`. `recall` adds opposites and cuts the text.
+        """The heuristics that retrieval picks, best first; with `all`, more than k. `recall` adds opposites and cuts.
 
         Raises:
             ConfigError, LLMError: as `recall`.
@@ -233,17 +236,17 @@ class ERL:
         return self._choose(task, "", pool, *self._candidates(task, pool))[0]
 
     def _tokens_for(self, task: Task, pool: ExperiencePool) -> int:
-        """How many tokens of heuristics a task may be told."""
+        """How many tokens of heuristics the guidance for a task may have."""
         if self.matched is None:
             return self.guidance_tokens
         return guidance_tokens(self.matched.recall(task, pool))
 
     def _goal(self, text: str) -> str:
-        """What tasks are compared by."""
+        """The part of a task's text that tasks are compared by."""
         return text if self.goal is None else self.goal(text)
 
     def _candidates(self, task: Task, pool: ExperiencePool) -> tuple[Book, dict[str, Lesson]]:
-        """One lesson for each group of equal ones, by the id of the group's first: one that may be recalled here."""
+        """For each group of equal lessons one that may be recalled here, by the id of the group's first."""
         book = pool.derived(Book, "heuristic")
         own = set() if self.same_task else attempts_at(task, pool)
         outcome = {"all": None, "success": True, "failure": False}[self.outcomes]
@@ -255,7 +258,7 @@ class ERL:
                 lesson
                 for lesson in group
                 if own.isdisjoint(lesson.sources)
-                and (outcome is None or lesson.data.get("success", outcome) is outcome)  # a person's are for both
+                and (outcome is None or lesson.data.get("success", outcome) is outcome)  # a person's count as both
             )
             if (lesson := next(fits, None)) is not None:
                 candidates[group[0].id] = lesson
@@ -264,8 +267,8 @@ class ERL:
     def _choose(
         self, task: Task, thought: str, pool: ExperiencePool, book: Book, candidates: dict[str, Lesson]
     ) -> tuple[list[Lesson], list[tuple[Lesson, Lesson]]]:
-        """The heuristics that are recalled, best first, and pairs that the ranker calls contradictory."""
-        # A task is compared with the tasks that heuristics come from; a thought, with the situations they are for.
+        """The heuristics to recall, best first, and the pairs that the ranker calls contradictory."""
+        # Compare a task with the tasks that heuristics come from, and a thought with the situations they are for.
         near: dict[str, Any] = {"text": thought, "of": trigger} if thought else {"text": self._goal(task.text)}
         if self.retrieve == "embedding":
             return book.nearest(pool, lessons=candidates, k=self.k, **near), []
@@ -273,20 +276,20 @@ class ERL:
         if self.retrieve == "all":
             return lessons, []
         if self.retrieve == "random":
-            drawn = random.Random(f"erl-{self.seed}-{task.id}").sample(lessons, min(self.k, len(lessons)))
-            return drawn, []
+            sample = random.Random(f"erl-{self.seed}-{task.id}").sample(lessons, min(self.k, len(lessons)))
+            return sample, []
         if self.retrieve == "two-stage":
             lessons = book.nearest(pool, lessons=candidates, k=max(self.recall_first, self.k), **near)
         if len(lessons) <= self.k:
             return lessons, []
         ranker = self.ranker or self.llm
-        whole = self.form == "paper" or is_roomy(ranker)
-        sought, items = f"{task.text}\n{thought}".strip(), [as_item(lesson, whole) for lesson in lessons]
-        asked: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens}
+        full_texts = self.form == "paper" or is_roomy(ranker)
+        query, items = f"{task.text}\n{thought}".strip(), [as_item(lesson, full_texts) for lesson in lessons]
+        options: dict[str, Any] = {"about": self.about, "max_tokens": self.max_tokens}
         if self.reasons:
-            ranking = rank(ranker, sought, items, self.k, room=self.rank_room or room_for(ranker, ROOM), **asked)
+            ranking = rank(ranker, query, items, self.k, room=self.rank_room or room_for(ranker, ROOM), **options)
         else:
-            ranking = rank_each(ranker, sought, items, **asked)
+            ranking = rank_each(ranker, query, items, **options)
         for problem in ranking.problems:
             log.info("the ranking for %s: %s", task.id, problem)
         chosen = {each.place: lessons[each.place] for each in ranking.scored[: self.k]}
@@ -306,27 +309,27 @@ class ERL:
         flagged: Sequence[tuple[Lesson, Lesson]],
         room: int,
     ) -> list[list[Lesson]]:
-        """The chosen ones, each with those that contradict it, if any; until there are k or more, or enough tokens."""
+        """Group each chosen heuristic with those that contradict it, until there are k or enough tokens."""
         rivals: dict[str, list[Lesson]] = {}
         for one, other in flagged:
             rivals.setdefault(one.id, []).append(other)
             rivals.setdefault(other.id, []).append(one)
         groups: list[list[Lesson]] = []
-        shown: dict[str, list[Lesson]] = {}  # the group of each
+        group_of: dict[str, list[Lesson]] = {}  # by the id of a lesson
         size = 0
         for lesson in chosen:
-            if lesson.id in shown:
+            if lesson.id in group_of:
                 continue
-            if (len(shown) >= self.k and self.retrieve != "all") or size > TOKEN * room:
+            if (len(group_of) >= self.k and self.retrieve != "all") or size > TOKEN * room:
                 break
-            told_by_words = None if lesson.id in rivals else book.rival(lesson, candidates)
-            against = rivals.get(lesson.id, []) if told_by_words is None else [told_by_words]
-            group = next((shown[rival.id] for rival in against if rival.id in shown), None)
+            by_words = None if lesson.id in rivals else book.rival(lesson, candidates)
+            against = rivals.get(lesson.id, []) if by_words is None else [by_words]
+            group = next((group_of[rival.id] for rival in against if rival.id in group_of), None)
             if group is None:
                 groups.append(group := [])
             for each in (lesson, *against):
-                if each.id not in shown:
-                    shown[each.id] = group
+                if each.id not in group_of:
+                    group_of[each.id] = group
                     group.append(each)
             size += len(as_line(lesson))
         return groups

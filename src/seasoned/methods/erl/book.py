@@ -1,7 +1,7 @@
-"""The heuristics of a pool as a recall needs them, and as text for a prompt.
+"""The heuristics of a pool, indexed for recall, and rendered as text for a prompt.
 
-Always holds: heuristics of equal words are one group; text keeps to the tokens asked for, unless the first heuristic or
-pair alone is longer and that is allowed; those that contradict each other stand together and are marked.
+Always holds: heuristics with equal words form one group; text keeps to its token limit, unless the first heuristic or
+pair alone is longer and that is allowed; contradicting heuristics stand together and are marked.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LINE_CHARS = 400
-"""Characters of a heuristic in guidance, where it was not written to be longer."""
+"""Characters of a heuristic in guidance, unless it was written to be longer."""
 
 _HEADING = "Advice from earlier attempts at other tasks; heed what fits this one:"
 _OPPOSED = "- These contradict each other; go by what you see:"
 
 Side = tuple[Literal["success", "forbids"], bool]
-"""What a heuristic is, so that only one that is the opposite can contradict it."""
+"""A property of a heuristic; only one with the opposite property can contradict it."""
 
 
 class Book:
-    """All heuristics as a recall needs them: equal ones together, by the words of their triggers, and by meaning.
+    """An index of heuristics: equal ones grouped, and found by the words of their triggers or by meaning.
 
-    `groups` are those of equal words, in the order of their firsts, and `firsts` has the first of each by its id. They
-    grow by `add` alone, while others read.
+    `groups` have equal words, in the order of their first lessons; `firsts` maps ids to these. Only `add` extends them,
+    while others may read.
     """
 
     def __init__(self, lessons: Sequence[Lesson]) -> None:
         self.groups: list[list[Lesson]] = []
         self.firsts: dict[str, Lesson] = {}
-        self._by_words: dict[tuple[str, str], int] = {}  # the places of groups
+        self._by_words: dict[tuple[str, str], int] = {}  # places in `groups`
         self._alike = AlikeIndex(ALIKE)
-        self._sides: dict[frozenset[str], dict[Side, list[int]]] = {}  # the groups of a side, by their triggers' words
-        self._rows: NDArray[np.intp] | None = None  # of the firsts' tasks, in the pool whose book this is
+        self._sides: dict[frozenset[str], dict[Side, list[int]]] = {}  # groups by side, by their triggers' words
+        self._rows: NDArray[np.intp] | None = None  # rows of the firsts' tasks in the pool of this book
         self.add(lessons)
 
     def add(self, lessons: Sequence[Lesson]) -> None:
-        """Take in heuristics that stand behind all others."""
+        """Add heuristics that come after all others."""
         for lesson in lessons:
-            said = same_words(lesson.key), same_words(str(lesson.data.get("action") or lesson.text))
-            place = self._by_words.setdefault(said, len(self.groups))
+            key = same_words(lesson.key), same_words(str(lesson.data.get("action") or lesson.text))
+            place = self._by_words.setdefault(key, len(self.groups))
             if place == len(self.groups):
                 self.groups.append([])
                 self.firsts[lesson.id] = lesson
@@ -75,25 +75,25 @@ class Book:
         k: int | None = None,
         of: Callable[[Lesson], str] | None = None,
     ) -> list[Lesson]:
-        """The k lessons (None: all) nearest to a text, best first, stably (paper appendix C.2).
+        """The k lessons (None: all) nearest to a text, best first, in a stable order (paper appendix C.2).
 
-        What is near it is the task that a lesson comes from, or what `of` gives of the lesson.
+        Compares the text with the task that a lesson comes from, or with what `of` returns for it.
         """
         if not lessons:
             return []
         if lessons is self.firsts and of is None:
-            known = self._rows
-            new = self.groups[0 if known is None else len(known) :]
-            self._rows = rows = pool.text_rows([origin(group[0]) for group in new], known)
+            rows_before = self._rows
+            new = self.groups[0 if rows_before is None else len(rows_before) :]
+            self._rows = rows = pool.text_rows([origin(group[0]) for group in new], rows_before)
             return [self.groups[place][0] for place in pool.nearest_texts(text, rows, k)]
-        chosen = list(lessons.values())
-        rows = pool.text_rows([(of or origin)(lesson) for lesson in chosen])
-        return [chosen[place] for place in pool.nearest_texts(text, rows, k)]
+        ordered = list(lessons.values())
+        rows = pool.text_rows([(of or origin)(lesson) for lesson in ordered])
+        return [ordered[place] for place in pool.nearest_texts(text, rows, k)]
 
     def nearest_or_newest(
         self, pool: ExperiencePool, near: Mapping[str, Any], lessons: Sequence[Lesson]
     ) -> list[Lesson]:
-        """All of them, the nearest first, `near` being `text` and `of`; where the pool has no embedder, the newest."""
+        """All of them, nearest first (`near` is `text` and `of`), or newest first if the pool has no embedder."""
         if not pool.searches:
             return list(lessons)[::-1]
         return self.nearest(pool, lessons={lesson.id: lesson for lesson in lessons}, **near)
@@ -112,19 +112,19 @@ class Book:
 
 def _sides(lesson: Lesson) -> list[Side]:
     success = lesson.data.get("success")
-    known: list[Side] = [("success", success)] if isinstance(success, bool) else []
-    return [*known, ("forbids", forbids(lesson))]
+    sides: list[Side] = [("success", success)] if isinstance(success, bool) else []
+    return [*sides, ("forbids", forbids(lesson))]
 
 
 def _put(places: list[int], place: int) -> None:
-    """Put a place where it belongs in an ordered list, once."""
+    """Insert a place into an ordered list, once."""
     at = bisect_left(places, place)
     if at == len(places) or places[at] != place:
         places.insert(at, place)
 
 
 def origin(lesson: Lesson) -> str:
-    """The task that a heuristic comes from; a person's stands for itself."""
+    """The task that a heuristic comes from; for a person's heuristic, its own text."""
     return str(lesson.data.get("task") or lesson.text)
 
 
@@ -134,7 +134,7 @@ def trigger(lesson: Lesson) -> str:
 
 
 def came_from(lesson: Lesson) -> str:
-    """What kind of attempt a heuristic comes from: "success", "failure", or "" where that is not known."""
+    """The outcome that a heuristic comes from: "success", "failure", or "" if unknown."""
     success = lesson.data.get("success")
     return "success" if success is True else "failure" if success is False else ""
 
@@ -145,7 +145,7 @@ def as_line(lesson: Lesson) -> str:
 
 
 def as_item(lesson: Lesson, whole: bool = False) -> str:
-    """A heuristic as a ranking model sees it: its text, and the task that it comes from; both cut, unless `whole`."""
+    """A heuristic as a ranking model sees it: its text and the task that it comes from, both cut unless `whole`."""
     task = str(lesson.data.get("task") or "")
     if whole:
         return f"Task: {task or 'unknown'} Outcome: {came_from(lesson) or 'unknown'}. Heuristic: {as_line(lesson)}"
@@ -154,9 +154,9 @@ def as_item(lesson: Lesson, whole: bool = False) -> str:
 
 
 def fitting(groups: Sequence[Sequence[Lesson]], limit: int, strict: bool = False) -> list[tuple[Lesson, ...]]:
-    """The first groups whose text has at most so many tokens; unless `strict`, the first one or two in any case.
+    """The first groups whose text has at most `limit` tokens; unless `strict`, at least the first one or two.
 
-    Of a group that does not fit, its first ones are kept, if two of them do.
+    A group that does not fit keeps its first lessons, if at least two fit.
     """
     room = TOKEN * limit - len(rendered([]))
     kept: list[tuple[Lesson, ...]] = []
@@ -172,10 +172,10 @@ def fitting(groups: Sequence[Sequence[Lesson]], limit: int, strict: bool = False
 
 
 def _fits(group: Sequence[Lesson], room: int) -> int:
-    """How many of a group have room as its text; at least two of several, or none."""
+    """How many lessons of a group fit into `room`; of several, at least two or none."""
     sizes = range(min(2, len(group)), len(group) + 1)
-    found = bisect_right(sizes, room, key=lambda size: _length(group[:size]))
-    return sizes[found - 1] if found else 0
+    count = bisect_right(sizes, room, key=lambda size: _length(group[:size]))
+    return sizes[count - 1] if count else 0
 
 
 def _length(group: Sequence[Lesson]) -> int:
@@ -183,12 +183,12 @@ def _length(group: Sequence[Lesson]) -> int:
 
 
 def rendered(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
-    """Heuristics as text, one a line, below a line on what they are; see `as_block`."""
+    """Heuristics as text, one a line, below a heading; see `as_block`."""
     return as_block(groups, headed).text
 
 
 def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:
-    """Heuristics as guidance, an entry a group; a group of several contradict each other and stay together."""
+    """Heuristics as guidance, one entry per group; the members of a group contradict each other and stay together."""
     entries = []
     for group in groups:
         lines = list(map(as_line, group))

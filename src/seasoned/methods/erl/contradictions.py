@@ -1,6 +1,6 @@
-"""Which heuristics contradict each other: for one trigger, actions that differ, or of which one forbids the other.
+"""Which heuristics contradict each other: the same trigger, but different actions or one that forbids the other.
 
-Always holds: it goes by words alone, in English; whether one contradicts another does not depend on their order.
+Always holds: only words decide, in English; the relation is symmetric.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from seasoned.text import words_of
 from seasoned.types import Lesson
 
 ALIKE = 0.8
-"""The share of words in common that makes two triggers the same."""
+"""From this share of common words, two triggers are the same."""
 
 _OTHER = 0.6  # below this share two actions are different
-_SAME = 0.75  # from this ratio two actions are the same, but that one forbids it
-_KEPT = 16_384  # texts whose words are kept: a recall compares those of one trigger again and again
+_SAME = 0.75  # from this ratio two actions are the same, except that one forbids it
+_KEPT = 16_384  # cached texts: a recall compares those of one trigger again and again
 _IDLE = frozenset(
     {"a", "an", "the", "i", "you", "it", "this", "that", "my", "your", "is", "are", "am", "be", "been", "to", "of"}
     | {"in", "on", "at", "for", "and", "or", "with", "when", "if", "then", "must", "should"}
     | {"do", "does", "has", "have"}
-)  # words that do not tell one situation from another
+)  # words that do not distinguish situations
 _FORBIDS = frozenset({"not", "never", "avoid", "don", "dont"})
 _NOT = _FORBIDS | {"without", "no", "stop"}
 _ENDING = re.compile(r"(?<=\w{2})(?:ing|es|s|e)$")  # avoid opening, open
@@ -33,7 +33,7 @@ _ENDING = re.compile(r"(?<=\w{2})(?:ing|es|s|e)$")  # avoid opening, open
 def contradict(one: Lesson, other: Lesson) -> bool:
     """Whether two heuristics for the same trigger say different things.
 
-    Those of a success and a failure do where their actions differ; any two do where one forbids what the other says.
+    From a success and a failure, they do if their actions differ; otherwise, if one forbids what the other says.
     """
     if overlap(telling(one.key), telling(other.key)) < ALIKE:
         return False
@@ -48,23 +48,23 @@ def contradict(one: Lesson, other: Lesson) -> bool:
     most = _SAME * (len(first.stems) + len(second.stems)) / 2
     if len(set(first.stems).intersection(second.stems)) < most:
         return False
-    # In order: "do not answer before you have looked" is no denial of "look before you answer".
+    # Word order counts: "do not answer before you have looked" does not deny "look before you answer".
     return SequenceMatcher(None, first.stems, second.stems, autojunk=False).ratio() >= _SAME
 
 
 def forbids(lesson: Lesson) -> bool:
-    """Whether a heuristic says what not to do."""
+    """Whether a heuristic forbids something."""
     return not _FORBIDS.isdisjoint(words_of(_action_of(lesson)))
 
 
 @lru_cache(maxsize=_KEPT)
 def telling(text: str) -> frozenset[str]:
-    """The words of a text that tell it from others; all where it has no such words."""
+    """The distinctive words of a text; all of them if it has none."""
     return frozenset(words_of(text)) - _IDLE or frozenset(words_of(text))
 
 
 class _Action(NamedTuple):
-    """An action: its telling words; the same without denials, in order and without endings; what of it denies."""
+    """An action: its distinctive words; its stems in order, without denials; and its denials."""
 
     words: frozenset[str]
     stems: tuple[str, ...]

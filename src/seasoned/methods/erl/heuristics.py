@@ -1,4 +1,4 @@
-"""Heuristics of ERL: writing one from a single attempt.
+"""Writes the heuristics of ERL, each from a single attempt.
 
 After ERL (section 2, figures 6 and 8). Always holds: an attempt gives at most one heuristic, and no reply raises.
 """
@@ -35,7 +35,7 @@ from seasoned.types import Lesson, Message, Reply, Trajectory
 
 log = logging.getLogger(__name__)
 
-_TASK = 1000  # characters of the task that a heuristic came from
+_TASK = 1000  # characters of a heuristic's source task
 _FAULTS = {"copied": COPIED, "own": OWN, "late": TOO_LATE}
 _ENDINGS = {
     "step_limit": ": the steps ran out",
@@ -63,30 +63,30 @@ def write_heuristic(
     chars: int | None = None,
     cuts: Cuts | None = None,
 ) -> Draft | None:
-    """Let the model say what one attempt teaches (ERL section 2, figure 8).
+    """Let the model write what one attempt teaches (ERL section 2, figure 8).
 
     Args:
         llm: the model.
         trajectory: the attempt.
-        judges: whether the model is not told how the attempt ended and has to say it (appendix C.2).
+        judges: whether the outcome is hidden from the model, which then judges it (appendix C.2).
         about: what kind of tasks these are.
-        example: a trigger and an action as they should be, where something of one task comes again in others.
-        worked: a failed attempt which teaches `example`, and its analysis: an exchange that goes before, as a small
-            model copies what is quoted; not used where it judges, or without `example`.
-        begins: the words that every action begins with, where only such a one can help; the reply is held to them.
-        max_tokens: of the reply.
-        room: tokens of the attempt, and of the worked one; halved up to three times where the prompt is too long.
-        keep_verdict: called with the verdict of a model that judges, whatever becomes of its heuristic.
-        paper: whether it is asked for in the paper's form (figures 6 and 8), which has a rationale.
+        example: a model trigger and action, if tasks have something in common.
+        worked: a failed attempt that teaches `example`, and its analysis. They are shown as an earlier exchange, since
+            a small model copies what is quoted; not used if the model judges, or without `example`.
+        begins: words that every action must begin with, if only such actions help; the schema enforces them.
+        max_tokens: tokens of the reply.
+        room: tokens of the attempt, and of the worked one; halved up to three times if the prompt is too long.
+        keep_verdict: called with the model's verdict, even if its heuristic is not usable.
+        paper: whether to ask for the paper's form (figures 6 and 8), which has a rationale.
         filters: see `read_heuristic`.
-        chars: characters of each part; None: as the form has it.
-        cuts: how much of the attempt was left out is added here.
+        chars: characters of each part; None: those of the form.
+        cuts: collects how much of the attempt was left out.
 
     Returns:
-        The heuristic; None where the reply holds none, and that is logged.
+        The heuristic; None if the reply holds none, which is logged.
 
     Raises:
-        LLMError: as the model raises it, but for ParseError; a ContextLengthError where the attempt does not fit.
+        LLMError: whatever the model raises, except ParseError; ContextLengthError if the attempt does not fit.
     """
     shown = None if judges or example is None else worked
     limits = LONG_CHARS if paper else PART_CHARS
@@ -110,8 +110,8 @@ def write_heuristic(
         filters=filters,
     )
     if cuts is not None:
-        whole, kept = (len(transcript(trajectory, limit=limit)) for limit in (10**9, TOKEN * answer.room))
-        cuts.append((whole, kept))
+        full_length, sent_length = (len(transcript(trajectory, limit=limit)) for limit in (10**9, TOKEN * answer.room))
+        cuts.append((full_length, sent_length))
     plain = _system(about, judges, example, quotes=False) if shown is None and example is not None else None
     draft, problem, verdict = _mended(
         answer.value,
@@ -127,10 +127,10 @@ def write_heuristic(
 
 
 def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "", chars: int = 0) -> Lesson:
-    """The heuristic of an attempt as it is stored; `data["judged"]` is the model's verdict where it was asked.
+    """The lesson that stores an attempt's heuristic; `data["judged"]` is the model's verdict, if it judged.
 
-    `task` is what other tasks are compared with, by default the text of the attempt's task. `chars` are the characters
-    that it may have in guidance and its task in a prompt; 0: as many as small models write.
+    `task` is compared with other tasks, by default the text of the attempt's task. `chars` limits the heuristic in
+    guidance and its task in a prompt; 0: the limits for small models.
     """
     judged = {} if draft.succeeded is None else {"judged": draft.succeeded}
     success = trajectory.outcome.success if draft.succeeded is None else draft.succeeded
@@ -149,11 +149,11 @@ def as_lesson(draft: Draft, trajectory: Trajectory, task: str = "", chars: int =
 
 
 def _exchange(worked: Trajectory, analysis: str, example: tuple[str, str], limit: int) -> list[Message]:
-    """A worked attempt, and what was written of it."""
-    drawn = {"analysis": prompt_line(analysis, PART_CHARS["analysis"]), "trigger": example[0], "action": example[1]}
+    """A worked attempt and its analysis, as an exchange."""
+    heuristic = {"analysis": prompt_line(analysis, PART_CHARS["analysis"]), "trigger": example[0], "action": example[1]}
     return [
         {"role": "user", "content": _case(worked, False, limit)},
-        {"role": "assistant", "content": json.dumps(drawn, ensure_ascii=False)},
+        {"role": "assistant", "content": json.dumps(heuristic, ensure_ascii=False)},
     ]
 
 
@@ -164,7 +164,7 @@ def _system(about: str, judges: bool, example: tuple[str, str] | None, quotes: b
 
 
 def _fault(problem: str) -> str:
-    """Which of the faults a problem is that a model can mend when it is told; "" for the others."""
+    """The fault that a model can correct when asked to; "" for any other problem."""
     return next((name for name, says in _FAULTS.items() if problem.startswith(says)), "")
 
 
@@ -174,11 +174,11 @@ def _mended(
     ask: Callable[[list[Message]], Reply],
     again: Callable[[Any, str], list[Message]],
 ) -> tuple[Draft | None, str, bool | None]:
-    """The heuristic, what was amiss and the verdict of a reply, or of those after it: each fault is told once."""
+    """The heuristic, problem and verdict of a reply or of the ones after it; each fault is pointed out once."""
     (draft, problem), verdict, mended = read_reply(reply), read_verdict(reply), set[str]()
     while draft is None and (fault := _fault(problem)) and fault not in mended:
         mended.add(fault)
-        with suppress(ParseError, ContextLengthError):  # what was amiss with the first one stands, then
+        with suppress(ParseError, ContextLengthError):  # the problem of the first reply stands
             reply = ask(again(reply, fault)).parsed
             draft, problem = read_reply(reply)
             verdict = draft.succeeded if draft else verdict
@@ -186,12 +186,12 @@ def _mended(
 
 
 def _again(messages: list[Message], plain: Message | None, shown: object, reply: Any, fault: str) -> list[Message]:
-    """What is said to a heuristic that cannot be used, so that another one comes; `plain` is the prompt unquoted."""
+    """The messages that ask again after an unusable heuristic; `plain` is the prompt without the quotation."""
     if fault == "copied" and plain is not None:
-        return [plain, *messages[1:]]  # in the same conversation, a small model copies what is quoted once more
-    said = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
-    written = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    return [*messages, {"role": "assistant", "content": written}, {"role": "user", "content": said}]
+        return [plain, *messages[1:]]  # in the same conversation, a small model copies the quotation again
+    request = render_prompt("seasoned.methods", "erl_again.j2", fault=fault, shown=shown)
+    text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    return [*messages, {"role": "assistant", "content": text}, {"role": "user", "content": request}]
 
 
 def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
@@ -202,7 +202,7 @@ def _case(trajectory: Trajectory, judges: bool, limit: int) -> str:
         score = outcome.reward if outcome.reward is not None and 0 < outcome.reward < 1 else None
         ending = "The attempt succeeded" if outcome.success else f"The attempt failed{_ENDINGS.get(outcome.reason, '')}"
         ending += "." if score is None else f", with a score of {score:.2f} of 1."
-        # Said again where the model begins to write: in the middle of the attempt, a small one passes it over.
+        # Repeated right before the model writes: a small model overlooks it in the middle of the attempt.
         ending += (
             f' It was told: "{verdict}"' if outcome.reason == "answered" and (verdict := last_word(trajectory)) else ""
         )

@@ -1,8 +1,7 @@
-"""ExpeL (Zhao et al., 2024): insights across tasks, kept by votes, and an agent's own successes as demonstrations.
+"""ExpeL (Zhao et al., 2024): insights across tasks, ranked by votes, and an agent's own successes as demonstrations.
 
-Always holds: what a call to `learn` changes is written at its end, all of it or nothing; what a person pinned, disabled
-or deleted stays so, and what the model words is signed as the model's; nothing that comes from an attempt at a task is
-recalled for that task.
+Always holds: `learn` writes its changes at its end, all or nothing; what a person pinned, disabled or deleted stays so,
+and the model's wording is marked as the model's; nothing from an attempt at a task is recalled for that task.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FULL = 5
-"""So many insights above `max_insights`, a DOWNVOTE counts three times."""
+"""From this many insights above `max_insights`, a DOWNVOTE counts three times."""
 
 
 @dataclass(frozen=True)
@@ -49,37 +48,36 @@ class ExpeL:
     Args:
         llm: extracts the insights; `recall` calls no model.
         about: what kind of tasks these are.
-        worked: attempts with what they teach, as a situation and what to do in it; see `Extractor`.
-        mode: what is recalled: `insights`, own successes (`retrieve`), or `both`.
-        chunk: successes that are shown together at most (L: 8; WebShop 4).
+        worked: example attempts and what they teach: a situation and what to do in it; see `Extractor`.
+        mode: what to recall: `insights`, own successes (`retrieve`), or `both`.
+        chunk: the most successes shown together (L: 8; WebShop 4).
         k: demonstrations (2; HotpotQA 6, FEVER 3).
-        max_insights: above it the model is asked to remove some first (20; the authors ran HotpotQA and ALFWorld with
-            10, WebShop with 8); 5 above it a DOWNVOTE counts three times.
-        cap: insights that are kept at most, the least important being dropped; None: no such limit, as in the paper.
+        max_insights: above this number, the model is asked to remove some first (20; the authors ran HotpotQA and
+            ALFWorld with 10, WebShop with 8); 5 above it, a DOWNVOTE counts three times.
+        cap: the most insights to keep; the least important are dropped. None: no limit, as in the paper.
         retrieve_by: see `Demonstrations.by`.
         rerank: see `Demonstrations.rerank`.
-        manual: worked examples, which are candidates for demonstrations too.
+        manual: worked examples, also candidates for demonstrations.
         demo_tokens: see `Demonstrations.longest`.
-        compare: whether failures are compared with successes (an ablation of the paper's figure 6).
-        successes: whether successes are looked at by themselves.
-        with_reflections: whether the reflections on failures are shown when insights are extracted (table 3).
-        tell: whether the guidance's text tells the demonstrations too, for an agent that shows none itself.
-        human: insights that a person wrote; then none are extracted (table 3).
-        seed: of the order of successes, and of random demonstrations.
-        structured: whether operations are asked for as JSON.
-        room: tokens that the attempts in one call may take together (a quarter of their characters); less is tried
-            where the model refuses that. None: three quarters of a long window, or 2,400.
-        insight_chars: characters of an insight. None: 8,000 where the window is long, or 300.
-        insights_room: tokens of insights that are recalled; where the list is longer, those nearest to the task are
-            (paper section 4.3). None: a quarter of a long window, or all.
-        full: when the list is full: `above` `max_insights`, or `at` so many, as the released code compares.
-        first: whether only the first attempt at each task is learned from, and shown (figure 6: gathered by ReAct).
-        max_tokens: of a reply of the extracting model; more for one that reasons before it answers.
-        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
-            evaluation must leave it off.
+        compare: compare failures with successes (an ablation in the paper's figure 6).
+        successes: look at successes by themselves.
+        with_reflections: show the reflections on failures when insights are extracted (table 3).
+        tell: include demonstrations in the guidance's text, for an agent that does not show them itself.
+        human: insights written by a person; none are extracted then (table 3).
+        seed: for the order of successes and for random demonstrations.
+        structured: ask for operations as JSON.
+        room: tokens of the attempts in one call (a quarter of their characters); fewer if the model refuses that. None:
+            three quarters of a long window, or 2,400.
+        insight_chars: characters of an insight. None: 8,000 in a long window, or 300.
+        insights_room: tokens of recalled insights; of a longer list, those nearest to the task are recalled (paper
+            section 4.3). None: a quarter of a long window, or all.
+        full: when the list is full: `above` `max_insights`, or `at` it, as in the released code.
+        first: learn from, and show, only the first attempt at each task (figure 6: gathered by ReAct).
+        max_tokens: tokens of a reply of the extracting model; more for one that reasons before it answers.
+        same_task: recall lessons also for the task that they come from. For recurring work; never in an evaluation.
 
     Raises:
-        ConfigError: a number is out of range, or `worked` has no such attempts; see `worked_pair`.
+        ConfigError: a number is out of range, or `worked` has no pair of attempts; see `worked_pair`.
     """
 
     name: ClassVar[str] = "expel"
@@ -117,17 +115,17 @@ class ExpeL:
             worked_pair(self.worked[0])
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Extract insights from training attempts (algorithm 2), starting from those that are in the pool.
+        """Extract insights from training attempts (algorithm 2), starting from those in the pool.
 
-        The mode does not matter here: what was learned once serves all three.
+        The insights do not depend on the mode, so they serve all three.
 
         Args:
             trajectories: attempts of training tasks, those of one task in the order of their trials.
-            pool: where the insights are, and will be.
+            pool: holds the insights.
 
         Raises:
-            LLMError: the model failed otherwise than by its form or its length; nothing was written then.
-            StoreError: when the pool is read-only; no model was called then.
+            LLMError: the model failed other than by a reply's form or a prompt's length; nothing is written.
+            StoreError: when the pool is read-only; no model is called.
         """
         pool.writable()
         longest = self._longest
@@ -166,15 +164,17 @@ class ExpeL:
         for call in calls:
             crowded = len(book.items) + (self.full == "at") > self.max_insights
             parsed, extractor = extractor.ask(call, book.items, crowded)
-            wanted = [
+            operations = [
                 operation
                 for operation in parsed.operations
                 if same_words(operation.text) not in barred
                 and not any(holds_words(operation.text, example) for example in examples)
             ]
             full = len(book.items) >= self.max_insights + FULL
-            applied = apply(book.items, wanted, full, self.cap, longest)
-            refused = [f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in wanted]
+            applied = apply(book.items, operations, full, self.cap, longest)
+            refused = [
+                f"{o}: it is an example, or a person took it away" for o in parsed.operations if o not in operations
+            ]
             for problem in (*parsed.problems, *refused, *applied.problems):
                 log.info("insights from %s: %s", call, problem)
                 pool.passed_over(f"Insights from {call}: {problem}")
@@ -188,27 +188,27 @@ class ExpeL:
         skip_unused(pool, trajectories, calls, {name: why for name, why in unused.items() if name not in taught})
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """All insights, the most important first, and the demonstrations that fit (algorithm 3).
+        """All insights, most important first, and fitting demonstrations (algorithm 3).
 
         Args:
-            task: what is to be done.
+            task: the task to attempt.
             pool: holds the insights, and the attempts that demonstrations are chosen from.
-            progress: the attempt so far, where the agent asks on the way; the demonstrations then fit that.
+            progress: the attempt so far, if the agent asks during it; the demonstrations are then chosen for it.
 
         Raises:
-            ConfigError: demonstrations are to be similar, and the pool has no embedder.
+            ConfigError: demonstrations are chosen by similarity, and the pool has no embedder.
         """
-        shown: list[Lesson] = []
+        insights: list[Lesson] = []
         if self.mode != "retrieve":
             own = set() if self.same_task else attempts_at(task, pool)
-            shown = [lesson for lesson in in_order(pool.lessons("insight")) if own.isdisjoint(lesson.sources)]
-            shown = self._fitting(task, pool, shown)
-        lines = [prompt_line(lesson.text, max(CAP, self._longest)) for lesson in shown]
-        blocks = [Block.listing("Lessons from earlier tasks:", shown, lines)] if shown else []
+            insights = [lesson for lesson in in_order(pool.lessons("insight")) if own.isdisjoint(lesson.sources)]
+            insights = self._fitting(task, pool, insights)
+        lines = [prompt_line(lesson.text, max(CAP, self._longest)) for lesson in insights]
+        blocks = [Block.listing("Lessons from earlier tasks:", insights, lines)] if insights else []
         examples = self._demonstrations(task, pool, progress)
         if self.tell and examples:
             blocks.append(case_block(examples))
-        return Guidance(lessons=tuple(shown), demonstrations=examples, blocks=tuple(blocks))
+        return Guidance(lessons=tuple(insights), demonstrations=examples, blocks=tuple(blocks))
 
     @property
     def _longest(self) -> int:
@@ -216,19 +216,19 @@ class ExpeL:
         return self.insight_chars or (LONG_TEXT if is_roomy(self.llm) else INSIGHT_CHARS)
 
     def _fitting(self, task: Task, pool: ExperiencePool, insights: list[Lesson]) -> list[Lesson]:
-        """The insights that there is room for, in their order: those nearest to the task, else the most important."""
+        """The insights that fit into the room, in their order: those nearest to the task, else the most important."""
         room = self.insights_room or ((window_of(self.llm) or 0) // 4 if is_roomy(self.llm) else None)
         sizes = {lesson.id: tokens(lesson.text) for lesson in insights}
         if room is None or sum(sizes.values()) <= room:
             return insights
         scores = pool.nearness(task.text, [lesson.text for lesson in insights]) if pool.searches else {}
-        kept, used = set[str](), 0
+        ids, size = set[str](), 0
         for lesson in sorted(insights, key=lambda lesson: -scores.get(lesson.text, 0.0)):
-            used += sizes[lesson.id]
-            if kept and used > room:
+            size += sizes[lesson.id]
+            if ids and size > room:
                 break
-            kept.add(lesson.id)
-        return [lesson for lesson in insights if lesson.id in kept]
+            ids.add(lesson.id)
+        return [lesson for lesson in insights if lesson.id in ids]
 
     def _demonstrations(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Trajectory, ...]:
         if self.mode == "insights":
@@ -247,13 +247,13 @@ class ExpeL:
 
 
 def in_order(insights: Sequence[Lesson]) -> list[Lesson]:
-    """Insights by falling importance; of equals, the older first."""
+    """Insights by descending importance; of equals, the older first."""
     return sorted(insights, key=lambda lesson: -lesson.importance)
 
 
 @dataclass(frozen=True)
 class _Change:
-    """One change to be written: the lesson as it is afterwards."""
+    """One change to write: the lesson after it."""
 
     what: Literal["add", "update", "remove"]
     lesson: Lesson
@@ -262,7 +262,7 @@ class _Change:
 
 @dataclass(frozen=True)
 class _Book:
-    """The insights while they are being extracted: the list, what the lessons behind it are, and what has changed."""
+    """The insights during extraction: the list, the lessons behind it, and the changes."""
 
     items: tuple[Item, ...]
     lessons: dict[str, Lesson]
@@ -277,18 +277,18 @@ class _Book:
 
     def after(self, call: Call, applied: Applied) -> _Book:
         """The book after the operations of one reply."""
-        shown = call.sources
+        source_ids = call.sources
         kinds = {self.items[o.target - 1].id: o.kind for o in applied.done if o.target is not None}
         lessons, items, changes = dict(self.lessons), [], list(self.changes)
         for item in applied.items:
             kind = kinds.get(item.id, "")
             if not item.id:
-                lesson = _insight(item.text, sources=shown, importance=item.count)
+                lesson = _insight(item.text, sources=source_ids, importance=item.count)
                 changes.append(_Change("add", lesson, f"ADD after {call}"))
                 item = replace(item, id=lesson.id)
             elif kind:
                 old = lessons[item.id]
-                sources = old.sources if kind == "DOWNVOTE" else tuple(dict.fromkeys((*old.sources, *shown)))
+                sources = old.sources if kind == "DOWNVOTE" else tuple(dict.fromkeys((*old.sources, *source_ids)))
                 news = {"text": item.text, "importance": item.count, "sources": sources}
                 if kind == "EDIT":
                     news["origin"] = "model"
@@ -298,14 +298,14 @@ class _Book:
                 lesson = lessons[item.id]
             lessons[item.id] = lesson
             items.append(item)
-        kept = {item.id for item in items}
-        for item_id in (item.id for item in self.items if item.id not in kept):
+        remaining = {item.id for item in items}
+        for item_id in (item.id for item in self.items if item.id not in remaining):
             why = f"{kinds.get(item_id, 'over the cap')} after {call}"
             changes.append(_Change("remove", lessons.pop(item_id), why))
         return _Book(tuple(items), lessons, tuple(changes))
 
     def write(self, pool: ExperiencePool) -> None:
-        """Write all changes as one. An insight that somebody else has changed since the beginning is left to them."""
+        """Write all changes in one transaction. An insight that somebody else changed meanwhile stays as it is."""
         expected: dict[str, int] = {}
         with pool.store.transaction():
             for change in self.changes:
@@ -330,7 +330,7 @@ def _insight(text: str, *, sources: tuple[str, ...] = (), importance: float = AD
 
 
 def _taken_away(pool: ExperiencePool) -> set[str]:
-    """The words of what no reply may add again: what a person disabled or deleted, and what is held back."""
+    """The words of insights that no reply may add again: disabled, quarantined, or deleted by a person."""
     lessons = pool.lessons("insight", status=None)
-    gone = (lesson for lesson in lessons if lesson.status == "quarantined" or pool.taken_away(lesson))
-    return {same_words(lesson.text) for lesson in gone} - {""}
+    removed = (lesson for lesson in lessons if lesson.status == "quarantined" or pool.taken_away(lesson))
+    return {same_words(lesson.text) for lesson in removed} - {""}

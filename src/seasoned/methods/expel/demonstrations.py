@@ -1,7 +1,7 @@
-"""An agent's own successes as demonstrations: which of them to show for a task (ExpeL, sections 4.2, 4.3 and 5.6).
+"""Chooses which of an agent's own successes to show for a task (ExpeL, sections 4.2, 4.3 and 5.6).
 
-Always holds: no attempt at the task itself is shown, known by its id or by equal words, unless that is asked for; of a
-task only one success, the shortest; the same request over the same pool gives the same answer; a text is embedded once.
+Always holds: no attempt at the task itself (the same id or equal words) is shown, unless asked for; of each other task
+only the shortest success is shown; the same request over the same pool gives the same answer; a text is embedded once.
 """
 
 from __future__ import annotations
@@ -33,20 +33,19 @@ class Demonstrations:
     """Chooses successes of the pool, and of the worked examples, for a task.
 
     Args:
-        k: at most so many.
-        by: what has to be similar. `task`: the texts of the tasks (the paper's way). `thought`, `action` and `step`:
-            the last one of the attempt under way, and any one of the success. `reflection`: what the agent was told
-            last to do better, and what it was told before the success. `task-then-thought`: the task until there is a
-            thought. `rotation`: by the kind of the last step (a thought alone, an action alone, or both with what came
-            of them). Where there is nothing yet to compare, the task is. `random`: drawn by the seed and the task.
-            `none`: no demonstrations.
-        rerank: how the best 4k are ordered anew: `length` (the shortest first), `thought`, `task`, or not at all.
-        manual: worked examples, which are candidates like all others.
-        longest: tokens that a demonstration may have (a quarter of its characters); None: those of the longest worked
-            example, or no limit where there is none.
+        k: the most to choose.
+        by: what must be similar. `task`: the texts of the tasks (as in the paper). `thought`, `action` and `step`: the
+            last one of the current attempt, and any one of the success. `reflection`: the latest reflection, and the
+            one before the success. `task-then-thought`: the task until there is a thought. `rotation`: by the kind of
+            the last step (a thought alone, an action alone, or both with the observation). While there is nothing else
+            to compare, tasks are compared. `random`: drawn with the seed and the task. `none`: no demonstrations.
+        rerank: how to reorder the best 4k: `length` (shortest first), `thought`, `task`, or not at all.
+        manual: worked examples, candidates like all others.
+        longest: the most tokens of a demonstration (a quarter of its characters); None: those of the longest worked
+            example, or no limit without one.
         seed: for `random`.
-        same_task: whether attempts at the task itself may be shown: for work that comes again, never in an evaluation.
-        first: whether only first attempts are shown, and none that came after a failure.
+        same_task: whether to show attempts at the task itself: for recurring work, never in an evaluation.
+        first: whether to show only first attempts, and none that followed a failure.
     """
 
     k: int = 2
@@ -59,15 +58,15 @@ class Demonstrations:
     first: bool = False
 
     def choose(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> tuple[Trajectory, ...]:
-        """The demonstrations for a task, best first; those of its category stand before all others.
+        """The demonstrations for a task, best first; those of its category come before all others.
 
         Args:
-            task: what is to be done.
-            pool: whose successes are looked at.
-            progress: the attempt so far, for the strategies that go by it.
+            task: the task to attempt.
+            pool: holds the successes.
+            progress: the attempt so far, for the strategies that use it.
 
         Raises:
-            ConfigError: when similar ones are wanted and the pool has no embedder.
+            ConfigError: when choosing by similarity and the pool has no embedder.
             ContractError, StoreError: as `ExperiencePool.nearest_trajectories`.
         """
         if self.k <= 0 or self.by == "none":
@@ -90,29 +89,29 @@ class Demonstrations:
         return tuple(best[: self.k])
 
     def _candidates(self, task: Task, pool: ExperiencePool) -> list[Trajectory]:
-        """One success for each task, the shortest (of equals the first), without those that are too long."""
+        """One success for each task, the shortest (of equals the first), except those that are too long."""
         limit = self.longest
         if limit is None and self.manual:
             limit = max(map(_size, self.manual))
         words = split_words(task.text)
         shortest: dict[str, tuple[int, Trajectory]] = {}
-        shown = [
+        sized = [
             (n, each)
             for n, each in pool.collected(_Attempts).successes
             if pool.tasks is None or each.task_id in pool.tasks
         ]
-        for size, success in (*shown, *((_size(each), each) for each in self.manual)):
+        for size, success in (*sized, *((_size(each), each) for each in self.manual)):
             own = success.task_id == task.id or split_words(success.task) == words
             later = self.first and success.meta.get("trial", 0)
             if later or (own and not self.same_task) or (limit is not None and size > limit):
                 continue
             if success.task_id not in shortest or size < shortest[success.task_id][0]:
                 shortest[success.task_id] = (size, success)
-        # By task, as attempts are stored in the order in which several workers happened to finish them.
+        # Sorted by task, since attempts are stored in the order in which the workers finished them.
         return [shortest[task_id][1] for task_id in sorted(shortest)]
 
     def _query(self, task: Task, pool: ExperiencePool, progress: Trajectory | None) -> tuple[Aspect, str]:
-        """What is compared, and with what."""
+        """The aspect to compare, and the text to compare it with."""
         last = progress.steps[-1] if progress is not None and progress.steps else None
         aspect = self.by
         if aspect == "task-then-thought":
@@ -121,7 +120,7 @@ class Demonstrations:
             aspect = "thought" if last.action in _THINKING else "step" if last.thought else "action"
         if aspect == "thought":
             thought = _last_thought(progress)
-            if not thought and last is not None:  # an agent that is held to commands has no thoughts: its last action
+            if not thought and last is not None:  # an agent limited to commands has no thoughts: its last action
                 return _or_task("action", last.action, task)
             return _or_task(aspect, thought, task)
         if aspect == "action":
@@ -129,15 +128,15 @@ class Demonstrations:
         if aspect == "step":
             return _or_task(aspect, "" if last is None else "\n".join(step_lines(last)), task)
         if aspect == "reflection" and progress is not None:
-            shown = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
-            plans = [lesson.text for lesson in shown if lesson is not None and lesson.kind == "reflection"]
+            lessons = [pool.store.get_lesson(lesson_id) for lesson_id in progress.lesson_ids]
+            plans = [lesson.text for lesson in lessons if lesson is not None and lesson.kind == "reflection"]
             return _or_task(aspect, plans[-1] if plans else "", task)
         return "task", task.text
 
     def _again(
         self, task: Task, pool: ExperiencePool, progress: Trajectory | None, best: Sequence[Trajectory]
     ) -> dict[str, float]:
-        """The re-ranker's scores; none where the order stays."""
+        """The re-ranker's scores; empty if the order stays."""
         if self.rerank == "length":
             return {candidate.id: -float(_size(candidate)) for candidate in best}
         if self.rerank == "thought" and (thought := _last_thought(progress)):
@@ -146,7 +145,7 @@ class Demonstrations:
 
 
 def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
-    """The ids of the pool's attempts at a task, which is known by its id or by equal words."""
+    """The ids of the pool's attempts at a task (the same id or equal words)."""
     attempts, words = pool.collected(_Attempts), tuple(split_words(task.text))
     return {*attempts.by_task.get(task.id, ()), *attempts.by_words.get(words, ())}
 
@@ -161,7 +160,7 @@ def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str
 
 
 class _Attempts:
-    """What is remembered of a pool: its successes with their sizes, and its attempts by task. Values are replaced."""
+    """A cache of a pool: its successes with their sizes, and its attempts by task. Values are only replaced."""
 
     def __init__(self) -> None:
         self.successes: tuple[tuple[int, Trajectory], ...] = ()
@@ -177,7 +176,7 @@ class _Attempts:
 
 
 def _scores(pool: ExperiencePool, aspect: Aspect, query: str, candidates: Sequence[Trajectory]) -> dict[str, float]:
-    """How similar each candidate is to the query: the best of its texts; -1 where it has none."""
+    """How similar each candidate is to the query: the score of its best text; -1 if it has none."""
     texts = {candidate.id: _texts(pool, aspect, candidate) for candidate in candidates}
     scores = pool.nearness(query, [text for several in texts.values() for text in several])
     if not scores:

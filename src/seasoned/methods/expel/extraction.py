@@ -1,7 +1,7 @@
-"""The calls that extract insights: which attempts are shown together, what is asked, and how the reply is read.
+"""The calls that extract insights: which attempts they show together, their prompts, and how replies are read.
 
 After ExpeL (section 4.2, algorithm 2). Always holds: the same attempts give the same calls in the same order; a reply
-without the form that was asked for, or a prompt too long for the model, costs that call alone.
+in the wrong form, or a prompt too long for the model, loses only that call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seasoned.errors import ConfigError, ContextLengthError
 from seasoned.llm.window import MEASURED, Cuts
 from seasoned.methods.attempts import NO_OUTCOME, TOO_LONG
 from seasoned.protocols import LLM
-from seasoned.replies.commands import RIGHT, WRONG, told_answer
+from seasoned.replies.commands import RIGHT, WRONG, right_answer
 from seasoned.replies.operations import INSIGHT_CHARS, MOST, Item, Parsed, operations_schema, read_operations
 from seasoned.text import CAP, TOKEN, prompt_line, render_prompt, transcript
 from seasoned.types import Message, Trajectory
@@ -32,12 +32,12 @@ GOOD = (
 )
 BAD = ("Send the letter to Mr Hale in room 12.",)
 _ENDLESS = 10**9
-_THOUGHTS = 3  # reflections that are shown with one call
+_THOUGHTS = 3  # reflections shown with one call
 
 
 @dataclass(frozen=True)
 class Call:
-    """Attempts that are shown together: a failure and a success at one task (`pair`), or successes at several tasks.
+    """Attempts to show together: a failure and a success at one task (`pair`), or successes at several tasks.
 
     The success may be the failure itself, `corrected`.
     """
@@ -58,18 +58,18 @@ class Call:
 
 @dataclass(frozen=True)
 class Extractor:
-    """Asks a model to change a list of insights in view of some attempts.
+    """Asks a model to revise a list of insights after seeing some attempts.
 
     Args:
         llm: the model.
         about: what kind of tasks these are.
-        structured: ask for JSON, and for lines only where the model does not manage that; or for lines at once.
-        max_tokens: of a reply.
-        room: tokens that the attempts of one call may take together (a quarter of their characters).
-        worked: attempts as `worked_pair` takes them, and the insight that they should give. They are shown as an
-            exchange before: a small model copies what is merely quoted.
+        structured: ask for JSON, and for lines only if the model fails to write it; False: ask for lines at once.
+        max_tokens: tokens of a reply.
+        room: tokens of the attempts of one call (a quarter of their characters).
+        worked: attempts for `worked_pair`, and the insight they should give. They are shown as an earlier exchange,
+            since a small model copies what is merely quoted.
         longest: characters of an insight.
-        cuts: what was left out of the prompts that were sent is added here.
+        cuts: collects what was left out of the prompts.
     """
 
     llm: LLM
@@ -82,19 +82,19 @@ class Extractor:
     cuts: Cuts = field(default_factory=list)
 
     def ask(self, call: Call, insights: Sequence[Item], crowded: bool) -> tuple[Parsed, Extractor]:
-        """One call.
+        """Make one call.
 
         Args:
-            call: what is shown.
+            call: the attempts to show.
             insights: the list, numbered from 1.
-            crowded: whether the model is asked to remove some first.
+            crowded: whether to ask the model to remove some first.
 
         Returns:
-            The operations, none where the attempts are too long for the model however they are shortened; and what to
-            ask with next: where the prompt was too long, there is less room in it.
+            The operations (none if the attempts are too long for the model however they are shortened), and the
+            extractor for the next call, which has less room if this prompt was too long.
 
         Raises:
-            LLMError: as the model raises it, but for ParseError and ContextLengthError.
+            LLMError: whatever the model raises, except ParseError and ContextLengthError.
         """
         answer_lines = self._prompt(call, insights, crowded, structured=False)
         try:
@@ -148,29 +148,29 @@ def _case(call: Call, insights: Sequence[Item], crowded: bool, room: int) -> str
         insights=[prompt_line(item.text, max(CAP, len(item.text))) for item in insights],
         crowded=crowded,
         pair=call.pair,
-        attempts=_told(call, room),
+        attempts=_transcripts(call, room),
         reflections=[prompt_line(text) for text in call.reflections[-_THOUGHTS:]],
     )
 
 
-def _told(call: Call, room: int | None) -> list[str]:
-    """The attempts of a call as text: each whole where there is much room and it suffices, else in an equal part of it.
+def _transcripts(call: Call, room: int | None) -> list[str]:
+    """The transcripts of a call's attempts: full if there is enough room, else each in an equal part of it.
 
-    None is as much room as it takes.
+    None is unlimited room.
     """
 
-    def told(limit: int) -> list[str]:
+    def transcripts(limit: int) -> list[str]:
         return [transcript(one, limit=limit, task=not (call.pair and n)) for n, one in enumerate(call.attempts)]
 
     if room is None or room > MEASURED:
-        whole = told(_ENDLESS)
-        if room is None or sum(map(len, whole)) <= TOKEN * room:
-            return whole
-    return told(TOKEN * room // len(call.attempts))
+        full = transcripts(_ENDLESS)
+        if room is None or sum(map(len, full)) <= TOKEN * room:
+            return full
+    return transcripts(TOKEN * room // len(call.attempts))
 
 
 def _size(call: Call, room: int | None) -> int:
-    return sum(map(len, _told(call, room)))
+    return sum(map(len, _transcripts(call, room)))
 
 
 def plan_calls(
@@ -183,21 +183,21 @@ def plan_calls(
     successes: bool = True,
     reflections: Callable[[Sequence[str]], list[str]] | None = None,
 ) -> list[Call]:
-    """The calls of an extraction, in order (ExpeL algorithm 2).
+    """Plan the calls of an extraction, in order (ExpeL algorithm 2).
 
-    First, for each task with a success, one for each of its failures, in order, beside its first success; without a
-    success, a failure whose right answer was named stands beside itself, `corrected` (ours: the paper's tasks are tried
+    First, for each task with a success, one call for each of its failures, in order, beside its first success. Without
+    a success, a failure whose right answer was named stands beside its own correction (ours: the paper tries its tasks
     again instead). Then the first successes of all tasks, shuffled, in nearly equal parts of at most `chunk`.
 
     Args:
-        trajectories: all attempts; those of one task in the order of their trials. What ended in an error or without
-            judgement is neither a success nor a failure.
-        earlier: attempts that were learned from before, at the same tasks: they serve in comparisons with a new one.
+        trajectories: all attempts; those of one task in the order of their trials. An attempt that ended in an error or
+            without a verdict is neither a success nor a failure.
+        earlier: attempts at the same tasks that were learned from before, only for comparisons with new ones.
         chunk: the paper's L.
-        seed: of the shuffling.
-        compare: whether there are comparisons.
-        successes: whether there are successes by themselves.
-        reflections: gives what was thought after the attempts with these ids, where it is to be shown.
+        seed: of the shuffle.
+        compare: whether to compare failures with successes.
+        successes: whether to show successes by themselves.
+        reflections: returns the reflections on the attempts with these ids, if they are to be shown.
     """
     tasks: dict[str, list[Trajectory]] = {}
     fresh = {trajectory.id for trajectory in trajectories}
@@ -223,7 +223,7 @@ def plan_calls(
 
 
 def _beside(failure: Trajectory, success: Trajectory | None) -> tuple[Trajectory, ...]:
-    """A failure and what it is compared with; empty where there is nothing."""
+    """A failure and the attempt to compare it with; empty if there is none."""
     if success is not None:
         return failure, success
     right = corrected(failure)
@@ -231,12 +231,12 @@ def _beside(failure: Trajectory, success: Trajectory | None) -> tuple[Trajectory
 
 
 def corrected(failure: Trajectory) -> Trajectory | None:
-    """A failed attempt as it would have been right: its steps before the answer, then the right answer.
+    """A failed attempt, corrected: its steps before the answer, then the right answer.
 
-    None where the environment did not name the right answer.
+    None if the environment did not name the right answer.
     """
     judged = _judged(failure)
-    right = told_answer(judged.steps[-1].observation) if judged.steps else ""
+    right = right_answer(judged.steps[-1].observation) if judged.steps else ""
     if not right:
         return None
     answer = judged.steps[-1].model_copy(update={"action": f"ANSWER[{right}]", "observation": RIGHT, "reward": 1.0})
@@ -245,10 +245,10 @@ def corrected(failure: Trajectory) -> Trajectory | None:
 
 
 def worked_pair(attempts: Sequence[Trajectory]) -> Call:
-    """A worked failure beside the success at the same task, or beside itself as `corrected`.
+    """A worked failure with the success at the same task, or with its own correction.
 
     Raises:
-        ConfigError: there is no such pair among the attempts.
+        ConfigError: the attempts contain no such pair.
     """
     calls = plan_calls(attempts, chunk=1, seed=0, successes=False)
     if not calls:
@@ -260,30 +260,30 @@ def worked_pair(attempts: Sequence[Trajectory]) -> Call:
 
 
 def _judged(attempt: Trajectory) -> Trajectory:
-    """The attempt up to its answer: what was noted afterwards is no part of what went wrong."""
+    """The attempt up to its answer; later notes are not part of what went wrong."""
     end = next((n for n, step in enumerate(attempt.steps) if step.action.startswith("ANSWER[")), len(attempt.steps))
     return attempt.model_copy(update={"steps": attempt.steps[: end + 1]})
 
 
 def attempts_before(trajectories: Sequence[Trajectory], pool: ExperiencePool) -> list[Trajectory]:
-    """All attempts that the pool has at the tasks of these."""
+    """All attempts of the pool at the same tasks."""
     return [t for task in dict.fromkeys(t.task_id for t in trajectories) for t in pool.trajectories(task_id=task)]
 
 
 def skip_unused(
     pool: ExperiencePool, trajectories: Sequence[Trajectory], calls: Sequence[Call], unused: Mapping[str, str]
 ) -> None:
-    """Say which attempts teach nothing yet: without an outcome, failures beside no success, those named `unused`."""
-    shown = {name for call in calls for name in call.sources}
+    """Report the attempts that teach nothing yet: no outcome, a failure without a success, or in `unused`."""
+    shown_ids = {name for call in calls for name in call.sources}
     for attempt in trajectories:
         if attempt.outcome.success is None:
             pool.skip([attempt], NO_OUTCOME)
-        elif attempt.id in unused or (attempt.outcome.success is False and attempt.id not in shown):
+        elif attempt.id in unused or (attempt.outcome.success is False and attempt.id not in shown_ids):
             pool.skip([attempt], unused.get(attempt.id, "no success at the same task to compare it with"))
 
 
 def near_equal(items: Sequence[Trajectory], most: int) -> list[Sequence[Trajectory]]:
-    """The items in order, in as few parts of at most `most` as can be, whose sizes differ by at most one."""
+    """The items in order, in as few parts of at most `most` as possible, whose sizes differ by at most one."""
     count = -(-len(items) // most)
     bounds = [place * len(items) // count for place in range(count + 1)] if count else []
     return [items[start:end] for start, end in pairwise(bounds)]

@@ -1,8 +1,8 @@
-"""ADD, EDIT, UPVOTE and DOWNVOTE on a list of insights: what they are, and what they do to the list.
+"""ADD, EDIT, UPVOTE and DOWNVOTE on a list of insights: what they are, and how they change it.
 
-The semantics of ExpeL (section 4.2), pure: nothing here calls a model or a pool; `seasoned.replies.operations` reads
-them from what a model writes. Always holds: nothing raises; a sentence says of each operation that is not applied why;
-a pinned insight stays as it is; counts stay above zero, and no operation makes two insights of one text.
+The semantics of ExpeL (section 4.2), as pure functions; `seasoned.replies.operations` reads the operations from a
+model's reply. Always holds: nothing raises; each operation that is not applied gets a sentence that says why; a pinned
+insight stays as it is; counts stay above zero; no operation creates a second insight with the same text.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from seasoned.replies.operations import INSIGHT_CHARS, MOST, ORDER, Item, Operat
 from seasoned.text import prompt_line, same_words
 
 _OF_THE_LIST = re.compile(r"\b(list of insights|insights? (list|\d+))\b", re.IGNORECASE)
-_HEAVY = 3.0  # what a DOWNVOTE takes away when the list is full
+_HEAVY = 3.0  # what a DOWNVOTE subtracts when the list is full
 
 
 @dataclass(frozen=True)
 class Applied:
-    """The list after a reply, by falling count; what was done, in order; a sentence for each operation that was not."""
+    """The list after a reply, by descending count; the applied operations, in order; a sentence for each other one."""
 
     items: tuple[Item, ...]
     done: tuple[Operation, ...] = ()
@@ -34,23 +34,23 @@ def apply(
     cap: int | None = None,
     longest: int = INSIGHT_CHARS,
 ) -> Applied:
-    """Change the list by the operations of one reply (ExpeL section 4.2, in the order of the released code).
+    """Apply the operations of one reply to the list (ExpeL section 4.2, in the order of the released code).
 
-    At most four operations count, the first ones that can be done, and one for each insight. They are applied in the
-    order DOWNVOTE (-1), UPVOTE (+1), EDIT (+1, new text), ADD (2); a DOWNVOTE that brings a count to 0 or below takes
-    the insight away. The list is then sorted by count, stably.
+    Only the first four valid operations count, and one for each insight. They are applied in the order DOWNVOTE (-1),
+    UPVOTE (+1), EDIT (+1, new text), ADD (2); a DOWNVOTE that brings a count to 0 or below removes the insight. The
+    list is then sorted by count, in a stable order.
 
     Args:
         insights: the list, numbered from 1.
         operations: in the order of the reply.
-        full: whether the list is full, so that a DOWNVOTE takes away 3.
-        cap: the most insights to be kept, if any: the least important are dropped, pinned ones never.
+        full: whether the list is full, so that a DOWNVOTE subtracts 3.
+        cap: the most insights to keep, if limited: the least important are dropped, pinned ones never.
         longest: characters of an insight.
     """
-    chosen, problems = _choose(insights, operations)
+    valid, problems = _choose(insights, operations)
     items: list[Item | None] = list(insights)
-    done: list[Operation] = []
-    for operation in sorted(chosen, key=lambda operation: ORDER.index(operation.kind)):
+    applied: list[Operation] = []
+    for operation in sorted(valid, key=lambda operation: ORDER.index(operation.kind)):
         place = 0 if operation.target is None else operation.target - 1
         old = None if operation.target is None else items[place]
         if operation.kind in ("ADD", "EDIT"):
@@ -63,36 +63,36 @@ def apply(
         if old is None:
             items.append(Item(prompt_line(operation.text, longest)))
         elif operation.kind == "DOWNVOTE":
-            left = old.count - (_HEAVY if full else 1.0)
-            items[place] = replace(old, count=left) if left > 0 else None
+            count = old.count - (_HEAVY if full else 1.0)
+            items[place] = replace(old, count=count) if count > 0 else None
         else:
             text = prompt_line(operation.text, longest) if operation.kind == "EDIT" else old.text
             items[place] = replace(old, text=text, count=old.count + 1.0)
-        done.append(operation)
-    kept = sorted((item for item in items if item is not None), key=lambda item: -item.count)
-    return _capped(kept, cap, done, problems)
+        applied.append(operation)
+    ordered = sorted((item for item in items if item is not None), key=lambda item: -item.count)
+    return _capped(ordered, cap, applied, problems)
 
 
 def _choose(insights: Sequence[Item], operations: Sequence[Operation]) -> tuple[list[Operation], list[str]]:
-    """The first four operations that can be done, one for each insight; and why the others cannot."""
-    chosen: list[Operation] = []
+    """The first four valid operations, one for each insight; and why the others are not applied."""
+    valid: list[Operation] = []
     problems: list[str] = []
-    taken: set[int] = set()
+    targets: set[int] = set()
     for operation in operations:
-        reason = _objection(operation, insights, taken)
-        if not reason and len(chosen) == MOST:
+        reason = _objection(operation, insights, targets)
+        if not reason and len(valid) == MOST:
             reason = f"only {MOST} operations of a reply count"
         if reason:
             problems.append(f"{operation}: {reason}, so it is passed over")
         elif operation.kind == "ADD":
-            chosen.append(replace(operation, target=None))
+            valid.append(replace(operation, target=None))
         else:
-            chosen.append(operation)
-            taken.add(operation.target or 0)
-    return chosen, problems
+            valid.append(operation)
+            targets.add(operation.target or 0)
+    return valid, problems
 
 
-def _objection(operation: Operation, insights: Sequence[Item], taken: set[int]) -> str:
+def _objection(operation: Operation, insights: Sequence[Item], targets: set[int]) -> str:
     if operation.kind in ("ADD", "EDIT") and not same_words(operation.text):
         return "it has no text"
     if operation.kind in ("ADD", "EDIT") and _OF_THE_LIST.search(operation.text):
@@ -103,13 +103,15 @@ def _objection(operation: Operation, insights: Sequence[Item], taken: set[int]) 
         return "there is no such insight"
     if insights[operation.target - 1].pinned:
         return "the insight is pinned"
-    return "the reply has an operation on that insight already" if operation.target in taken else ""
+    return "the reply has an operation on that insight already" if operation.target in targets else ""
 
 
-def _capped(kept: list[Item], cap: int | None, done: list[Operation], problems: list[str]) -> Applied:
-    excess = 0 if cap is None else max(len(kept) - cap, 0)
-    places = [place for place, item in enumerate(kept) if not item.pinned]
+def _capped(insights: list[Item], cap: int | None, applied: list[Operation], problems: list[str]) -> Applied:
+    excess = 0 if cap is None else max(len(insights) - cap, 0)
+    places = [place for place, item in enumerate(insights) if not item.pinned]
     dropped = set(places[max(len(places) - excess, 0) :])
-    cuts = (f"over the cap of {cap} insights, so this one is dropped: {kept[place].text}" for place in sorted(dropped))
-    left = tuple(item for place, item in enumerate(kept) if place not in dropped)
-    return Applied(left, tuple(done), (*problems, *cuts))
+    cuts = (
+        f"over the cap of {cap} insights, so this one is dropped: {insights[place].text}" for place in sorted(dropped)
+    )
+    remaining = tuple(item for place, item in enumerate(insights) if place not in dropped)
+    return Applied(remaining, tuple(applied), (*problems, *cuts))

@@ -1,9 +1,9 @@
-"""Facts (ours): what calls of a library gave, kept so that each can be run again.
+"""Facts (ours): recorded results of library calls, each of which can be run again.
 
-An attempt's calls are traced, and the library is explored before the first task; each call that gives the same twice is
-a lesson of the kind `fact`, with its function, its outcome and the library's version. Recalled are those of the
-functions that a task names or a draft uses, as doctest lines. Always holds: no fact is worded by a model; a fact that
-no longer holds is disabled with what came instead; what a person wrote, pinned or deleted stays so.
+An attempt's calls are traced, and the library is explored before the first task. Each call that gives the same result
+twice becomes a lesson of the kind `fact`, with its function, outcome and the library's version. Recall shows the facts
+of functions that a task names or a draft uses, as doctest lines. Always holds: no model words a fact; a fact that no
+longer holds is disabled, with the new result; what a person wrote, pinned or deleted stays so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _USED_OF = 6
 
 @dataclass(frozen=True)
 class Checked:
-    """What a verification found: how many facts still hold, and those that do not with what came instead."""
+    """The result of a verification: how many facts still hold, and those that do not with their new results."""
 
     held: int
     stale: tuple[tuple[Lesson, str], ...]
@@ -46,16 +46,16 @@ class Facts:
     """Facts from traced calls and from exploring a library.
 
     Args:
-        llm: proposes calls when a library is explored; without one, rules alone do.
-        library: the name of an importable library, or what a sandbox takes; "" learns from attempts alone, and runs
+        llm: proposes calls when a library is explored; without it, only rules do.
+        library: the name of an importable library, or anything a sandbox accepts; "" learns from attempts only and runs
             nothing. Of several versions, the one that the last attempt used is explored.
-        explore: seconds of exploring before the first learning; 0 for none.
-        calls: of all functions together, at most so many while exploring.
-        each: facts of one function that are recalled.
-        functions: functions whose facts are recalled, at most.
-        keep: facts of one function that are kept.
-        mends: changed lines that are recalled, at most.
-        unsafe: run the library without a sandbox where none works.
+        explore: seconds to explore before the first learning; 0: no exploration.
+        calls: the most calls while exploring, for all functions together.
+        each: the most facts recalled for one function.
+        functions: the most functions whose facts are recalled.
+        keep: the most facts kept for one function.
+        mends: the most changed lines to recall.
+        unsafe: run the library without a sandbox if none works.
     """
 
     name: ClassVar[str] = "facts"
@@ -70,11 +70,11 @@ class Facts:
     unsafe: bool = False
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Explore the library if nothing is known of it, and take the facts of these attempts."""
-        found: list[tuple[Fact, tuple[str, ...]]] = []
+        """Explore the library if it is new, and store the facts of these attempts."""
+        facts: list[tuple[Fact, tuple[str, ...]]] = []
         sandbox = self.open(_version_of(trajectories))
         if sandbox is None:
-            found = [(fact, (t.id,)) for t in trajectories for fact in harvest(t)]
+            facts = [(fact, (t.id,)) for t in trajectories for fact in harvest(t)]
         else:
             with closing(sandbox):
                 if any(_is_older(lesson, sandbox) for lesson in pool.lessons("fact")):
@@ -82,39 +82,39 @@ class Facts:
                 if self.explore > 0 and not _explored(pool, sandbox):
                     hints, seeds = [t.task for t in trajectories], [f.call for t in trajectories for f in harvest(t)]
                     exploring = Exploration(sandbox, self.llm, self.explore, self.calls, hints, seeds)
-                    found += [(fact, ()) for fact in exploring.run()]
+                    facts += [(fact, ()) for fact in exploring.run()]
                 traced = [(fact, (t.id,)) for t in trajectories for fact in harvest(t) if _is_of(fact, sandbox)]
-                found += _agreed(sandbox, traced)
-                found += _used(sandbox, found, texts_in(t.task for t in trajectories))
-        self._keep(found, pool)
+                facts += _agreed(sandbox, traced)
+                facts += _used(sandbox, facts, texts_in(t.task for t in trajectories))
+        self._keep(facts, pool)
         mends = [mend for trajectory in trajectories for mend in mends_of(trajectory)]
         _add_mends(mends, pool)
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """The facts of the functions that the task names; on the way, of those that the drafts use too."""
+        """The facts of the functions that the task names; during an attempt, also of those that its drafts use."""
         drafts = [step.action for step in progress.steps] if progress is not None else []
         book = pool.derived(_by_function, "fact")
         words = dict.fromkeys(re.findall(r"[A-Za-z_]\w{0,80}", "\n".join([*drafts[::-1], task.text])[:20_000]))
         lessons: list[Lesson] = []
         entries: list[Entry] = []
         for function in [word for word in words if word in book][: self.functions]:
-            chosen = choose(book[function], self.each)
-            lessons += chosen
-            text = "\n".join(dict.fromkeys(lesson.text for lesson in chosen))
-            entries.append(Entry(text=text, lesson_ids=tuple(lesson.id for lesson in chosen)))
+            lessons_of_function = choose(book[function], self.each)
+            lessons += lessons_of_function
+            text = "\n".join(dict.fromkeys(lesson.text for lesson in lessons_of_function))
+            entries.append(Entry(text=text, lesson_ids=tuple(lesson.id for lesson in lessons_of_function)))
         blocks = [Block(heading=HEADING, entries=tuple(entries))] if entries else []
         mends = pool.derived(_mends, "fact")
         if fixed := [mend for word in words for mend in mends.get(word, ())][-self.mends :] if self.mends else []:
             lessons += fixed
-            shown = tuple(Entry(text=mend.text, lesson_ids=(mend.id,)) for mend in fixed)
-            blocks.append(Block(heading=FIXED, entries=shown))
+            fixes = tuple(Entry(text=mend.text, lesson_ids=(mend.id,)) for mend in fixed)
+            blocks.append(Block(heading=FIXED, entries=fixes))
         return Guidance(lessons=tuple(lessons), blocks=tuple(blocks))
 
     def verify(self, pool: ExperiencePool) -> Checked:
-        """Run the facts of a pool again: one that no longer holds is disabled, and what came instead is a new fact.
+        """Run the facts of a pool again; one that no longer holds is disabled, and its new result becomes a fact.
 
         Raises:
-            ConfigError: there is no library, or no sandbox.
+            ConfigError: there is no library or no sandbox.
         """
         sandbox = self.open()
         if sandbox is None:
@@ -145,7 +145,7 @@ class Facts:
         return Checked(held, tuple(stale), skipped)
 
     def open(self, version: str = "") -> Sandbox | None:
-        """A sandbox with the library; None where there is no library. Of several versions, this one, else the last."""
+        """Open a sandbox with the library, in this version or the last; None if there is no library."""
         if not self.library:
             return None
         library = self.library
@@ -154,27 +154,27 @@ class Facts:
         return Sandbox(Library.of(library) if isinstance(library, str) else library, unsafe=self.unsafe)
 
     def keep_facts(self, facts: Sequence[Fact], pool: ExperiencePool) -> list[Lesson]:
-        """Put facts into a pool that were read somewhere; with a library each is run, and kept as it is now.
+        """Store facts read from elsewhere; if there is a library, run each and store its current outcome.
 
         Returns:
-            The lessons that are new.
+            The new lessons.
         """
-        known = {lesson.id for lesson in pool.lessons("fact")}
+        before = {lesson.id for lesson in pool.lessons("fact")}
         sandbox = self.open()
         if sandbox is not None:
             with closing(sandbox):
                 facts = [now for fact in facts if fact.runs and (now := run_fact(sandbox, fact.same))]
         self._keep(((fact, ()) for fact in facts), pool)
-        return [lesson for lesson in pool.lessons("fact") if lesson.id not in known]
+        return [lesson for lesson in pool.lessons("fact") if lesson.id not in before]
 
-    def _keep(self, found: Iterable[tuple[Fact, tuple[str, ...]]], pool: ExperiencePool) -> None:
-        """Put facts into the pool: each once, few of one function; the newest outcome of a call counts."""
+    def _keep(self, facts: Iterable[tuple[Fact, tuple[str, ...]]], pool: ExperiencePool) -> None:
+        """Store facts: each once, few for one function, and the newest outcome of a call."""
         stored = {fact_of(lesson).same: lesson for lesson in pool.lessons("fact", status=None)}
         counts: dict[str, int] = {}
         for lesson in stored.values():
             counts[lesson.key] = counts.get(lesson.key, 0) + (lesson.status == "active")
         fresh: dict[tuple[str, ...], Lesson] = {}
-        for fact, sources in found:
+        for fact, sources in facts:
             old = stored.get(fact.same)
             if old is not None and not (pool.taken_away(old) and not _is_stale(old)):
                 before = fact_of(old)
@@ -193,15 +193,15 @@ class Facts:
 
 
 def read_facts(text: str) -> list[Fact]:
-    """The facts in a text: doctests, or what pytest says of failures."""
+    """The facts in a text: from doctests, or from pytest's report of failures."""
     return [*read_doctests(text), *read_pytest(text)]
 
 
 def choose(lessons: Sequence[Lesson], most: int) -> list[Lesson]:
-    """The facts of one function that tell most: outcomes of different forms first, then calls of different forms.
+    """The most informative facts of one function: different forms of outcomes first, then of calls.
 
-    Up to two that show how it is used stand for all of them, where there are such. An error is told where no call gave
-    anything, the one that says most.
+    If some show how it is used, only two of those are chosen. If no call returned anything, the most informative error
+    is chosen.
     """
     facts = [(lesson, fact_of(lesson)) for lesson in lessons]
     bare = [pair for pair in facts if not pair[1].setup or len(pair[1].setup) > 1]
@@ -209,33 +209,33 @@ def choose(lessons: Sequence[Lesson], most: int) -> list[Lesson]:
         (pair for pair in bare if not pair[1].error and not pair[1].usage and pair[1].value != "None"), key=_size
     )
     raised = sorted((pair for pair in facts if pair[1].error), key=lambda pair: (-len(pair[1].error), _size(pair)))
-    kept: list[tuple[Lesson, Fact]] = []
+    chosen: list[tuple[Lesson, Fact]] = []
     shapes: set[str] = set()
     forms = (lambda f: _shape(f.value), lambda f: _shape("; ".join(f.same)), lambda f: f.text)
     for form in forms:
-        for pair in gave if len(kept) < 2 or form is not forms[-1] else ():
-            if len(kept) < most and pair not in kept and (shape := form(pair[1])) not in shapes:
+        for pair in gave if len(chosen) < 2 or form is not forms[-1] else ():
+            if len(chosen) < most and pair not in chosen and (shape := form(pair[1])) not in shapes:
                 shapes.add(shape)
-                kept.append(pair)
-    used = [pair for pair in facts if pair[1].usage]
-    if used := ([pair for pair in used if ".join(" in pair[1].call] or used)[:2]:
-        kept = used[:most]
-    kept = kept or raised[:1]
-    return [lesson for lesson, _ in kept]
+                chosen.append(pair)
+    usages = [pair for pair in facts if pair[1].usage]
+    if usages := ([pair for pair in usages if ".join(" in pair[1].call] or usages)[:2]:
+        chosen = usages[:most]
+    chosen = chosen or raised[:1]
+    return [lesson for lesson, _ in chosen]
 
 
 def _size(pair: tuple[Lesson, Fact]) -> tuple[bool, int, int]:
-    """Of facts about an object, what gave something first; then the shortest."""
+    """A sort key: facts about an object that returned something first, then the shortest."""
     return bool(pair[1].setup) and _shape(pair[1].value) == "0", len(pair[1].setup), len(pair[1].text)
 
 
 def _shape(text: str) -> str:
-    """What a text is like: all numbers but 0 are alike, words are words."""
+    """The form of a text: all numbers except 0 are alike, words stay."""
     return re.sub(r"\d+", lambda number: "1" if number[0].strip("0") else "0", text)
 
 
 def _by_function(lessons: Sequence[Lesson]) -> dict[str, list[Lesson]]:
-    """Facts under the name that a program calls: of `Box.put` both `Box` and, where it is alone, the function."""
+    """Facts by the name that a program calls: `Box.put` under `Box` and, if unambiguous, under the function."""
     book: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         if "before" in lesson.data:
@@ -247,7 +247,7 @@ def _by_function(lessons: Sequence[Lesson]) -> dict[str, list[Lesson]]:
 
 
 def _mends(lessons: Sequence[Lesson]) -> dict[str, list[Lesson]]:
-    """The changes that worked, by the function of the line."""
+    """The changes that worked, by the line's function."""
     book: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         if "before" in lesson.data:
@@ -262,40 +262,42 @@ def _version_of(trajectories: Sequence[Trajectory]) -> str:
 
 
 def _is_older(lesson: Lesson, sandbox: Sandbox) -> bool:
-    """Whether a fact of this library was seen with another version of it."""
+    """Whether a fact of this library comes from another version of it."""
     data = lesson.data
     version = data.get("version")
     return bool(version) and version != sandbox.version and data.get("library") == sandbox.library.name
 
 
 def _explored(pool: ExperiencePool, sandbox: Sandbox) -> bool:
-    """Whether facts of this version of the library are known that no attempt was the source of."""
-    known = (lesson for lesson in pool.lessons("fact", status=None) if not lesson.sources)
-    return any(lesson.data.get("version") == sandbox.version and _is_of(fact_of(lesson), sandbox) for lesson in known)
+    """Whether the pool has facts from exploring this version of the library."""
+    explored = (lesson for lesson in pool.lessons("fact", status=None) if not lesson.sources)
+    return any(
+        lesson.data.get("version") == sandbox.version and _is_of(fact_of(lesson), sandbox) for lesson in explored
+    )
 
 
 def _is_of(fact: Fact, sandbox: Sandbox) -> bool:
     return fact.library in ("", sandbox.library.name) and (not fact.version or fact.version == sandbox.version)
 
 
-def _agreed(sandbox: Sandbox, found: Sequence[tuple[Fact, tuple[str, ...]]]) -> list[tuple[Fact, tuple[str, ...]]]:
-    """Those that give the same when they are run again."""
-    kept, seen = [], dict[tuple[str, ...], bool]()
-    for fact, sources in found:
+def _agreed(sandbox: Sandbox, facts: Sequence[tuple[Fact, tuple[str, ...]]]) -> list[tuple[Fact, tuple[str, ...]]]:
+    """The facts that give the same result when run again."""
+    agreed, seen = [], dict[tuple[str, ...], bool]()
+    for fact, sources in facts:
         if fact.same not in seen:
             now = run_fact(sandbox, fact.same) if fact.runs else None
             seen[fact.same] = now is not None and now.outcome == fact.outcome
         if seen[fact.same]:
-            kept.append((fact, sources))
-    return kept
+            agreed.append((fact, sources))
+    return agreed
 
 
 def _used(
-    sandbox: Sandbox, found: Sequence[tuple[Fact, tuple[str, ...]]], texts: Sequence[str]
+    sandbox: Sandbox, facts: Sequence[tuple[Fact, tuple[str, ...]]], texts: Sequence[str]
 ) -> list[tuple[Fact, tuple[str, ...]]]:
-    """How functions are used, from up to three calls of each that gave something."""
+    """Facts on how functions are used, from up to three successful calls of each."""
     some: dict[str, list[Fact]] = {}
-    for fact, _ in found:
+    for fact, _ in facts:
         own = some.setdefault(fact.function, [])
         if not fact.error and len(own) < _USED_OF and fact not in own:
             own.append(fact)
@@ -307,19 +309,19 @@ def _is_stale(lesson: Lesson) -> bool:
 
 
 def _put_aside(lesson: Lesson, instead: str, version: str, pool: ExperiencePool) -> None:
-    """Disable a fact that no longer holds, with what came instead; a pinned one stays."""
+    """Disable a fact that no longer holds, noting the new result; a pinned one stays."""
     if not lesson.pinned:
         data = {**lesson.data, "instead": instead, "instead_version": version}
         pool.update(lesson.model_copy(update={"status": "disabled", "data": data}), why=f"{STALE}: {instead}"[:300])
 
 
 def _add_mends(mends: Sequence[tuple[str, str, str, str]], pool: ExperiencePool) -> None:
-    """Keep lines that were changed where that worked, each once."""
-    known = {lesson.text for lesson in pool.lessons("fact", status=None)}
+    """Store line changes that worked, each once."""
+    texts = {lesson.text for lesson in pool.lessons("fact", status=None)}
     for function, before, after, source in mends:
         text = f"- {before}\n+ {after}"
-        if text not in known:
-            known.add(text)
+        if text not in texts:
+            texts.add(text)
             data = {"before": before, "after": after}
             lesson = Lesson(kind="fact", key=function, text=text, method="facts", sources=(source,), data=data)
             pool.add(lesson, why="a change that worked")

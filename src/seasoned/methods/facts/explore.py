@@ -1,9 +1,8 @@
-"""Exploring a library: calls of each public function with real values, before there is a task.
+"""Explores a library: calls each public function with real values, before there is a task.
 
-Rules try values first: they vary the order and the form of arguments, and take up values that an error names. For what
-gave nothing so far the model proposes calls; these run, and it sees what they raised before it proposes others. Always
-holds: nothing runs outside the sandbox, it ends after its seconds and calls, and what differs between two runs is no
-fact.
+Rules try values first: they vary the order and form of arguments, and use values that an error names. For functions
+without a result so far, the model proposes calls and sees their errors before it proposes more. Always holds: nothing
+runs outside the sandbox; exploring keeps to its seconds and calls; a result that differs between two runs is no fact.
 """
 
 from __future__ import annotations
@@ -32,29 +31,29 @@ from seasoned.protocols import LLM
 from seasoned.sandbox import Public, Sandbox
 from seasoned.text import LIMIT, prompt_line, render_prompt
 
-_GROUP = 6  # functions that the model is asked about at once
-_ENOUGH = 4  # calls of a function that gave something
+_GROUP = 6  # functions in one request to the model
+_ENOUGH = 4  # successful calls of a function
 _TRIES = 300  # calls of a function
-_OF_FUNCTION, _OF_FAILURE = 12, 2  # that are kept: calls that gave something, and calls of one failure
+_OF_FUNCTION, _OF_FAILURE = 12, 2  # to keep: successful calls, and calls with the same failure
 _BATCH = 20
 _BRIEF = 40
-_WORD = 12  # characters of a word that stands for yes or no
-_ROUNDS = 2  # of asking the model
+_WORD = 12  # characters of a word that means yes or no
+_ROUNDS = 2  # rounds of asking the model
 _VALUES: tuple[object, ...] = (3, 12, 300, "3", [3], [2, 3], (0, 3), (2, 3), "a", 0.5, None)
 _LITERAL = re.compile(r"\([^()]{1,60}\)|\[[^\[\]]{1,60}\]|'[^'\n]{1,60}'|\"[^\"\n]{1,60}\"|-?\b\d+(?:\.\d+)?\b")
 
 
 @dataclass
 class Exploration:
-    """What was tried of a library and what came of it.
+    """The calls tried on a library and their outcomes.
 
     Args:
-        sandbox: where the library is.
-        llm: proposes calls of functions that gave nothing so far; None leaves all to the rules.
+        sandbox: holds the library.
+        llm: proposes calls of functions without a result so far; None: only rules do.
         seconds: after so many it ends.
         calls: after so many it ends.
-        hints: texts whose literals are values worth trying, such as tasks.
-        seeds: calls to begin with, such as those of attempts.
+        hints: texts, such as tasks, whose literals are worth trying.
+        seeds: calls to try first, such as those of attempts.
     """
 
     sandbox: Sandbox
@@ -66,23 +65,23 @@ class Exploration:
     tried: dict[tuple[str, ...], Fact | None] = field(default_factory=dict)
 
     def run(self) -> list[Fact]:
-        """Explore; the facts that two runs agree on, in the order of the library's functions."""
+        """Explore, and return the facts that two runs agree on, in the order of the library's functions."""
         began = time.monotonic()
         public = [each for each in self.sandbox.public if not each.is_class and "." not in each.name]
         for each in public:
             if time.monotonic() - began < self.seconds:
                 self._vary(each)
         for _ in range(_ROUNDS):
-            left = [each for each in public if not self._gave(each.name)]
-            if left and self.llm is not None and time.monotonic() - began < self.seconds:
-                self._ask(left, self.llm)
+            without_result = [each for each in public if not self._gave(each.name)]
+            if without_result and self.llm is not None and time.monotonic() - began < self.seconds:
+                self._ask(without_result, self.llm)
         for owner in (each for each in self.sandbox.public if each.is_class):
             if time.monotonic() - began < self.seconds:
                 self._try_sequences(owner)
         return [fact for fact in self._telling() if run_fact(self.sandbox, fact.same) == fact]
 
     def _telling(self) -> Iterator[Fact]:
-        """Of each function the first calls that gave something, and fewer that failed, each failure once."""
+        """For each function, its first successful calls and fewer failed ones, each failure once."""
         counts: dict[tuple[str, str], int] = {}
         for fact in sorted((f for f in self.tried.values() if f is not None), key=lambda fact: bool(fact.error)):
             kind, most = (fact.error or "gave"), (_OF_FAILURE if fact.error else _OF_FUNCTION)
@@ -94,7 +93,7 @@ class Exploration:
         return [fact for fact in self.tried.values() if fact is not None and fact.function == name and not fact.error]
 
     def _ask(self, functions: Sequence[Public], llm: LLM) -> None:
-        """Let the model propose calls of these functions, some at a time; it sees what was raised so far."""
+        """Let the model propose calls of these functions, some at a time; it sees the errors so far."""
         for start in range(0, len(functions), _GROUP):
             group = functions[start : start + _GROUP]
             prompt = render_prompt(
@@ -113,7 +112,7 @@ class Exploration:
         return [fact for fact in self.tried.values() if fact is not None and fact.function == name and fact.error]
 
     def _try(self, calls: Iterable[Sequence[str]]) -> None:
-        """Run what was not tried yet."""
+        """Run the calls that were not tried yet."""
         new = [tuple(lines) for lines in calls if tuple(lines) not in self.tried]
         new = list(dict.fromkeys(new))[: max(self.calls - len(self.tried), 0)]
         for start in range(0, len(new), _BATCH):
@@ -121,22 +120,22 @@ class Exploration:
             ran = self.sandbox.run("", calls=[list(lines) for lines in batch], apart=True)
             if len(ran.values) == len(batch):
                 facts = [of_value(self.sandbox, lines, value) for lines, value in zip(batch, ran.values, strict=True)]
-            else:  # one of them ended the run, so each runs alone
+            else:  # one of them ended the run, so run each alone
                 facts = [run_fact(self.sandbox, lines) for lines in batch]
             self.tried |= dict(zip(batch, facts, strict=True))
 
     def _vary(self, function: Public) -> None:
-        """Try other values, orders and forms until enough calls gave something."""
+        """Try other values, orders and forms until enough calls succeeded."""
         name, usual = function.name, self._usual(function)
         self._try([call] for call in self.seeds if called(call) == name)
         for _ in range(_TRIES // _BATCH):
             if len(self._gave(name)) >= _ENOUGH:
                 break
             errors = self._failed(name)
-            told = [f"{name}({text})" for fact in errors for text in literals(fact.error.partition(":")[2])]
-            told += [other for fact in errors[:6] for other in variations(fact.call)]
-            new = [call for call in dict.fromkeys(told) if (call,) not in self.tried][: _BATCH // 2]
-            # What an error names goes before everything else, so little is tried before there is one.
+            candidates = [f"{name}({text})" for fact in errors for text in literals(fact.error.partition(":")[2])]
+            candidates += [other for fact in errors[:6] for other in variations(fact.call)]
+            new = [call for call in dict.fromkeys(candidates) if (call,) not in self.tried][: _BATCH // 2]
+            # Values that an error names come first, so try little before there is an error.
             self._try([call] for call in [*new, *itertools.islice(usual, _BATCH - len(new) if new else 2)])
         for fact in self._gave(name)[:3]:
             self._try([call] for call in (*with_other_numbers(fact.call), *with_other_texts(fact.call, self._texts)))
@@ -146,7 +145,7 @@ class Exploration:
         return texts_in(self.hints)
 
     def _usual(self, function: Public) -> Iterator[str]:
-        """Calls with all values, for as many parameters as the function says it has."""
+        """Calls with all values, for as many parameters as the signature has."""
         name, parameters = function.name, parameters_of(function.signature)
         words = [repr(text) for text in self._texts] or ["'a'"]
         forms = [*map(repr, _VALUES[:3]), *words, *(form for value in _VALUES for form in forms_of(value))]
@@ -162,50 +161,52 @@ class Exploration:
             yield from (f"{name}({', '.join(each)})" for each in itertools.product(forms[:8], repeat=len(parameters)))
 
     def _try_sequences(self, owner: Public) -> None:
-        """An object, and up to three calls of its methods after one another."""
+        """Try an object with up to three method calls in sequence."""
         methods = [each for each in self.sandbox.public if each.name.startswith(f"{owner.name}.")]
         steps: list[str] = []
         for method in methods:
             names = [name for name in parameters_of(method.signature) if name != "self"]
-            called = f"x.{method.name.partition('.')[2]}"
-            steps += [f"{called}({', '.join([form] * len(names))})" for form in (("3", "(2, 3)") if names else ("",))]
+            method_path = f"x.{method.name.partition('.')[2]}"
+            steps += [
+                f"{method_path}({', '.join([form] * len(names))})" for form in (("3", "(2, 3)") if names else ("",))
+            ]
         first = f"x = {owner.name}({', '.join(['3'] * len(parameters_of(owner.signature)))})"
         for length in (1, 2, 3):
             self._try([first, *each] for each in itertools.permutations(steps, length))
 
 
 def find_usages(sandbox: Sandbox, facts: Sequence[Fact], texts: Sequence[str]) -> list[Fact]:
-    """Facts that show how the functions are used: of each call, how its argument is made and its result taken out."""
-    made, found = texts_made(texts), list[Fact]()
+    """Facts that show how the functions are used: how to make an argument and how to unpack a result."""
+    recipes, usages = texts_made(texts), list[Fact]()
     words = {fact.value: fact for fact in facts if fact.value[:1] in "'\"" and len(fact.value) <= _WORD}
-    # A function that gives numbers as text gives no other texts; '3' of one that does is a text like these.
+    # Numeric text is a number only if the function returns no other text.
     numbers = all(is_number(fact.value) for fact in facts if fact.value[:1] in "'\"")
     if len(words) == 2 and len(facts) > 2:
-        found += [fact for each in words.values() if (fact := _compared(sandbox, each))]
+        usages += [fact for each in words.values() if (fact := _compared(sandbox, each))]
         facts = ()
     for fact in facts:
         if fact.error or fact.setup or not is_call(fact.call):
             continue
         calls = [fact.call]
-        for other in arguments_made(fact.call, made):
+        for other in arguments_made(fact.call, recipes):
             many = with_many(other)
             if _given(sandbox, other) == fact.value and (not many or _given(sandbox, many)):
                 calls = [other]
                 break
-        whole = [call for call in in_units(fact.call) if is_whole(call, _given(sandbox, call))]
-        for call in whole[:1] or calls:
-            taken = results_taken(call, fact.value) if not whole and (numbers or not is_number(fact.value)) else []
+        unit_calls = [call for call in in_units(fact.call) if is_whole(call, _given(sandbox, call))]
+        for call in unit_calls[:1] or calls:
+            taken = [] if unit_calls or (is_number(fact.value) and not numbers) else results_taken(call, fact.value)
             expression = (taken or [call])[0]
             row = {"call": expression, "function": fact.function, "value": _given(sandbox, expression), "usage": True}
             row |= {"library": sandbox.library.name, "library_version": sandbox.version}
             usage = make_fact(row) if expression != fact.call else None
             if usage is not None:
-                found.append(usage)
-    return found
+                usages.append(usage)
+    return usages
 
 
 def _compared(sandbox: Sandbox, fact: Fact) -> Fact | None:
-    """The fact that a call gives one of two words."""
+    """The fact that a call returns one of two words."""
     call = f"{fact.call} == {fact.value}"
     row = {"call": call, "function": fact.function, "usage": True, "value": "True"}
     row |= {"library": sandbox.library.name, "library_version": sandbox.version}
@@ -213,20 +214,20 @@ def _compared(sandbox: Sandbox, fact: Fact) -> Fact | None:
 
 
 def _given(sandbox: Sandbox, expression: str) -> str:
-    """What an expression gives; "" where it raises, or gives no text that can be compared."""
+    """The value of an expression as text; "" if it raises, or if its text cannot be compared."""
     ran = sandbox.run("", calls=[expression], seconds=2.0)
     return ran.values[0].text if ran.values and ran.values[0].exact else ""
 
 
 def read_calls(text: str, names: Iterable[str]) -> list[list[str]]:
-    """The calls of these functions in a reply, one a line, with literal arguments alone."""
-    known, calls = set(names), []
+    """The calls of these functions in a reply, one a line, with literal arguments only."""
+    allowed, calls = set(names), []
     for line in text[:LIMIT].splitlines():
-        said = line.strip().removeprefix(">>>").strip("`*- \t")
-        begin = re.match(r"(?:\d{1,3}[.)]\s*)?`?(?:\w{1,60}\.){0,3}(\w{1,60})\(", said)
-        if begin is None or begin[1] not in known:
+        text_line = line.strip().removeprefix(">>>").strip("`*- \t")
+        begin = re.match(r"(?:\d{1,3}[.)]\s*)?`?(?:\w{1,60}\.){0,3}(\w{1,60})\(", text_line)
+        if begin is None or begin[1] not in allowed:
             continue
-        call = said[begin.start(1) :].partition(" #")[0].strip().rstrip(";,")
+        call = text_line[begin.start(1) :].partition(" #")[0].strip().rstrip(";,")
         if is_call(call) and _is_literal(call):
             calls.append([call])
     return calls
@@ -244,38 +245,38 @@ def _is_literal(call: str) -> bool:
 
 
 def texts_in(hints: Iterable[str]) -> list[str]:
-    """The texts among the values that stand in hints, the first forty."""
+    """The first forty strings among the literals in hints."""
     values = (ast.literal_eval(text) for hint in hints for text in literals(hint))
     flat = (part for value in values for part in (value if isinstance(value, list | tuple) else [value]))
     return list(dict.fromkeys(part for part in flat if isinstance(part, str)))[:40]
 
 
 def parameters_of(signature: str) -> list[str]:
-    """The names of a signature's parameters without defaults; one that must be named begins with a star."""
-    names, named = [], False
+    """The names of a signature's parameters without defaults; a keyword-only one begins with a star."""
+    names, keyword_only = [], False
     for part in signature.partition("(")[2].rpartition(")")[0].split(","):
         word = part.strip()
         if word in ("/", "") or "=" in word:
             continue
         if word == "*":
-            named = True
+            keyword_only = True
         elif not word.startswith("*"):
-            names.append(f"*{word.partition(':')[0]}" if named else word.partition(":")[0].strip())
+            names.append(f"*{word.partition(':')[0]}" if keyword_only else word.partition(":")[0].strip())
     return names
 
 
 def literals(text: str) -> list[str]:
-    """The Python values that stand in a text, such as in `expected something like (3, 'a')`."""
-    found = []
+    """The Python literals in a text, such as in `expected something like (3, 'a')`."""
+    values = []
     for part in _LITERAL.findall(text[:4000]):
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
             value = ast.literal_eval(part)
-            found.append(repr(value))
-    return list(dict.fromkeys(found))
+            values.append(repr(value))
+    return list(dict.fromkeys(values))
 
 
 def forms_of(value: object) -> list[str]:
-    """A value in the forms that a function may want: other case, as text, in a list, joined."""
+    """A value in forms that a function may expect: other case, as text, in a list, joined."""
     forms = [repr(value)]
     if isinstance(value, str):
         forms += [repr(each) for each in (value.upper(), value.title(), value[:3].upper())]
@@ -286,19 +287,19 @@ def forms_of(value: object) -> list[str]:
 
 
 def variations(call: str) -> list[str]:
-    """The call with its arguments in other orders and forms."""
+    """Variations of a call, with its arguments in other orders and forms."""
     tree = ast.parse(call, mode="eval").body
     assert isinstance(tree, ast.Call)
     name, texts = ast.unparse(tree.func), [ast.unparse(arg) for arg in tree.args]
     if tree.keywords or not texts or len(texts) > 4:
         return []
-    made = [f"{name}({', '.join(order)})" for order in itertools.permutations(texts)]
-    made += [f"{name}(({', '.join(order)},))" for order in itertools.permutations(texts)]
+    calls = [f"{name}({', '.join(order)})" for order in itertools.permutations(texts)]
+    calls += [f"{name}(({', '.join(order)},))" for order in itertools.permutations(texts)]
     for place, text in enumerate(texts):
         with suppress(ValueError, SyntaxError):
             for form in forms_of(ast.literal_eval(text)):
-                made.append(f"{name}({', '.join([*texts[:place], form, *texts[place + 1 :]])})")
-    return [each for each in dict.fromkeys(made) if each != call]
+                calls.append(f"{name}({', '.join([*texts[:place], form, *texts[place + 1 :]])})")
+    return [each for each in dict.fromkeys(calls) if each != call]
 
 
 class _Numbers(ast.NodeTransformer):
@@ -310,7 +311,7 @@ class _Numbers(ast.NodeTransformer):
             return ast.Constant(self.changed(node.value))
         if isinstance(node.value, str) and len(node.value) <= _BRIEF:
             number = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
-            return ast.Constant(number.sub(lambda found: str(self.changed(int(found[0]))), node.value))
+            return ast.Constant(number.sub(lambda match: str(self.changed(int(match[0]))), node.value))
         return node
 
     def changed(self, number: int) -> int:
@@ -318,20 +319,20 @@ class _Numbers(ast.NodeTransformer):
 
 
 def with_other_numbers(call: str) -> list[str]:
-    """The call with each whole number one more, ten times and a hundred times as large."""
-    made = [ast.unparse(_Numbers(change).visit(ast.parse(call, mode="eval"))) for change in (1, 10, 100)]
-    return [each for each in dict.fromkeys(made) if each != call]
+    """The call with each integer plus one, times ten and times a hundred."""
+    calls = [ast.unparse(_Numbers(change).visit(ast.parse(call, mode="eval"))) for change in (1, 10, 100)]
+    return [each for each in dict.fromkeys(calls) if each != call]
 
 
 def with_other_texts(call: str, texts: Sequence[str]) -> list[str]:
-    """The call with its text in the place of another one, in the same form: 'ARBON' gives 'BRASK' for brask."""
+    """The call with its text replaced by another one in the same form: 'ARBON' becomes 'BRASK' for brask."""
     tree = ast.parse(call, mode="eval")
     there = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     forms = {form: place for text in texts for place, form in reversed([*enumerate(forms_of(text))])}
     if len(there) != 1 or repr(there[0].value) not in forms:
         return []
-    place, made = forms[repr(there[0].value)], []
+    place, calls = forms[repr(there[0].value)], []
     for text in texts[:_OF_FUNCTION]:
         there[0].value = ast.literal_eval(forms_of(text)[min(place, len(forms_of(text)) - 1)])
-        made.append(ast.unparse(tree))
-    return [each for each in dict.fromkeys(made) if each != call]
+        calls.append(ast.unparse(tree))
+    return [each for each in dict.fromkeys(calls) if each != call]

@@ -1,7 +1,7 @@
-"""A fact: a call of a library's function and what it gave or raised, as a lesson that can be run again.
+"""A fact: a call of a library function and its result or error, as a lesson that can be run again.
 
-Always holds: a fact is one call, after at most a few lines that make its object; it is read from attempts, doctests and
-reports of pytest without running anything, and whatever these hold, reading raises nothing.
+Always holds: a fact is one call, after at most a few lines that make its object; facts are read from attempts, doctests
+and pytest reports without running anything, and reading never raises.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from seasoned.trust import mask
 from seasoned.types import Lesson, Trajectory
 
 LONGEST = 300
-"""Characters of a call and of what it gave; a fact with a longer call is none, a longer outcome is shortened."""
+"""Characters of a call and of its outcome; a longer call is no fact, a longer outcome is shortened."""
 
 _SETUP = 6
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
@@ -33,7 +33,7 @@ _RAISED = re.compile(r"^[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit|Interrupt|Wa
 
 @dataclass(frozen=True)
 class Fact:
-    """A call, the lines before it, and what it gave as text; or, where `error` is not "", what it raised."""
+    """A call, the lines before it, and its result as text; or what it raised, if `error` is not ""."""
 
     function: str
     call: str
@@ -46,7 +46,7 @@ class Fact:
 
     @property
     def outcome(self) -> str:
-        """What it gave or raised."""
+        """The result or the error."""
         return self.error or self.value
 
     @property
@@ -57,17 +57,17 @@ class Fact:
 
     @property
     def same(self) -> tuple[str, ...]:
-        """What tells it from other facts: the lines that are run."""
+        """The identity of the fact: the lines that are run."""
         return (*self.setup, self.call)
 
     @property
     def runs(self) -> bool:
-        """Whether it can be run again: nothing in it was masked."""
+        """Whether it can be run again, as nothing in it is masked."""
         return not _MASKED.search(self.text)
 
 
 def make_fact(row: Mapping[str, Any]) -> Fact | None:
-    """The fact of a traced call; None where it is too long, or it is no call."""
+    """The fact of a traced call; None if it is too long or not a call."""
     call, setup = row.get("call"), row.get("setup") or ()
     value, error = row.get("value") or "", row.get("error") or ""
     texts = [call, value, error, *(setup if isinstance(setup, list | tuple) else [None])]
@@ -94,7 +94,7 @@ def is_call(text: str) -> bool:
 
 
 def called(call: str) -> str:
-    """The name of what an expression calls: `money` of `money(3)` and of `int(money(3).split()[0])`; "" for none."""
+    """The name of the called function: `money` in `money(3)` and in `int(money(3).split()[0])`; "" if there is none."""
     try:
         tree = ast.parse(call, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -106,7 +106,7 @@ def called(call: str) -> str:
 
 
 def harvest(trajectory: Trajectory) -> Iterator[Fact]:
-    """The facts of an attempt: the calls that its environment traced, and those that stand in its steps as doctests."""
+    """The facts of an attempt: the calls that its environment traced, and the doctests in its steps."""
     for row in trajectory.meta.get("calls") or ():
         if isinstance(row, dict) and (fact := make_fact(row)):
             yield fact
@@ -118,9 +118,9 @@ def harvest(trajectory: Trajectory) -> Iterator[Fact]:
 
 
 def read_doctests(text: str) -> list[Fact]:
-    """The calls in doctest lines of a text, each with what stands below it; lines that assign go before the next call.
+    """The calls in a text's doctests, each with the output below it; assignments go before the next call.
 
-    A call whose result was not printed gives no fact.
+    A call without printed output gives no fact.
     """
     facts: list[Fact] = []
     before: list[str] = []
@@ -140,42 +140,42 @@ def read_doctests(text: str) -> list[Fact]:
         while place < len(lines) and lines[place].strip() and not _PROMPT.match(lines[place]):
             printed.append(lines[place].strip())
             place += 1
-        said = "\n".join(source).strip()
-        if printed and is_call(said):
+        statement = "\n".join(source).strip()
+        if printed and is_call(statement):
             error = printed[-1] if printed[0].startswith("Traceback") or _RAISED.match(printed[-1]) else ""
-            needed = [line for line in before if _root(line) in re.findall(r"[A-Za-z_]\w*", said)][-_SETUP:]
-            row = {"call": said, "value": "" if error else " ".join(printed), "error": error, "setup": needed}
-            if fact := make_fact({**row, "function": function_of([*needed, said])}):
+            setup = [line for line in before if _root(line) in re.findall(r"[A-Za-z_]\w*", statement)][-_SETUP:]
+            row = {"call": statement, "value": "" if error else " ".join(printed), "error": error, "setup": setup}
+            if fact := make_fact({**row, "function": function_of([*setup, statement])}):
                 facts.append(fact)
-            before.append(said)
-        elif said and not said.startswith(("import ", "from ")):
-            before.append(said)
+            before.append(statement)
+        elif statement and not statement.startswith(("import ", "from ")):
+            before.append(statement)
     return facts
 
 
 def read_pytest(text: str) -> list[Fact]:
-    """The calls that a report of pytest tells of: lines such as `E + where 'a' = money(3)`."""
-    said = (_WHERE.match(line.strip()) for line in text[: 50 * LIMIT].splitlines())
-    made = (make_fact({"call": found[2], "value": found[1]}) for found in said if found)
-    return [fact for fact in made if fact is not None]
+    """The calls in a pytest report: lines such as `E + where 'a' = money(3)`."""
+    matches = (_WHERE.match(line.strip()) for line in text[: 50 * LIMIT].splitlines())
+    facts = (make_fact({"call": match[2], "value": match[1]}) for match in matches if match)
+    return [fact for fact in facts if fact is not None]
 
 
 def run_facts(sandbox: Sandbox, lines: Iterable[Sequence[str]]) -> list[Fact | None]:
-    """What calls give now, each after its lines; None for one that gives no text that can be compared.
+    """Run calls again, each after its lines; None for a result whose text cannot be compared.
 
-    Each call runs in a process of its own, so that none sees what another left behind.
+    Each call runs in its own process, so that none sees what another left behind.
     """
     return [run_fact(sandbox, each) for each in lines]
 
 
 def run_fact(sandbox: Sandbox, lines: Sequence[str]) -> Fact | None:
-    """What one call gives now; see `run_facts`."""
+    """Run one call again; see `run_facts`."""
     ran = sandbox.run("", calls=[list(lines)], seconds=2.0)
     return of_value(sandbox, lines, ran.values[0]) if ran.values else _broken(sandbox, lines, ran)
 
 
 def of_value(sandbox: Sandbox, lines: Sequence[str], value: Value) -> Fact | None:
-    """The fact that calls gave this value."""
+    """The fact that the last line gives this value."""
     if value.fault is None and not value.exact:
         return None
     row = {"call": lines[-1], "setup": list(lines[:-1]), "value": value.text, "function": function_of(lines)}
@@ -184,13 +184,13 @@ def of_value(sandbox: Sandbox, lines: Sequence[str], value: Value) -> Fact | Non
 
 
 def function_of(lines: Sequence[str]) -> str:
-    """The function that the last line calls; of `x.put(3)` after `x = Box()` it is `Box.put`."""
+    """The function that the last line calls; for `x.put(3)` after `x = Box()`, `Box.put`."""
     name = called(lines[-1])
     owner, dot, method = name.partition(".")
     for line in lines[:-1]:
-        target, equals, made = line.partition("=")
+        target, equals, value = line.partition("=")
         if dot and equals and target.strip() == owner:
-            return f"{called(made.strip())}.{method}"
+            return f"{called(value.strip())}.{method}"
     return name
 
 
@@ -202,7 +202,7 @@ def _broken(sandbox: Sandbox, lines: Sequence[str], ran: Ran) -> Fact | None:
 
 
 def fact_of(lesson: Lesson) -> Fact:
-    """The fact that a lesson holds; where a person wrote it as doctest lines, it is read from these."""
+    """The fact in a lesson, also if a person wrote it as doctest lines."""
     row = lesson.data
     fact = make_fact({**row, "library_version": row.get("version")}) if row.get("call") else None
     if fact is not None and fact.text == lesson.text:
@@ -216,7 +216,7 @@ def fact_of(lesson: Lesson) -> Fact:
 
 
 def lesson_of(fact: Fact, sources: Sequence[str] = ()) -> Lesson:
-    """The lesson that holds a fact."""
+    """A lesson with this fact."""
     data = {
         "function": fact.function,
         "setup": list(fact.setup),
@@ -238,7 +238,7 @@ def lesson_of(fact: Fact, sources: Sequence[str] = ()) -> Lesson:
 
 
 def _root(line: str) -> str:
-    """The name that a line assigns to or calls a method of."""
+    """The name that a line assigns to, or whose method it calls."""
     begin = re.match(r"([A-Za-z_]\w{0,60})\s*(?:=|\.)", line)
     return begin[1] if begin else " "
 

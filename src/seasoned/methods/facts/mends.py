@@ -1,6 +1,6 @@
-"""Changes that worked: a line of a program that failed, and the line that stood there in the program that passed.
+"""Changes that worked: a line of a program that failed, and its replacement in the program that passed.
 
-Always holds: only an attempt that succeeded after a failed program gives any, and only where one line was changed.
+Always holds: only an attempt that succeeded after a failed program has any, and only if one line was changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def mends_of(trajectory: Trajectory) -> list[tuple[str, str, str, str]]:
     if len(programs) < 2:
         return []
     old, new = programs[-2].splitlines(), programs[-1].splitlines()
-    found = []
+    mends = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "replace" and b - a == 1 == d - c:
             before, after = old[a].strip(), new[c].strip()
@@ -29,5 +29,5 @@ def mends_of(trajectory: Trajectory) -> list[tuple[str, str, str, str]]:
                 name for name in re.findall(r"\b([A-Za-z_]\w{0,60})\(", after) if name not in ("int", "str", "def")
             ]
             if names and max(len(before), len(after)) <= _LONGEST:
-                found.append((names[0], before, after, trajectory.id))
-    return found
+                mends.append((names[0], before, after, trajectory.id))
+    return mends

@@ -1,8 +1,8 @@
-"""How a function is used: expressions around its calls that show how an argument is made and a result taken out.
+"""How a function is used: expressions that show how to make its argument and unpack its result.
 
-From `tarn('3 kg')` and what it gave, `('pt', 7)`, follows `tarn(f'{3} kg')[1]`, which gives 7: a line to copy, with a
-variable in the place of the value. A small model does not find that step itself. Always holds: each expression is only
-proposed here; whoever keeps it as a fact has run it.
+If `tarn('3 kg')` gave `('pt', 7)`, then `tarn(f'{3} kg')[1]` gives 7: a line to copy, with a variable in place of the
+value. A small model does not find that step itself. Always holds: expressions are only proposed here; the caller runs
+each before storing it as a fact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 UNITS = (10, 12, 24, 60, 100, 1000, 3600)
-"""Numbers that one unit is often divided into."""
+"""Common numbers of parts in a unit."""
 
 MANY = (4, 7, 2, 9, 1)
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?![\w.])")
@@ -24,18 +24,18 @@ _LONGEST = 200
 
 
 def texts_made(texts: Sequence[str]) -> dict[str, str]:
-    """For texts in other forms, how each is made of one: `'GAR'` is `'garde'[:3].upper()`."""
-    made: dict[str, str] = {}
+    """Other forms of texts, each with the expression that makes it: `'GAR'` is `'garde'[:3].upper()`."""
+    recipes: dict[str, str] = {}
     for text in texts:
         plain = repr(text)
         for form, how in ((text.upper(), ".upper()"), (text.title(), ".title()"), (text[:3].upper(), "[:3].upper()")):
             if form != text:
-                made.setdefault(form, plain + how)
-    return made
+                recipes.setdefault(form, plain + how)
+    return recipes
 
 
-def arguments_made(call: str, made: dict[str, str]) -> list[str]:
-    """The call with its text argument written as what it may be made of, most general first; () where there is none."""
+def arguments_made(call: str, recipes: dict[str, str]) -> list[str]:
+    """The call with its text argument written as an expression that makes it, most general first; or ()."""
     try:
         tree = ast.parse(call, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -44,12 +44,12 @@ def arguments_made(call: str, made: dict[str, str]) -> list[str]:
     if len(there) != 1:
         return []
     text, literal = str(there[0].value), ast.unparse(there[0])
-    found = [made[text]] if text in made else list(_of_numbers(text))
-    return [call.replace(literal, each, 1) for each in found if literal in call]
+    forms = [recipes[text]] if text in recipes else list(_of_numbers(text))
+    return [call.replace(literal, each, 1) for each in forms if literal in call]
 
 
 def _of_numbers(text: str) -> Iterator[str]:
-    """A text that holds numbers, as an expression that puts them in: joined where one sign parts them, or formatted."""
+    """A text with numbers, as an expression that inserts them: joined if one sign separates them, or formatted."""
     numbers, between = _PARTS.findall(text), _PARTS.split(text)
     if not numbers or len(text) > _LONGEST or "{" in text or any(str(int(number)) != number for number in numbers):
         return
@@ -64,37 +64,37 @@ def _of_numbers(text: str) -> Iterator[str]:
 
 
 def with_many(expression: str) -> str:
-    """A joined list of numbers with more of them, to see whether any count will do; "" where there is none."""
+    """A joined list with more numbers, to see whether any count works; "" if there is none."""
     changed, count = re.subn(r"map\(str, \[[^\]]*\]\)", f"map(str, {list(MANY)})", expression)
     return changed if count else ""
 
 
 def results_taken(call: str, value: str) -> list[str]:
-    """Expressions that take the one number, or the list of names, out of what a call gave; () where it is that."""
+    """Expressions that take the one number, or the list of names, out of a result; () if the result is just that."""
     try:
-        given = ast.literal_eval(value)
+        result = ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return []
-    if isinstance(given, tuple):
-        places = [place for place, item in enumerate(given) if type(item) in (int, float)]
-        return [f"{call}[{places[0]}]"] if len(places) == 1 < len(given) else []
-    if isinstance(given, dict):
-        keys = [key for key, item in given.items() if type(item) in (int, float)]
+    if isinstance(result, tuple):
+        places = [place for place, item in enumerate(result) if type(item) in (int, float)]
+        return [f"{call}[{places[0]}]"] if len(places) == 1 < len(result) else []
+    if isinstance(result, dict):
+        keys = [key for key, item in result.items() if type(item) in (int, float)]
         return [f"{call}[{keys[0]!r}]"] if len(keys) == 1 and isinstance(keys[0], str | int) else []
-    if isinstance(given, list) and given and all(isinstance(item, tuple) and len(item) == 2 for item in given):
-        return [f"[b for a, b in {call}]"] if all(isinstance(item[1], str) for item in given) else []
-    return _out_of_text(call, given) if isinstance(given, str) else []
+    if isinstance(result, list) and result and all(isinstance(item, tuple) and len(item) == 2 for item in result):
+        return [f"[b for a, b in {call}]"] if all(isinstance(item[1], str) for item in result) else []
+    return _out_of_text(call, result) if isinstance(result, str) else []
 
 
-def _out_of_text(call: str, given: str) -> list[str]:
-    words = given.split()
+def _out_of_text(call: str, result: str) -> list[str]:
+    words = result.split()
     numbers = [place for place, word in enumerate(words) if _NUMBER.fullmatch(word)]
-    if len(numbers) == 1 and len(_PARTS.findall(given)) == 1 and len(words) > 1:
+    if len(numbers) == 1 and len(_PARTS.findall(result)) == 1 and len(words) > 1:
         return [f"int({call}.split()[{numbers[0]}])"]
-    if given.isdigit():
+    if result.isdigit():
         return [f"int({call})"]
     for sign in _SIGNS:
-        parts = given.split(sign)
+        parts = result.split(sign)
         if len(parts) > 1 and all(part.strip().isalpha() for part in parts):
             return [f"{call}.split({sign!r})"]
     return []
@@ -106,7 +106,7 @@ def is_number(value: str) -> bool:
 
 
 def in_units(call: str) -> list[str]:
-    """The call with its one whole number taken times what a unit is often divided into."""
+    """The call with its one integer multiplied by common numbers of parts in a unit."""
     with suppress(SyntaxError, ValueError, MemoryError, RecursionError):
         body = ast.parse(call, mode="eval").body
         if isinstance(body, ast.Call) and len(body.args) == 1 and not body.keywords:
@@ -117,7 +117,7 @@ def in_units(call: str) -> list[str]:
 
 
 def is_whole(expression: str, value: str) -> bool:
-    """Whether what `f(3 * 100)` gave tells of three whole ones: its first number is 3, and its others are 0."""
+    """Whether the result of `f(3 * 100)` means three whole units: its first number is 3, and the others are 0."""
     begin = re.search(r"\((\d+) \*", expression)
     numbers = _PARTS.findall(value)
     return bool(begin and len(numbers) > 1 and int(numbers[0]) == int(begin[1]) and not any(map(int, numbers[1:])))
