@@ -186,7 +186,7 @@ def _depth(text: str) -> int:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value with storable text, whole numbers as integers (JSON does not distinguish them), and no NaN or infinity."""
+    """The value with storable text, whole numbers as integers (to JSON they are the same), and no NaN or infinity."""
     if depth > _DEPTH_LIMIT:
         raise ValueError(f"nested deeper than {_DEPTH_LIMIT} levels")
     if isinstance(value, str):
