@@ -15,6 +15,7 @@ import seasoned
 from seasoned.errors import ConfigError
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.memory import Memory
+from seasoned.pool.lineage import trust_in
 from seasoned.types import Guidance, Lesson, LessonKind, Outcome
 
 mcp = pytest.importorskip("mcp", reason="needs the extra mcp: pip install 'seasoned[mcp]'")
@@ -125,6 +126,19 @@ def test_learning_is_a_tool_with_an_estimate(tmp_path):
     assert said(again)["attempts"] == 0
     assert len(model.requests) == 1
     assert said(first)["success"] is False
+
+
+def test_nothing_that_comes_over_mcp_is_trusted_above_an_import(tmp_path):
+    heuristic = {"analysis": "It was closed.", "trigger": "a door is closed", "action": "open it first"}
+    model = ScriptedModel(lambda messages: heuristic)
+    step = {"action": "open a closed door first", "observation": "it worked"}
+    with Memory(tmp_path / "m.db", llm=model, learn="manual", embedder="hashing", trust="unchecked") as memory:
+        noted = ("note", {"text": "Look at the shipping state before a refund."})
+        calls(memory, ("record", {"task": "go out", "steps": [step], "success": True}), ("learn", {}), noted)
+        written = memory.lessons(status="quarantined")
+        assert len(written) == 2
+        assert {trust.name_ for trust in trust_in(memory.store, written).values()} == {"imported"}
+        assert memory.recall("go out by the closed door").text == ""
 
 
 def test_a_server_without_a_model_says_how_to_start_it_with_one(tmp_path):
