@@ -28,6 +28,10 @@ def test_a_changed_lesson_makes_a_certificate_invalid(cli, model, folder):
     done = cli("certify", "--check", file)
     assert done.code == 1
     assert "was changed since the gate" in done.out
+    again = cli(
+        "certify", "last", "--tasks", "20", "-q", "--json"
+    )  # the gate is decided, and its lessons are others now
+    assert (again.code, again.json["valid"]) == (1, False)
 
 
 def test_mistakes_are_sentences(cli, model, folder):

@@ -26,6 +26,7 @@ from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
     from seasoned.proof.certificate import Certificate
+    from seasoned.store.sql import Store
 
 ConditionOption = Annotated[
     list[str] | None,
@@ -49,7 +50,7 @@ def certify(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Try a run's lessons on held-back tasks, and write a certificate; or check one. Exit code 1 if a check fails."""
+    """Try a run's lessons on held-back tasks, and write a certificate; or check one. Exit code 1 if it fails."""
     if (check is None) == (not run):
         raise ConfigError("expected a run, or --check FILE: seasoned certify last")
     if check is not None:
@@ -65,7 +66,7 @@ def certify(
         gate = GateSettings(tasks=tasks or usual.tasks, crossfit=crossfit or 0)
     with open_store(store, must_exist=True) as opened:
         made = make(directory, opened, conditions=condition or (), gate=gate, quiet=quiet)
-    _show(made, [], as_json, path=str(directory / "certificate.json"))
+        _tell(made, opened, as_json, path=str(directory / "certificate.json"))
 
 
 def audit(
@@ -98,13 +99,20 @@ def audit(
 
 
 def _check(file: Path, store: str, as_json: bool) -> None:
-    from seasoned.lab.run.rundir import prompts_digest
-    from seasoned.proof.certificate import check, read_certificate
+    from seasoned.proof.certificate import read_certificate
 
     certificate = read_certificate(file)
     with open_store(store, must_exist=True) as opened:
-        problems = check(certificate, opened, prompts=prompts_digest())
-    _show(certificate, problems, as_json, path=str(file))
+        _tell(certificate, opened, as_json, path=str(file))
+
+
+def _tell(certificate: Certificate, store: Store, as_json: bool, path: str) -> None:
+    """Show a certificate and what breaks it today, as when a gate was decided and its lessons were edited since."""
+    from seasoned.lab.run.rundir import prompts_digest
+    from seasoned.proof.certificate import check
+
+    problems = check(certificate, store, prompts=prompts_digest())
+    _show(certificate, problems, as_json, path)
     if problems:
         raise typer.Exit(1)
 
