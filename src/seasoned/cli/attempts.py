@@ -35,7 +35,7 @@ _ENDED = {True: "solved", False: "not solved", None: "unknown"}
 def attempts(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORD", help="Only those whose task contains each of these words."),
+        typer.Argument(metavar="WORD", help="Only attempts whose task contains all of these words."),
     ] = None,
     namespace: NamespaceOption = None,
     scope: Annotated[str | None, typer.Option(help="Only attempts of this pool, such as memory/default.")] = None,
@@ -81,8 +81,8 @@ def _print(lines: list[AttemptLine]) -> None:
 
 
 def replay(
-    trajectory: Annotated[str, typer.Argument(metavar="TRAJECTORY", help="A trajectory's id, or the beginning of it.")],
-    prompts: Annotated[bool, typer.Option("--prompts", help="Show every message, as the model saw it.")] = False,
+    trajectory: Annotated[str, typer.Argument(metavar="TRAJECTORY", help="A trajectory's id, or a prefix of it.")],
+    prompts: Annotated[bool, typer.Option("--prompts", help="Show every message as the model saw it.")] = False,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:

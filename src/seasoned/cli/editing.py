@@ -32,26 +32,24 @@ if TYPE_CHECKING:
     from seasoned.memory.editing import Switch
     from seasoned.types import Lesson
 
-IdArgument = Annotated[str, typer.Argument(metavar="LESSON", help="A lesson's id, or the beginning of it.")]
-IdsArgument = Annotated[list[str], typer.Argument(metavar="LESSON...", help="Lessons: ids, or beginnings.")]
+IdArgument = Annotated[str, typer.Argument(metavar="LESSON", help="A lesson's id, or a prefix of it.")]
+IdsArgument = Annotated[list[str], typer.Argument(metavar="LESSON...", help="Lessons: ids, or prefixes of ids.")]
 WhyOption = Annotated[str, typer.Option("--why", help="The reason, kept in the lesson's history.")]
 
 
 def add(
     text: Annotated[str, typer.Argument(help="The lesson, in a sentence or two.")],
-    kind: Annotated[LessonKind, typer.Option(help="A heuristic is recalled by every memory.")] = "heuristic",
-    key: Annotated[
-        str, typer.Option(help="The words that a note is looked up by, or the id of a reflection's task.")
-    ] = "",
-    category: Annotated[str, typer.Option(help="The family of tasks it is for.")] = "",
-    pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Whether learning must leave it alone.")] = True,
+    kind: Annotated[LessonKind, typer.Option(help="The kind; every memory recalls heuristics.")] = "heuristic",
+    key: Annotated[str, typer.Option(help="The key of a note, or the id of a reflection's task.")] = "",
+    category: Annotated[str, typer.Option(help="The category of tasks it is for.")] = "",
+    pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Pin it: learning will not change it.")] = True,
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     why: WhyOption = "added by hand",
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a lesson in your own words; one that seems aimed at the model waits in quarantine."""
+    """Add a lesson in your own words. A suspected prompt injection is quarantined."""
     from seasoned.memory.editing import written
     from seasoned.trust import mask
 
@@ -70,14 +68,14 @@ def edit(
     lesson: IdArgument,
     text: Annotated[str | None, typer.Option(help="The new text.")] = None,
     key: Annotated[str | None, typer.Option(help="The new key of a note.")] = None,
-    pin: Annotated[bool | None, typer.Option("--pin/--no-pin", help="Whether learning must leave it alone.")] = None,
+    pin: Annotated[bool | None, typer.Option("--pin/--no-pin", help="Pin it: learning will not change it.")] = None,
     why: WhyOption = "edited by hand",
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a lesson. An edited text is pinned, unless --no-pin: learning does not write over a person's words.
+    """Change a lesson. An edited text is pinned unless --no-pin: learning does not overwrite it.
 
-    New words that seem aimed at the model put the lesson into quarantine, until it is released.
+    If the new text looks like a prompt injection, the lesson is quarantined until you release it.
     """
     from seasoned.memory.editing import edited
     from seasoned.trust import mask
@@ -116,15 +114,13 @@ def release(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Let lessons be recalled that wait in quarantine; read them first: `lessons list --status quarantined`."""
+    """Release lessons from quarantine. Read them first: `lessons list --status quarantined`."""
     _switch(lesson, "release", why, store, as_json)
 
 
 def remove(
     lesson: IdArgument,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Delete its text and history from the store for good.")
-    ] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete it for good, with its history.")] = False,
     why: WhyOption = "removed by hand",
     store: StoreOption = STORE,
     as_json: JsonOption = False,

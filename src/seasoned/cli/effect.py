@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def effect(
-    namespace: Annotated[str, typer.Option("--namespace", help="Whose memory.")] = "default",
+    namespace: Annotated[str, typer.Option("--namespace", help="The memory's name.")] = "default",
     resume: Annotated[
-        str | None, typer.Option("--resume", metavar="WHY", help="Show guidance again that was switched off.")
+        str | None, typer.Option("--resume", metavar="WHY", help="Switch guidance on again, with the reason.")
     ] = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Whether guidance helps in production: the effect with its interval, and what was retired."""
+    """Show whether guidance helps in production: the effect with its interval, and retired lessons."""
     from seasoned.memory.holdout import read_effect, resume_guidance
 
     with open_store(store, must_exist=True) as opened:
@@ -64,16 +64,16 @@ def _told(report: EffectReport, store: str) -> list[str]:
 
 
 def outcome(
-    attempt: Annotated[str, typer.Argument(metavar="ID", help="An attempt's id, or the beginning of it.")],
-    success: Annotated[bool | None, typer.Option("--success/--failure", help="How it ended after all.")] = None,
-    reward: Annotated[float | None, typer.Option(help="How well, from 0 to 1.")] = None,
+    attempt: Annotated[str, typer.Argument(metavar="ID", help="An attempt's id, or a prefix of it.")],
+    success: Annotated[bool | None, typer.Option("--success/--failure", help="The outcome.")] = None,
+    reward: Annotated[float | None, typer.Option(help="The reward, from 0 to 1.")] = None,
     why: Annotated[str, typer.Option("--why", help="The reason, kept in the record.")] = "",
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how a recorded attempt ended after all; the earlier verdict stays in the record.
+    """Set the outcome of a recorded attempt; the earlier verdict stays in the record.
 
-    What a model learned from a wrong verdict alone is set to deleted, and the attempt is learned from anew.
+    Lessons that came from a wrong verdict alone are set to deleted, and the attempt is learned from again.
     """
     from seasoned.memory import Memory
     from seasoned.store.pages import attempt_lines

@@ -75,17 +75,17 @@ def import_(
             "--format",
             parser=_format,
             metavar=f"<{_FORMATS}>",
-            help="What kind of log it is, or a plugin's name; without it, the content tells.",
+            help="The format, or a plugin's name. Default: detected from the content.",
         ),
     ] = None,
     namespace: Annotated[str, typer.Option(help="The memory to put the attempts into.")] = "default",
     fixes: Annotated[
-        bool, typer.Option(help="Of sessions of coding agents: write a lesson for each error that was fixed.")
+        bool, typer.Option(help="For sessions of coding agents: write a lesson for each fixed error.")
     ] = True,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Read another program's log as attempts to learn from; what cannot be read is counted and named."""
+    """Import another program's log as attempts; unreadable lines are counted and named."""
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read, record
     from seasoned.traces.fixes import keep_fixes
@@ -145,26 +145,26 @@ def _report(log: Imported, file: Path, namespace: str, stored: dict[str, int], a
 def export(
     form: Annotated[
         Literal["markdown", "jsonl", "agents-md", "skills"] | None,
-        typer.Option("--format", help="The form; agents-md and skills are for coding agents."),
+        typer.Option("--format", help="The format; agents-md and skills are for coding agents."),
     ] = None,
     what: Annotated[Literal["lessons", "trajectories"], typer.Option(help="What to write.")] = "lessons",
     namespace: NamespaceOption = None,
-    scope: Annotated[str | None, typer.Option(help="Only this pool (see `lessons show`).")] = None,
+    scope: Annotated[str | None, typer.Option(help="Only this pool, such as memory/default.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write; without it, standard output.")
+        Path | None, typer.Option("--output", "-o", help="The file to write. Default: standard output.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Disabled and quarantined lessons, too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also disabled and quarantined lessons.")] = False,
     successes: Annotated[bool, typer.Option("--successes", help="Only attempts that succeeded.")] = False,
-    cap: Annotated[int, typer.Option(min=100, help="Of agents-md: at most so many tokens.")] = 2000,
+    cap: Annotated[int, typer.Option(min=100, help="For agents-md: the maximum number of tokens.")] = 2000,
     store: StoreOption = STORE,
 ) -> None:
-    """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines, such as models are tuned on.
+    """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines for fine-tuning.
 
-    agents-md keeps a block up to date in a file such as AGENTS.md or CLAUDE.md, whose other text stays; skills makes a
-    folder for each kind of task, with a SKILL.md.
+    agents-md updates a block in a file such as AGENTS.md or CLAUDE.md and keeps the rest; skills writes a folder with a
+    SKILL.md for each kind of task.
 
-    Attempts that are flagged, as their text seems aimed at the model, are left out and counted: name their pool with
-    --scope to have them.
+    Flagged attempts (suspected prompt injections) are left out and counted; to export them, name their pool with
+    --scope.
     """
     if what == "trajectories" and form == "markdown":
         raise ConfigError("trajectories are written as chat JSON lines: give --format jsonl, or leave it out")

@@ -47,21 +47,21 @@ UnsafeOption = Annotated[
     typer.Option(
         "--unsafe-sandbox",
         callback=_allow,
-        help="Run code without a sandbox where none works: only on a machine that you can throw away.",
+        help="Run code without a sandbox if none works. Only for a machine that you can throw away.",
     ),
 ]
-LibraryOption = Annotated[str, typer.Option("--library", help="The library, as `import` names it.")]
+LibraryOption = Annotated[str, typer.Option("--library", help="The library's import name.")]
 
 
 def verify(
     library: LibraryOption = "",
     namespace: NamespaceOption = None,
-    scope: Annotated[str | None, typer.Option(help="Only this pool (see `lessons show`).")] = None,
+    scope: Annotated[str | None, typer.Option(help="Only this pool, such as memory/default.")] = None,
     store: StoreOption = STORE,
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run facts again: what no longer holds is disabled, and what came instead is told and kept."""
+    """Run facts again; disable those that no longer hold, and keep the new results."""
     from seasoned.pool import ExperiencePool
 
     del unsafe
@@ -106,15 +106,15 @@ def _verified(pool: ExperiencePool, library: str, why: list[str]) -> tuple[int, 
 
 
 def take(
-    file: Annotated[Path, typer.Argument(help="A module or text with doctests, or what pytest printed.")],
+    file: Annotated[Path, typer.Argument(help="A module or text with doctests, or output of pytest.")],
     library: LibraryOption = "",
     namespace: NamespaceOption = None,
-    scope: Annotated[str | None, typer.Option(help="Into this pool (see `lessons show`).")] = None,
+    scope: Annotated[str | None, typer.Option(help="Into this pool, such as memory/default.")] = None,
     store: StoreOption = STORE,
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take facts from doctests, or from a report of pytest; with --library each is run, and kept as it is now."""
+    """Read facts from doctests or a pytest report; with --library, run each and keep its current result."""
     from seasoned.methods.facts import Facts, read_facts
     from seasoned.pool import ExperiencePool
 

@@ -17,20 +17,20 @@ import typer
 from seasoned.cli.shared import STORE, StoreOption, named_store, open_store, tell
 from seasoned.errors import ConfigError, DataError, SeasonedError
 
-app = typer.Typer(help="Give a coding agent its memory by the hooks that it runs.", no_args_is_help=True)
-NamespaceHere = Annotated[str, typer.Option(help="The memory.")]
+app = typer.Typer(help="Give a coding agent a memory by hooks.", no_args_is_help=True)
+NamespaceHere = Annotated[str, typer.Option(help="The memory's name.")]
 _EVENTS = {"SessionStart": "recall", "UserPromptSubmit": "recall", "SessionEnd": "record"}
 _LINES = 40
 
 
 @app.command("install")
 def install(
-    agent: Annotated[Literal["claude-code"], typer.Option(help="Whose settings.")] = "claude-code",
+    agent: Annotated[Literal["claude-code"], typer.Option(help="The agent to configure.")] = "claude-code",
     project: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
     namespace: NamespaceHere = "default",
     store: StoreOption = STORE,
 ) -> None:
-    """Write the hooks into the project's settings; other settings stay as they are."""
+    """Add the hooks to the project's settings, and keep all others."""
     file = project / ".claude" / "settings.json"
     settings = _settings(file)
     about = f"--store {shlex.quote(str(Path(named_store(store)).resolve()))} --namespace {shlex.quote(namespace)}"
@@ -47,13 +47,13 @@ def install(
 
 @app.command("recall")
 def recall(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
-    """Print what is known for the request on standard input (JSON with a prompt), or the most useful lessons."""
+    """Print relevant lessons for the request on standard input (JSON with a prompt), or the most useful ones."""
     _never_stops(lambda: _recalled(namespace, store, _input()))
 
 
 @app.command("record")
 def record(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
-    """Import the session that standard input names (JSON with a transcript_path)."""
+    """Import the session named on standard input (JSON with a transcript_path)."""
     _never_stops(lambda: _recorded(namespace, store, _input()))
 
 

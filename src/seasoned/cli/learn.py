@@ -22,19 +22,19 @@ _SHOWN = 20
 
 
 def learn(
-    namespace: Annotated[str, typer.Option("--namespace", help="Whose memory.")] = "default",
+    namespace: Annotated[str, typer.Option("--namespace", help="The memory's name.")] = "default",
     llm: Annotated[
-        str | None, typer.Option(help="The model that learns and judges: local, or a name that a server knows.")
+        str | None, typer.Option(help="The model that learns and judges: local, or a server's model.")
     ] = None,
-    method: Annotated[str, typer.Option(help="How attempts become lessons: the name of a method.")] = "erl",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Try those once more that taught nothing.")] = False,
+    method: Annotated[str, typer.Option(help="The method that learns.")] = "erl",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the cost.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also try skipped attempts again.")] = False,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn from the attempts of a memory that were not learned from yet.
+    """Learn from a memory's new attempts.
 
-    Attempts whose outcome nobody knows are judged by the model first. What teaches nothing waits, with its reason.
+    The model first judges attempts with an unknown outcome. Attempts that teach nothing wait, with a reason.
     """
     from seasoned.memory import Memory
 

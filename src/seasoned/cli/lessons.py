@@ -44,11 +44,9 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Store
     from seasoned.types import Guidance, Lesson
 
-app = typer.Typer(
-    help="Read, correct and move what was learned; alone it lists the lessons.", invoke_without_command=True
-)
+app = typer.Typer(help="Read, correct and move lessons; without a command, list them.", invoke_without_command=True)
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")]
-StatusOption = Annotated[LessonStatus | None, typer.Option(help="Only in this state.")]
+StatusOption = Annotated[LessonStatus | None, typer.Option(help="Only with this status.")]
 _NAMED = 20  # broken lines that are named
 
 
@@ -70,7 +68,7 @@ def list_lessons(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """List lessons, the newest last; insights alone by their votes. Deleted ones only with --status deleted."""
+    """List lessons, the newest last (insights by their votes). Deleted ones need --status deleted."""
     _list("", kind, status, (namespace, scope), limit, store, as_json)
 
 
@@ -84,7 +82,7 @@ def search(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Find lessons that contain all of some words. Deleted ones only with --status deleted."""
+    """Find lessons that contain all given words. Deleted ones need --status deleted."""
     _list(words, None, status, (namespace, scope), limit, store, as_json)
 
 
@@ -115,7 +113,7 @@ def _list(
 
 @app.command("show")
 def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
-    """Show a lesson: its text, where it came from, its history, and how the attempts that used it ended."""
+    """Show a lesson: its text, sources, history, and the outcomes of attempts that used it."""
     from seasoned.memory.editing import reasons
     from seasoned.pool.lineage import trust_in
 
@@ -153,7 +151,7 @@ def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = F
 def export(
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
-    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write. Default: standard output.")] = None,
     store: StoreOption = STORE,
 ) -> None:
     """Write lessons as JSON lines that `lessons import` reads."""
@@ -171,13 +169,12 @@ def import_lessons(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Read lessons from a file, each as a new lesson; broken lines are named with the reason and passed over.
+    """Import lessons from a file, each as a new lesson; broken lines are skipped and named with the reason.
 
-    Where no pool is given, each goes back into the pool that it was exported from; one that names none, or the pool of
-    a run, whose lessons are what the run learned, goes into the memory `default`.
+    Without a given pool, each lesson goes back into the pool it was exported from. Lessons without a pool, or from the
+    pool of a run, go into the memory `default`.
 
-    A file that holds nothing else is refused. Secrets in lessons are masked, and what seems aimed at the model waits in
-    quarantine.
+    A file without any lesson is refused. Secrets are masked, and suspected prompt injections are quarantined.
     """
     given = pool_of(namespace, scope)
     good, broken = _read(read_text(file).split("\n"))
@@ -271,11 +268,11 @@ def recall(
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     method: Annotated[
-        str | None, typer.Option(help="How a memory's lessons are recalled: the name of a method; erl without it.")
+        str | None, typer.Option(help="The method that recalls a memory's lessons. Default: erl.")
     ] = None,
-    k: Annotated[int | None, typer.Option(min=1, help="At most this many; without it, what the method says.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="At most this many. Default: the method's.")] = None,
     share: Annotated[
-        float | None, typer.Option(min=0.01, max=1, help="The part of a note's key whose words must occur; 1 is all.")
+        float | None, typer.Option(min=0.01, max=1, help="The share of a note's key words that must occur; 1 is all.")
     ] = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,

@@ -19,21 +19,21 @@ PORT = 8765
 
 
 def mcp(
-    namespace: Annotated[str, typer.Option(help="The memory that is served.")] = "default",
-    method: Annotated[str, typer.Option(help="How lessons are recalled: the name of a method.")] = "erl",
+    namespace: Annotated[str, typer.Option(help="The memory to serve.")] = "default",
+    method: Annotated[str, typer.Option(help="The method that recalls lessons.")] = "erl",
     llm: Annotated[
-        str | None, typer.Option(help="The model that learns in the background from what is recorded, such as local.")
+        str | None, typer.Option(help="The model that learns in the background from recorded attempts, such as local.")
     ] = None,
     embedder: Annotated[
-        str | None, typer.Option(help="For recall by meaning; without it, static where it is installed, else hashing.")
+        str | None, typer.Option(help="The embedder for search by meaning. Default: static if installed, else hashing.")
     ] = None,
-    http: Annotated[bool, typer.Option("--http", help="Over HTTP on this machine, with a token.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP on this machine, with a token.")] = False,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help=f"For --http; {PORT} without it, 0 for a free one.")
     ] = None,
     store: StoreOption = STORE,
 ) -> None:
-    """Serve a memory over MCP: tools to recall, record, learn, note and list, and the effect."""
+    """Serve a memory over MCP, with tools to recall, record, learn, note, list and show the effect."""
     from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory

@@ -25,7 +25,7 @@ from seasoned.errors import SeasonedError
 from seasoned.plugins import loaded
 from seasoned.text import clean
 
-app = typer.Typer(help="The local model's file: where it is, fetch it, check it.", no_args_is_help=True)
+app = typer.Typer(help="Show, download or check the local model's file.", no_args_is_help=True)
 _EXTRAS = {
     "local": ("xllamacpp", "wordllama"),
     "eval": ("scipy", "matplotlib"),
@@ -53,7 +53,7 @@ NameArgument = Annotated[str, typer.Argument(help="qwen (the default) or smol (s
 
 @app.command("path")
 def path(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
-    """Print where the model's file is, or would be."""
+    """Print the path of the model's file."""
     from seasoned.llm.modelfile import model_path
 
     file = model_path(name)
@@ -65,7 +65,7 @@ def path(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
 
 @app.command("pull")
 def pull(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
-    """Fetch the model, once, and verify it."""
+    """Download the model, once, and verify it."""
     file = pull_with_progress(name)
     if as_json:
         print_json({"path": str(file)})
@@ -75,7 +75,7 @@ def pull(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
 
 @app.command("check")
 def check(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
-    """Read the whole file and compare its hash with the known one."""
+    """Verify the file's hash."""
     from seasoned.llm.modelfile import check as check_file
 
     report = check_file(name)
@@ -108,7 +108,7 @@ def pull_with_progress(name: str) -> Path:
 def doctor(
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend the store; a copy of it is made first.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair the store, after making a copy.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""

@@ -36,7 +36,7 @@ class Grouped(TyperGroup):
 app = typer.Typer(
     name="seasoned",
     cls=Grouped,
-    help="Agents that learn from their own experience: record what they did, learn lessons, and know that they help.",
+    help="Seasoned lets LLM agents learn from their own attempts, in plain language, and measures whether it helps.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

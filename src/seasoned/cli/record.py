@@ -32,21 +32,20 @@ MOST = 5000
 
 def contradicted(
     by: Annotated[
-        Way, typer.Option(help="How: by words (free), by a model's judgement, or by how a lesson shifts its odds.")
+        Way,
+        typer.Option(help="Compare by words (free), a model's judgement, or the model's odds."),
     ] = "words",
-    llm: Annotated[
-        str, typer.Option(help="The model that judges: local, or the name of one behind a server.")
-    ] = "local",
+    llm: Annotated[str, typer.Option(help="The model that judges: local, or a server's model.")] = "local",
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many.")] = 20,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare lessons with recorded attempts, and list first what successes speak against.
+    """Compare lessons with recorded attempts, and list first those that successes contradict.
 
-    A score below 0 says that the record speaks against a lesson, 0 that it says nothing. Scores choose what to look at:
-    whether a lesson helps, a gate or a holdout tells.
+    A score below 0 means that the record contradicts a lesson; 0 means that it says nothing. Scores choose what to read
+    first; a gate or a holdout shows whether a lesson helps.
     """
     from seasoned.llm import opening
 

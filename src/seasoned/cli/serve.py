@@ -22,12 +22,12 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for a free one.")] = 8764,
     host: Annotated[str, typer.Option(help="The address to listen on; warns if it is not loopback.")] = ("127.0.0.1"),
     embedder: Annotated[
-        str | None, typer.Option(help="For the search by meaning; without it, static where it is installed.")
+        str | None, typer.Option(help="The embedder for search by meaning. Default: static if installed.")
     ] = None,
     llm: Annotated[
-        str | None, typer.Option(help="The model behind the button Learn now: local, or a name that a server knows.")
+        str | None, typer.Option(help="The model for the button Learn now: local, or a server's model.")
     ] = None,
-    method: Annotated[str, typer.Option(help="How it learns: the name of a method.")] = "erl",
+    method: Annotated[str, typer.Option(help="The method that learns.")] = "erl",
     runs: RunsOption = RUNS,
     store: StoreOption = STORE,
     postgres: Annotated[
@@ -35,7 +35,7 @@ def serve(
         typer.Option(help="Run a Postgres server with its data in this folder, and show the store in it."),
     ] = None,
 ) -> None:
-    """Open a page on this machine to browse runs, attempts and lessons, and to correct them. Ctrl-C stops it."""
+    """Open a web page on this machine to read and correct lessons, attempts and runs. Ctrl-C stops it."""
     with ExitStack() as stack:
         if postgres is not None:
             from seasoned.store.server import postgres_in

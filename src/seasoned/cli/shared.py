@@ -30,18 +30,16 @@ StoreOption = Annotated[
     str,
     typer.Option("--store", envvar="SEASONED_STORE", help="The store: a SQLite file, or a postgresql:// address."),
 ]
-RunsOption = Annotated[
-    Path, typer.Option("--runs", envvar="SEASONED_RUNS", help="The folder that holds the runs' directories.")
-]
+RunsOption = Annotated[Path, typer.Option("--runs", envvar="SEASONED_RUNS", help="The folder of the runs.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run: its directory, (part of) its name, or 'last'.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 CasesOption = Annotated[int | None, typer.Option("--limit", min=1, help="At most this many training and test cases.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table for people.")]
 NamespaceOption = Annotated[
-    str | None, typer.Option("--namespace", help="The memory, as `Memory(.., namespace=..)` names it.")
+    str | None, typer.Option("--namespace", help="The memory's name, as in `Memory(.., namespace=..)`.")
 ]
 ScopeOption = Annotated[
-    str | None, typer.Option("--scope", help="The pool itself, such as memory/default; not needed where there is one.")
+    str | None, typer.Option("--scope", help="The pool, such as memory/default; not needed if the store has only one.")
 ]
 STORE = "seasoned.db"
 RUNS = Path("runs")

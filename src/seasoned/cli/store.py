@@ -9,16 +9,16 @@ import typer
 from seasoned.cli.shared import JsonOption, many, open_store, print_json, tell
 from seasoned.errors import StoreError
 
-app = typer.Typer(name="store", help="Move a store, and say who may see which memory in it.", no_args_is_help=True)
+app = typer.Typer(name="store", help="Copy a store, and set which memories a role may see.", no_args_is_help=True)
 
 
 @app.command("copy")
 def copy(
     source: Annotated[str, typer.Argument(metavar="FROM", help="A store: a SQLite file, or a postgresql:// address.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="Where it goes: a new file, or an empty database.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="The target: a new file, or an empty database.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Copy a whole store into an empty one, and see that both hold the same."""
+    """Copy a store into an empty one, and verify the copy."""
     from seasoned.store.copying import copy as copy_all
 
     with open_store(source, must_exist=True) as opened, open_store(target) as fresh:
@@ -37,14 +37,14 @@ def copy(
 
 @app.command("grant")
 def grant(
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the Postgres server, which is there already.")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="An existing role of the Postgres server.")],
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", help="A memory that the role may see and change; repeat it.")
+        list[str] | None, typer.Option("--namespace", help="A memory that the role may read and change. Repeatable.")
     ] = None,
     store: Annotated[str, typer.Option("--store", envvar="SEASONED_STORE", help="A postgresql:// address.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Let a role of Postgres see these memories alone, by row-level security; without any, none."""
+    """Limit a Postgres role to these memories by row-level security; without any, it sees none."""
     from seasoned.store.access import allow
 
     if "://" not in store:

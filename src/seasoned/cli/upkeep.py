@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 def duplicates(
     merge: Annotated[bool, typer.Option("--merge", help="Keep one of each group, and delete the others.")] = False,
-    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="How alike: the least cosine.")] = 0.95,
+    threshold: Annotated[float, typer.Option(min=0.0, max=1.0, help="The least cosine of two duplicates.")] = 0.95,
     kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
-    embedder: Annotated[str, typer.Option(help="What compares them: static, minilm, hashing, ..")] = "static",
+    embedder: Annotated[str, typer.Option(help="The embedder: static, minilm, hashing, ..")] = "static",
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many groups.")] = 20,
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show lessons that say the same, side by side, or merge them."""
+    """Show near-duplicate lessons side by side, or merge them."""
     from seasoned.embed import embedder as make_embedder
     from seasoned.memory import upkeep
     from seasoned.pool import ExperiencePool
@@ -67,7 +67,7 @@ def duplicates(
 def cap(
     lessons: Annotated[int | None, typer.Option("--lessons", min=0, help="Keep at most this many active.")] = None,
     tokens: Annotated[
-        int | None, typer.Option("--tokens", min=0, help="Keep at most so many tokens, at 4 characters each.")
+        int | None, typer.Option("--tokens", min=0, help="Keep at most this many tokens (4 characters each).")
     ] = None,
     kind: Annotated[LessonKind | None, typer.Option(help="Only this kind.")] = None,
     namespace: NamespaceOption = None,
@@ -75,7 +75,7 @@ def cap(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Disable the lessons that are worth least until at most so many are active; pinned ones stay."""
+    """Disable the least valuable lessons above a limit; pinned ones stay."""
     from seasoned.memory import upkeep
     from seasoned.pool import ExperiencePool
 

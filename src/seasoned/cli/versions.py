@@ -31,14 +31,14 @@ WHEN = "A snapshot's name, a time such as 2026-05-31T12:00 (UTC), or now."
 
 
 def snapshot(
-    name: Annotated[str, typer.Argument(help="What to call the present state.")],
+    name: Annotated[str, typer.Argument(help="The name for the current state.")],
     why: Annotated[str, typer.Option("--why", help="The reason, kept with it.")] = "",
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Give the present state of all lessons of a pool a name."""
+    """Name the current state of a pool."""
     from seasoned.memory.editing import checked_snapshot_name
     from seasoned.trust import mask
 
@@ -90,13 +90,13 @@ def diff(
 def rollback(
     when: Annotated[str, typer.Argument(metavar="STATE", help=WHEN)],
     why: Annotated[str, typer.Option("--why", help="The reason, kept in the history of each lesson.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring back the lessons that a pool had, as new versions; the history stays."""
+    """Restore an earlier state of a pool as new versions; the history stays."""
     from seasoned.store.versions import difference
     from seasoned.trust import mask
 

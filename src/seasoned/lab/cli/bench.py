@@ -24,7 +24,7 @@ OptionOption = Annotated[
 
 @app.command("list")
 def list_benchmarks(as_json: JsonOption = False) -> None:
-    """List the benchmarks: those here, and those that plugins add."""
+    """List the benchmarks, including those of plugins."""
     import sys
     from importlib import import_module
 
@@ -55,13 +55,16 @@ def check(
     data: Annotated[str, typer.Option(help="The data: a file or a folder. The same as -c data=..")] = "",
     setting: OptionOption = None,
     upstream_colors: Annotated[
-        bool, typer.Option("--upstream-colors", help="WebShop: compare colours as the released code does, unrepaired.")
+        bool,
+        typer.Option(
+            "--upstream-colors", help="WebShop: compare colours as the released code does (its bug included)."
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="The seed the tasks are drawn by.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed for drawing tasks.")] = 0,
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Solve every task of a benchmark's data with what is known to solve it, and name what is wrong.
+    """Check a benchmark's data: solve every task with its known solution, and list what is wrong.
 
     Exit code 1 if anything is, or if there is no task.
     """
@@ -97,10 +100,10 @@ def check(
 def install(
     name: Annotated[str, typer.Argument(help="The benchmark.")],
     python: Annotated[
-        str, typer.Option(help="The Python to make it from, such as python3.12; without it, the one in use.")
+        str, typer.Option(help="The Python for the environment, such as python3.12. Default: the current one.")
     ] = "",
 ) -> None:
-    """Make the environment of a benchmark whose libraries do not go together with others."""
+    """Install a benchmark's engine into an environment of its own."""
     import sys
 
     from seasoned.lab.benchmarks.install import install as make
@@ -112,13 +115,13 @@ def install(
 def generate(
     name: Annotated[str, typer.Argument(help="The benchmark: alfworld.")],
     out: Annotated[Path, typer.Option(help="The folder for the games.")],
-    games: Annotated[int, typer.Option(min=1, help="How many.")] = 60,
-    seed: Annotated[int, typer.Option(help="Decides what the games are.")] = 0,
+    games: Annotated[int, typer.Option(min=1, help="The number of games.")] = 60,
+    seed: Annotated[int, typer.Option(help="The seed of the games.")] = 0,
     python: Annotated[
-        str, typer.Option(help="A Python that has the engine; without it, the one of `bench install`.")
+        str, typer.Option(help="A Python that has the engine. Default: the one of `bench install`.")
     ] = "",
 ) -> None:
-    """Make new games, each proven by playing it to its end."""
+    """Generate new games, and prove each by playing it to the end."""
     if name != "alfworld":
         raise ConfigError(
             f"games are generated for alfworld, not for {name!r}; the others bring data or are generated anyway"
@@ -136,20 +139,20 @@ def _counted(done: int, total: int) -> None:
 
 @app.command("attack")
 def attack(
-    scene: Annotated[str, typer.Argument(help="Where: emoji, hotpotqa or shop; without it, all.")] = "",
+    scene: Annotated[str, typer.Argument(help="The scene: emoji, hotpotqa or shop. Default: all.")] = "",
     defence: Annotated[
         list[str] | None,
-        typer.Option(help="clean, off, patterns or on; repeatable. Without it, off, patterns and on."),
+        typer.Option(help="clean, off, patterns or on; repeatable. Default: off, patterns and on."),
     ] = None,
     model: Annotated[
         str, typer.Option(help="The model: gullible (scripted, believes everything), local, or a server's.")
     ] = "gullible",
     store: Annotated[
-        str, typer.Option(help="A store for the model's replies: the same command goes on where it was stopped.")
+        str, typer.Option(help="A store for the model's replies, so that a stopped command can resume.")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Plant texts in training attempts, and count how often the test attempt obeys them."""
+    """Plant attacks in training attempts, and count how often the test attempt obeys them."""
     import tempfile
     from contextlib import ExitStack
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ConditionOption = Annotated[
     list[str] | None,
-    typer.Option("--condition", help="A condition that learned lessons; all of them if none is named. Repeatable."),
+    typer.Option("--condition", help="A condition that learned lessons. Repeatable. Default: all."),
 ]
 
 
@@ -38,19 +38,19 @@ def certify(
     run: Annotated[str, typer.Argument(metavar="[RUN]", help="A finished run: its directory, name, or 'last'.")] = "",
     condition: ConditionOption = None,
     tasks: Annotated[
-        int | None, typer.Option(min=1, help="Gate tasks, taken from the training tasks that the run did not use.")
+        int | None, typer.Option(min=1, help="The number of gate tasks, from training tasks that the run did not use.")
     ] = None,
     crossfit: Annotated[
         int | None,
-        typer.Option(min=2, help="Learn on all parts but one, try on that; nothing is held back."),
+        typer.Option(min=2, help="The number of parts: learn on all but one, test on that one."),
     ] = None,
-    check: Annotated[Path | None, typer.Option("--check", help="Check this file; no model is called.")] = None,
+    check: Annotated[Path | None, typer.Option("--check", help="Check this certificate, without a model call.")] = None,
     quiet: QuietOption = False,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Try a run's lessons on held-back tasks, and write a certificate; or check one. Exit code 1 if it fails."""
+    """Test a run's lessons on held-back tasks, and write a certificate; or check one. Exit code 1 if it fails."""
     if (check is None) == (not run):
         raise ConfigError("expected a run, or --check FILE: seasoned certify last")
     if check is not None:
@@ -77,7 +77,7 @@ def audit(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Repeat a run's test with blank, shuffled, foreign and negated lessons: does the lift come from what they say?"""
+    """Repeat a run's test with blank, shuffled, foreign and negated lessons: does the gain come from what they say?"""
     from seasoned.lab.report.tables import show
     from seasoned.lab.run.extend import audit as make
 

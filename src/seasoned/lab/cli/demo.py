@@ -11,10 +11,10 @@ from seasoned.lab.cli.run import execute, show_run
 
 
 def demo(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
-    """Show it: a model meets private codes it cannot know, takes notes, and knows them afterwards.
+    """Watch an agent learn: it meets private codes that it cannot know, takes notes, and then knows them.
 
-    The model is fetched once (1.1 GB) and runs here, with no account and no key. A demo that was stopped goes on where
-    it was; a finished one is shown again.
+    The model is downloaded once (1.1 GB) and runs on this machine, without account or key. A stopped demo resumes; a
+    finished one is shown again.
     """
     from seasoned.cli.model import pull_with_progress
     from seasoned.lab.run.outputs import SUMMARY

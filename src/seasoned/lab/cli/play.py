@@ -28,18 +28,16 @@ _NAMED = 5
 
 def play(
     benchmark: Annotated[str, typer.Argument(help="A benchmark, such as alfworld, gaia2, tau2 or webshop.")],
-    task: Annotated[
-        str, typer.Option(help="A task's id, or a part of it that no other has; without it, the first.")
-    ] = "",
-    seed: Annotated[int, typer.Option(help="Draws the order of the tasks.")] = 0,
+    task: Annotated[str, typer.Option(help="A task's id, or a unique part of it. Default: the first task.")] = "",
+    seed: Annotated[int, typer.Option(help="The seed for the order of the tasks.")] = 0,
     user: Annotated[
-        str, typer.Option(metavar="MODEL", help="The model that plays the user, where the benchmark has one.")
+        str, typer.Option(metavar="MODEL", help="The model that plays the user, if the benchmark has one.")
     ] = "",
     setting: OptionOption = None,
 ) -> None:
-    """Play a task yourself. An empty line or Ctrl-D ends it; `?` lists what can be done, where that is known.
+    """Play a task yourself. An empty line or Ctrl-D ends it; `?` lists the possible actions, if known.
 
-    Where tools are offered, `?` lists them, `? NAME` tells about one, and a call reads NAME({"argument": value}).
+    With tools, `?` lists them, `? NAME` explains one, and a call is NAME({"argument": value}).
     """
     from seasoned.lab.benchmarks import load_benchmark
     from seasoned.llm import opening

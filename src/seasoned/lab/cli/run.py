@@ -58,10 +58,10 @@ def run(
     setting: SettingOption = None,
     profile: Annotated[
         Profile | None,
-        typer.Option(help="The papers' settings, or those for a small model, over what the recipe says."),
+        typer.Option(help="Settings of the papers, or for a small model; overrides the recipe."),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model that acts: the same as -c llm.model=NAME.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with this run: its directory, its name, or 'last'.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume this run: its directory, its name, or 'last'.")] = None,
     until: Annotated[
         Stage,
         typer.Option(help="The last stage: gather makes training attempts, learn writes lessons, evaluate judges."),
@@ -70,15 +70,14 @@ def run(
     redo: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --resume: a condition (or 'training') to run again; the run's limits begin anew with it. "
-            "Repeatable."
+            help="With --resume: a condition (or 'training') to run again; the run's limits start again. Repeatable."
         ),
     ] = None,
     cost_limit: Annotated[
         float | None, typer.Option(min=0, help="Stop when the run has cost this many dollars.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count episodes, and model calls at most, and run nothing.")
+        bool, typer.Option("--dry-run", help="Only estimate the cost: episodes, and model calls at most.")
     ] = False,
     quiet: QuietOption = False,
     store: StoreOption = STORE,
@@ -88,8 +87,8 @@ def run(
 ) -> None:
     """Run an experiment: gather attempts, learn from them, evaluate, and report.
 
-    It can be stopped at any time (Ctrl-C) and goes on with --resume where it was; no model call is paid for twice. With
-    --until a person can read and correct what was learned (`seasoned lessons`) before it is judged.
+    Stop it at any time with Ctrl-C and continue with --resume; no model call is paid for twice. With --until you can
+    read and correct the lessons (`seasoned lessons`) before they are judged.
     """
     del unsafe
     directory = None if resume is None else find_run(resume, runs)

@@ -54,7 +54,7 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
 
 @app.command("show")
 def show(run: RunArgument, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
-    """Show what a run found."""
+    """Show the results of a run."""
     from seasoned.lab.cli.run import show_run
     from seasoned.lab.run.outputs import read_summary
 

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 def transfer(
     source: Annotated[str, typer.Option("--from", metavar="RUN", help="The run that learned insights.")],
-    target: Annotated[str, typer.Option("--to", metavar="BENCHMARK", help="The benchmark they are to serve.")],
-    output: Annotated[Path | None, typer.Option(help="Where they go; without it, into the run's directory.")] = None,
+    target: Annotated[str, typer.Option("--to", metavar="BENCHMARK", help="The benchmark to adapt them to.")],
+    output: Annotated[Path | None, typer.Option(help="The file to write. Default: in the run's directory.")] = None,
     examples: Annotated[
         bool, typer.Option("--examples/--no-examples", help="Show the model worked attempts at the new tasks.")
     ] = True,
     scope: Annotated[
-        str | None, typer.Option(help="The pool they are taken from; without it, that of the first seed and fold.")
+        str | None, typer.Option(help="The pool of the insights. Default: that of the first seed and fold.")
     ] = None,
     setting: SettingOption = None,
     store: StoreOption = STORE,
@@ -52,10 +52,10 @@ def transfer(
 ) -> None:
     """Adapt the insights of a run to another benchmark. Settings as for `run`: -c llm.model=gpt-5-mini.
 
-    Those of the benchmark, -c benchmark.data=FILE, are for the new one. -c agent.examples=6 shows the model as many
-    worked attempts, to be set as for the new run; there is one of each kind at least.
+    Settings of the benchmark, -c benchmark.data=FILE, are for the new one. -c agent.examples=6 shows the model six
+    worked attempts, at least one of each kind; use the same number in the new run.
 
-    A run is given them with: -c 'conditions=["react","given"]' -c method.given=FILE
+    Use the result in a run with: -c 'conditions=["react","given"]' -c method.given=FILE
     """
     from seasoned.lab.benchmarks import load_benchmark
     from seasoned.lab.methods.transfer import transfer as adapt
