@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test check docs docs-site release bench lock clean
+.PHONY: help demo install test check docs docs-site release bench faults lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -58,6 +58,9 @@ release: $(VENV)/.dev  ## build wheel and sdist into dist, check them, and try t
 
 bench: $(VENV)/.dev  ## measure speed; prints a table and writes benchmarks/results.json
 	@$(PY) benchmarks/run.py
+
+faults: $(VENV)/.dev  ## kill, fail, fill and crowd for some 20 minutes; writes benchmarks/faults.json and docs/reliability.md
+	@$(PY) benchmarks/faults.py --write $(ARGS)
 
 LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-header --no-annotate --quiet --group build $(UPGRADE)

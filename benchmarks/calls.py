@@ -39,10 +39,10 @@ _SERVER = Path(__file__).with_name("loopback.py")
 
 
 @contextmanager
-def answering(pause: float = 0.0) -> Iterator[str]:
+def answering(pause: float = 0.0, program: Path = _SERVER) -> Iterator[str]:
     """The address of a server that runs while the block does, and takes so many seconds for each answer."""
     with subprocess.Popen(
-        [sys.executable, str(_SERVER), str(pause)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(program), str(pause)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         assert server.stdout is not None
         yield f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"  # the end of the block closes its stdin

@@ -1,5 +1,7 @@
 import importlib.util
 import json
+import logging
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -120,3 +122,48 @@ def test_a_cell_says_what_was_found_or_why_there_is_nothing(beside):
     cell = {"search": [0.002], "of_ten": 8.0, "size": 20, "wanted": 40, "why": {"jobs": "it runs no jobs"}}
     assert rows._searched(cell) == "2 ms (8.0 of the ten) (only 20: no time for more)"
     assert rows._part(cell, "jobs") == "it runs no jobs"
+
+
+@pytest.fixture
+def faults(bench, monkeypatch):
+    """The program of `make faults`."""
+    spec = importlib.util.spec_from_file_location("bench_faults", FOLDER / "faults.py")
+    module = importlib.util.module_from_spec(spec)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    spec.loader.exec_module(module)
+    yield module
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize("group", ["memories", "servers", "replies", "crowd"])
+def test_what_breaks_is_counted(faults, tmp_path, capsys, group):
+    out = tmp_path / "faults.json"
+    small = ("--kills", "4", "--replies", "200", "--longest", "20000", "--episodes", "110", "--writers", "2")
+    assert faults.main([*small, "--threads", "4", "--only", group, "--out", str(out)]) == 0
+    rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
+    shown = capsys.readouterr().out
+    assert rows
+    for row in rows:
+        assert row["ok"]
+        assert f"| {row['what']} | " in shown
+
+
+def test_runs_are_killed_and_nothing_is_paid_twice(faults, tmp_path):
+    killing = sys.modules["killing"]
+    with sys.modules["calls"].answering(program=killing.SERVER) as url:
+        server = killing.Server(url)
+        server.set(pause=0.02)
+        settings = killing.recipe(url, seeds=[0], conditions=["disabled", "expnote"], train=8, test=8)
+        killing.start(settings, tmp_path / "right")
+        place = tmp_path / "killed"
+        kills = killing.killed(lambda: killing.start(settings, place), 1.5, 3)
+        right, found = killing.outcome(tmp_path / "right"), killing.outcome(place)
+        assert found == right
+        assert len(right["episodes"]) == 8 + 2 * 8
+        paid = killing.paid_twice(server, place, since=min(killing.journalled(place)))
+        assert (kills <= 3, paid["paid twice"]) == (True, 0)
+        with sqlite3.connect(place / "store.db") as connection:  # and it can be seen where one is
+            connection.execute("DELETE FROM journal WHERE rowid = (SELECT max(rowid) FROM journal)")
+        connection.close()
+        assert killing.paid_twice(server, place, since=min(killing.journalled(place)))["paid twice"] == 1

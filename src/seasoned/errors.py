@@ -81,7 +81,7 @@ class BudgetExceeded(SeasonedError):  # noqa: N818 - an outcome that is recorded
     `scope` is "episode" or "run".
     """
 
-    def __init__(self, message: str, scope: str) -> None:
+    def __init__(self, message: str, scope: str = "run") -> None:
         super().__init__(message)
         self.scope = scope
 

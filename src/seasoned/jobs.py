@@ -12,8 +12,9 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, ParamSpec, TypeVar
@@ -45,13 +46,23 @@ def run_jobs(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -
     except KeyboardInterrupt:
         # No `with` and no `finally`: they would wait again, whenever a second Ctrl-C comes.
         stopping.set()
-        _tell(sum(future.running() for future in futures))
+        tell_at_work(sum(future.running() for future in futures))
         pool.shutdown(cancel_futures=True)
         raise
     for future in futures:
         if not future.cancelled() and (error := future.exception()) is not None:
             raise error
     return [future.result() for future in futures]
+
+
+@contextmanager
+def heeding(stopping: threading.Event) -> Iterator[None]:
+    """A job on a thread of somebody else's, who sets the event to stop it."""
+    _of_this_thread.stopping = stopping
+    try:
+        yield
+    finally:
+        del _of_this_thread.stopping
 
 
 def heed_ctrl_c() -> None:
@@ -125,7 +136,8 @@ def jobs_at_work() -> bool:
     return any(thread.name.startswith(_THREADS) for thread in threading.enumerate())
 
 
-def _tell(at_work: int) -> None:
+def tell_at_work(at_work: int) -> None:
+    """Say on standard error what a stop waits for."""
     replies = "1 reply" if at_work == 1 else f"{at_work} replies"
     leave = "Ctrl-C again to leave now; nothing on disk is lost"
     if at_work:

@@ -123,16 +123,19 @@ def test_an_error_in_place_of_a_reply_is_an_infrastructure_error(server, chat, b
 
 
 @pytest.mark.parametrize("body", [b"", b'{"choices": [{"mess', b'{"error": {"message": "upstream is down"}}'])
-def test_an_answer_that_is_no_reply_is_asked_for_once_more(server, chat, body):
+def test_an_answer_that_is_no_reply_is_asked_for_again(server, chat, body, monkeypatch):
+    monkeypatch.setattr("seasoned.llm.openai._PAUSES", (0.0, 0.0, 0.0))
     server.script(server.sending(body))
     assert chat(max_retries=1).chat(ASK).text == "ok"
-    server.script(server.sending(body), server.sending(body))
+    server.script(*[server.sending(body)] * 3)
+    assert chat(max_retries=6).chat(ASK).text == "ok"
+    server.script(*[server.sending(body)] * 4)
     with pytest.raises(InfrastructureError):
-        chat(max_retries=4).chat(ASK)
+        chat(max_retries=6).chat(ASK)
     server.script(server.sending(body))
     with pytest.raises(InfrastructureError):
         chat(max_retries=0).chat(ASK)
-    assert len(server.requests) == 2 + 2 + 1
+    assert len(server.requests) == 2 + 4 + 4 + 1
 
 
 def test_an_error_that_is_none_is_no_error(server, chat):

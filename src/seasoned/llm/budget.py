@@ -136,26 +136,38 @@ class Metered:
         for meter in self._meters:
             meter._count(usage)
 
+    def check(self) -> None:
+        """See that the next call may be made.
+
+        Raises:
+            BudgetExceeded: a limit is reached.
+        """
+        with self._lock:
+            self._check()
+
     def _start(self) -> None:
         if self._before is not None:
             self._before()
         with self._lock:
-            usage = {
-                "tokens": self._usage.tokens,
-                "cost": self._known_cost,
-                "calls": self._usage.calls + self._usage.replayed + self._in_flight,
-                "seconds": time.monotonic() - self._began,
-            }
-            for name, amount in usage.items():
-                limit = getattr(self.budget, name)
-                if limit is not None and amount >= limit:
-                    raise BudgetExceeded(
-                        f"the {self.scope}'s budget allows {_amount(name, limit)}, of which {_amount(name, amount)} "
-                        f"are used: raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
-                        f"-c {self.scope}_limits.{name}=..)",
-                        self.scope,
-                    )
+            self._check()
             self._in_flight += 1
+
+    def _check(self) -> None:
+        used = {
+            "tokens": self._usage.tokens,
+            "cost": self._known_cost,
+            "calls": self._usage.calls + self._usage.replayed + self._in_flight,
+            "seconds": time.monotonic() - self._began,
+        }
+        for name, amount in used.items():
+            limit = getattr(self.budget, name)
+            if limit is not None and amount >= limit:
+                raise BudgetExceeded(
+                    f"the {self.scope}'s budget allows {_amount(name, limit)}, of which {_amount(name, amount)} "
+                    f"are used: raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
+                    f"-c {self.scope}_limits.{name}=..)",
+                    self.scope,
+                )
 
     def _settle(self, usage: Usage) -> None:
         with self._lock:

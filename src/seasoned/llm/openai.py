@@ -29,6 +29,7 @@ from seasoned.types import Message, Reply, Usage
 if TYPE_CHECKING:
     import openai
 
+_PAUSES = (0.25, 0.5, 1.0, 2.0)  # seconds before an invalid answer is requested again
 _LIST_SECONDS = 10.0  # for the list of models, which is optional
 _ODDS = 20  # alternatives of the first token to request odds for; more than there are marks
 EMPTY = {"type": "object", "properties": {}}
@@ -62,8 +63,8 @@ class OpenAIChat:
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
         seed: sent with every request (None: not sent). Servers do not guarantee equal replies.
         timeout: seconds without a response before a try counts as failed.
-        max_retries: retries, with growing pauses or the pause a server asks for; unless it is 0, an invalid answer is
-            also requested once more.
+        max_retries: retries, with growing pauses or the pause a server asks for; an invalid answer is
+            requested again four times at most.
         extra_body: further fields of the request, such as {"cache_prompt": true} for llama.cpp.
         client: the user's own client, instead of an address, a key, a timeout and retries.
         window: the model's window in tokens; None: as the server or else the price list says.
@@ -81,7 +82,7 @@ class OpenAIChat:
         api_key: str | None = None,
         seed: int | None = 0,
         timeout: float = 120.0,
-        max_retries: int = 4,
+        max_retries: int = 6,
         extra_body: Mapping[str, Any] | None = None,
         client: openai.OpenAI | None = None,
         window: int | None = None,
@@ -89,7 +90,7 @@ class OpenAIChat:
     ) -> None:
         self.name = model
         self._endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=max_retries, client=client)
-        self._asks_again = max_retries > 0
+        self._again = min(max_retries, len(_PAUSES))
         self._seed = seed
         self._extra_body = dict(extra_body or {})
         self._windows: list[int | None] = [window] if window else []
@@ -206,8 +207,8 @@ class OpenAIChat:
         marks = list(stop) if stop else None
         seed = shifted(self._seed, "\n".join(message["content"] for message in messages))
         wishes = {"max_tokens": max_tokens, "temperature": temperature, "stop": marks, "seed": seed, **(offered or {})}
-        began, again = time.perf_counter(), self._asks_again
-        while True:  # each turn drops another parameter or is the one retry, so this ends
+        began, pauses = time.perf_counter(), list(_PAUSES[: self._again])
+        while True:  # each turn drops another parameter or takes a pause, so this ends
             request = self._request(messages, form, wishes)
             try:
                 raw = client.chat.completions.with_raw_response.create(**request)
@@ -223,10 +224,10 @@ class OpenAIChat:
             try:
                 reply = self._reply(raw.content, time.perf_counter() - began)
             except InfrastructureError as error:
-                if not again:
+                if not pauses:
                     raise
-                log.info("%s Asking once more.", error)
-                again = False
+                log.info("%s Asking again.", error)
+                time.sleep(pauses.pop(0))
                 continue
             return reply.model_copy(update={"text": cut(reply.text, stop)}) if "stop" in self._refused else reply
 

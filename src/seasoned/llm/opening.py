@@ -51,7 +51,7 @@ class ModelSettings(Section):
     window: int | None = Field(default=None, ge=256)
     seed: int = 0
     timeout: float = Field(default=120.0, gt=0)
-    max_retries: int = Field(default=4, ge=0)
+    max_retries: int = Field(default=6, ge=0)
 
     @field_validator("base_url")
     @classmethod

@@ -1,6 +1,7 @@
 import sqlite3
 
 import pytest
+from command_line import process, server  # noqa: F401 - fixtures
 
 from seasoned.lab.run.experiment import run
 from seasoned.lab.run.recipe import make_recipe

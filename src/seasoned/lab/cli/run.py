@@ -79,6 +79,9 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate the cost: episodes, and model calls at most.")
     ] = False,
+    on: Annotated[
+        str, typer.Option(help="Who makes the episodes: ray (this machine, or its cluster), or ray://HOST.")
+    ] = "",
     quiet: QuietOption = False,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
@@ -100,7 +103,8 @@ def run(
     if dry_run:
         _count(chosen, as_json)
         return
-    execute(chosen, directory, store=store, runs=runs, redo=redo or (), quiet=quiet, as_json=as_json, until=until)
+    shown: dict[str, Any] = {"quiet": quiet, "as_json": as_json}
+    execute(chosen, directory, store=store, runs=runs, redo=redo or (), until=until, on=on, **shown)
 
 
 def execute(
@@ -113,6 +117,7 @@ def execute(
     quiet: bool = False,
     as_json: bool = False,
     until: Stage = "evaluate",
+    on: str = "",
 ) -> None:
     """Run, up to a stage, and print the result; say how to go on when it is stopped."""
     from seasoned.lab.report.stats import require
@@ -129,7 +134,7 @@ def execute(
     if is_missing(store):
         check_start(plan)
     with open_store(store) as opened:
-        wanted: dict[str, Any] = {"resume": directory, "redo": redo, "quiet": quiet, "until": until}
+        wanted: dict[str, Any] = {"resume": directory, "redo": redo, "quiet": quiet, "until": until, "on": on}
         try:
             with _stops_when_told():
                 directory = run_experiment(plan, store=opened, runs_dir=runs, **wanted)

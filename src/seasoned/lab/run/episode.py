@@ -8,12 +8,13 @@ limits of an episode hold for all its calls together, and ending one stops no ru
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import InfrastructureError
+from seasoned.jobs import run_jobs
 from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.settings import Limits
 from seasoned.llm.budget import Budget, Metered
@@ -32,7 +33,7 @@ class Session:
     `llm` counts against the run's limits, and so do `learner`, where another model learns, and the `others` that take
     part. After five errors in a row
     the run stops: the server is gone or takes no request, and every further episode would be an error as well. A task
-    whose prompt is refused is one of them, however many conditions meet it.
+    whose prompt is refused is one of them, however many conditions meet it. `jobs` is who makes several at once.
     """
 
     store: Store
@@ -44,6 +45,7 @@ class Session:
     others: Mapping[str, LLM] = field(default_factory=dict)
     errors_in_a_row: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    jobs: Callable[[Callable[[Any], Any], Sequence[Any], int], list[Any]] = run_jobs
 
     @property
     def run_id(self) -> str:

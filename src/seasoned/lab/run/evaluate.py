@@ -14,7 +14,6 @@ from seasoned.agents.react import React
 from seasoned.agents.tools import ToolCaller
 from seasoned.embed import check_embedder, shared_embedder
 from seasoned.errors import ConfigError, SeasonedError
-from seasoned.jobs import run_jobs
 from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.altered import altered_scope
 from seasoned.lab.run.condition import Condition
@@ -87,7 +86,7 @@ def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
                     retries = settings.trials if entrant.condition.retries else 0
                     until_solved(partial(_attempt, part, entrant, repeat, task), retries)
 
-        run_jobs(one, tasks, plan.workers)
+        part.session.jobs(one, tasks, plan.workers)
         _by_trials(part, [run for run in runs if by_trials(run[0])])
 
 
@@ -98,7 +97,7 @@ def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:
     for entrant, repeat in sorted(runs, key=lambda run: coupled and run[0].condition.retries == "none"):
         again, follows = partial(_attempt, part, entrant, repeat), coupled and entrant.condition.retries == "none"
         retries, patience = (most - 1, most) if follows else (settings.trials, settings.patience)
-        made = trial_by_trial(again, tasks, retries, patience, plan.workers)
+        made = trial_by_trial(again, tasks, retries, patience, plan.workers, part.session.jobs)
         most = max(most, *map(len, made)) if not follows else most
 
 

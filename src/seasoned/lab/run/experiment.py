@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from seasoned.errors import BudgetExceeded, ConfigError, InfrastructureError, NotFoundError, StoreError
 from seasoned.jobs import heed_ctrl_c
@@ -37,6 +37,9 @@ from seasoned.protocols import LLM
 from seasoned.store.sql import Store
 from seasoned.types import now
 
+if TYPE_CHECKING:
+    from seasoned.lab.run.on_ray import Cluster
+
 Stage = Literal["gather", "learn", "evaluate"]
 
 
@@ -52,6 +55,7 @@ def run(
     llm: LLM | None = None,
     until: Stage = "evaluate",
     learner: LLM | None = None,
+    on: str = "",
 ) -> Path:
     """Run an experiment, or go on with one, and return its directory, complete with summary and report.
 
@@ -66,6 +70,7 @@ def run(
         llm: a model to use instead of the recipe's.
         until: the last stage that is run; only the whole leaves a summary and a report.
         learner: a model that learns, to use instead of the recipe's `learner`.
+        on: who makes the episodes: "" this process, "ray" or "ray://HOST" Ray, with models of the recipe alone.
 
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
@@ -83,8 +88,10 @@ def run(
             check_resume(resume, plan, store)
         check_parts(plan)
         check_given(plan, store)
+        cluster = stack.enter_context(_connected(on, llm, store))
         # The model first: where it cannot be opened, no half-made directory is left.
-        model = stack.enter_context(nullcontext(llm) if llm is not None else open_llm(recipe.llm))
+        opens = open_llm if cluster is None else cluster.open_llm
+        model = stack.enter_context(nullcontext(llm) if llm is not None else opens(recipe.llm))
         if learner is None and recipe.learner is not None:
             learner = stack.enter_context(open_llm(recipe.learner))
         models = {"model": model, "learner": learner or model, **open_partners(recipe, model, stack)}
@@ -97,7 +104,7 @@ def run(
         if resume is None:
             stack.enter_context(hold(directory))
         try:
-            _run_in(directory, plan, store, models, redo, quiet, until)
+            _run_in(directory, plan, store, models, redo, quiet, until, cluster)
         except BaseException as error:
             error.add_note(_how_to_go_on(error, directory))
             raise
@@ -110,6 +117,17 @@ def _planned(recipe: Recipe | Plan, limit: int | None) -> Plan:
             raise ConfigError("a limit belongs to the recipe that the plan is made of: expected none with a plan")
         return recipe
     return make_plan(recipe if limit is None else recipe.model_copy(update={"limit": limit}))
+
+
+def _connected(on: str, llm: LLM | None, store: Store) -> AbstractContextManager[Cluster | None]:
+    """Ray, where the episodes are made there."""
+    if not on:
+        return nullcontext()
+    if llm is not None:
+        raise ConfigError("on Ray each process opens the model itself: name it in the recipe, and hand none over")
+    from seasoned.lab.run.on_ray import connect
+
+    return connect(on, store)
 
 
 def check_start(plan: Plan, *, dry: bool = False) -> None:
@@ -148,6 +166,7 @@ def _run_in(
     redo: Sequence[str],
     quiet: bool,
     until: Stage,
+    cluster: Cluster | None,
 ) -> None:
     """Run what is left of a plan, in a directory that is held; `models` are those that take part, by what they do."""
     recipe, run_id, started = plan.recipe, directory.name, now()
@@ -157,7 +176,7 @@ def _run_in(
     before = store.get_run(run_id)
     store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
     try:
-        with Watch(plan.episodes, quiet=quiet) as watch:
+        with Watch(plan.episodes, quiet=quiet) as watch, ExitStack() as stack:
             names = {part: llm.name for part, llm in models.items()}
             with_ = " and ".join(dict.fromkeys(names.values()))
             watch.say(f"{recipe.name}: {plan.episodes} episodes with {with_}; the run is {directory}")
@@ -170,6 +189,8 @@ def _run_in(
                 | {"store": store.where},
             )
             session = open_session(directory, recipe, store, model, learner, others)
+            if cluster is not None:
+                stack.enter_context(cluster.at_work(plan, session, open_session))
             for block in plan.blocks:
                 part = Part(plan, block, session, watch)
                 training = gather(part) if plan.trains else []

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from seasoned.jobs import run_jobs
 from seasoned.lab.run.evaluate import Entrant, crossed, recalling
 from seasoned.lab.run.keys import ALONE, LESSONS, EpisodeKey
 from seasoned.lab.run.marks import GATE, gate_scope
@@ -71,7 +70,7 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
         if decided and decided[-1].verdict != "continue":
             break
         places = range(begun, end)
-        pairs = run_jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places, plan.workers)
+        pairs = part.session.jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places, plan.workers)
         begun = end
         trials += [trial(*pair) for pair in pairs]
         tokens += sum(attempt.usage.tokens for pair in pairs for arm in pair for attempt in arm)

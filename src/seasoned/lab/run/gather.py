@@ -42,9 +42,9 @@ def gather(part: Part) -> list[Trajectory]:
         return part.episode(key, task, gatherer, lambda aside, progress: guided_by_failures(part, task, key, aside))
 
     if settings.order == "task-first":
-        made = run_jobs(lambda task: until_solved(partial(again, task), retries), tasks, workers)
+        made = part.session.jobs(lambda task: until_solved(partial(again, task), retries), tasks, workers)
     else:
-        made = trial_by_trial(again, tasks, retries, settings.patience, workers)
+        made = trial_by_trial(again, tasks, retries, settings.patience, workers, part.session.jobs)
     return [trajectory for trials in made for trajectory in trials]
 
 
@@ -57,7 +57,12 @@ def until_solved(again: Callable[[int], Trajectory], retries: int) -> list[Traje
 
 
 def trial_by_trial(
-    again: Callable[[Task, int], Trajectory], tasks: Sequence[Task], retries: int, patience: int, workers: int
+    again: Callable[[Task, int], Trajectory],
+    tasks: Sequence[Task],
+    retries: int,
+    patience: int,
+    workers: int,
+    jobs: Callable[..., list[Trajectory]] = run_jobs,
 ) -> list[list[Trajectory]]:
     """Try all tasks that are open once a trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
 
@@ -67,6 +72,7 @@ def trial_by_trial(
         retries: how often a task is tried after the first time, at most.
         patience: see above.
         workers: how many attempts are made at once.
+        jobs: makes them.
 
     Returns:
         The attempts at each task.
@@ -74,7 +80,7 @@ def trial_by_trial(
     made: list[list[Trajectory]] = [[] for _ in tasks]
     idle = 0
     while idle < patience and (left := [place for place in range(len(tasks)) if _is_open(made[place], retries)]):
-        for place, new in zip(left, run_jobs(lambda p: again(tasks[p], len(made[p])), left, workers), strict=True):
+        for place, new in zip(left, jobs(lambda p: again(tasks[p], len(made[p])), left, workers), strict=True):
             made[place].append(new)
         idle = 0 if any(made[place][-1].outcome.success for place in left) else idle + 1
     return made
@@ -109,7 +115,7 @@ def _iterated(part: Part) -> list[Trajectory]:
     with part.watch.learns("erl", len(tasks)) as before_call:
         learner = learning(part, erl, name, before_call)
         for start in range(0, len(tasks), batch):
-            attempts = run_jobs(once, tasks[start : start + batch], part.plan.workers)
+            attempts = session.jobs(once, tasks[start : start + batch], part.plan.workers)
             made += attempts
             # What was learned from before is not: a person may have changed it since.
             if news := left_out(session.store, pool.scope, without_errors(attempts)):

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from seasoned.jobs import run_jobs
 from seasoned.lab.run.altered import copied_scope
 from seasoned.lab.run.evaluate import Entrant, recalling
 from seasoned.lab.run.keys import ALONE, COINS, EpisodeKey
@@ -67,7 +66,7 @@ def _probed(part: Part, entrant: Entrant) -> Estimates:
     """Attempt each probe task without lessons and with some withheld; errors of a server count for nothing."""
     part.watch.stage(entrant.condition.probed_as + ALONE, len(part.block.probe))
     part.watch.stage(entrant.condition.probed_as + COINS, len(part.block.probe))
-    pairs = run_jobs(lambda task: _both(part, entrant, task), part.block.probe, part.plan.workers)
+    pairs = part.session.jobs(lambda task: _both(part, entrant, task), part.block.probe, part.plan.workers)
     known = [
         (alone.outcome.success, tossed.outcome.success, tossed)
         for alone, tossed in pairs

@@ -1,0 +1,146 @@
+"""A chat server that counts, and fails on purpose, as a program of its own; `make faults` kills its clients, not it.
+
+It prints its port and serves until its standard input ends. Always holds: it listens on loopback alone; what it answers
+follows from the request alone, so that two runs of one recipe get the same; each answer is numbered, and its number is
+the model's name in it, which a client keeps with the reply. POST /set takes {"pause": seconds, "share": of requests
+that fail}; GET /asked gives [number, digest of the request] for each request so far; GET /faults counts the failures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from typing import Any
+
+KINDS = ("429 with Retry-After", "429", "500", "503", "reset", "cut body", "HTML with 200", "no choices", "empty body")
+_state: dict[str, float] = {"pause": 0.0, "share": 0.0}
+_asked: list[tuple[int, str]] = []
+_failed: Counter[str] = Counter()
+_numbers, _chance, _lock = count(), random.Random(5), threading.Lock()
+_HTML = b"<html><body><h1>Bad gateway</h1></body></html>"
+
+
+class Chat(BaseHTTPRequestHandler):
+    """Answers every POST with a chat completion, or with a failure."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_POST(self) -> None:
+        """Answer."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path.endswith("/set"):
+            _state.update(json.loads(body))
+            self._send(b"{}")
+            return
+        with _lock:
+            fault = _chance.choice(KINDS) if _chance.random() < _state["share"] else ""
+            number = next(_numbers)
+            if fault:
+                _failed[fault] += 1
+            else:
+                _asked.append((number, hashlib.sha256(body).hexdigest()))
+        time.sleep(_state["pause"])
+        if fault:
+            self._fail(fault)
+            return
+        asked = json.loads(body)
+        message = {"role": "assistant", "content": _words(asked)}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        used = {"prompt_tokens": len(body) // 4, "completion_tokens": 5, "total_tokens": len(body) // 4 + 5}
+        answer = {"id": "c", "object": "chat.completion", "created": 0, "model": f"m#{number}", "choices": [choice]}
+        with suppress(OSError):  # the client was killed
+            self._send(json.dumps({**answer, "usage": used}).encode())
+
+    def do_GET(self) -> None:
+        """What was asked, or how often each failure came."""
+        self._send(json.dumps(_asked if self.path.endswith("/asked") else _failed).encode())
+
+    def _fail(self, fault: str) -> None:
+        if fault == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+        elif fault == "cut body":
+            self._send(b'{"choices": [{"message": {"con', length=500)
+            self.close_connection = True
+        elif fault[:3] in ("429", "500", "503"):
+            more = {"Retry-After": "0.2"} if "Retry-After" in fault else {}
+            self._send(b'{"error": {"message": "on purpose"}}', int(fault[:3]), **more)
+        else:
+            self._send({"no choices": b'{"id": "c", "choices": []}', "empty body": b""}.get(fault, _HTML))
+
+    def _send(self, body: bytes, status: int = 200, length: int | None = None, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def _words(asked: Any) -> str:
+    """A reply that follows from the request: a value of its schema, or a short sentence."""
+    told = json.dumps(asked.get("messages", [])[-1:])
+    chance = random.Random(hashlib.sha256(told.encode()).digest())
+    form = asked.get("response_format") or {}
+    schema = form.get("json_schema", {}).get("schema")
+    if schema is not None:
+        return json.dumps(_value(schema, chance))
+    return f"It speaks of {_two(chance)}, so that is what fits best here."
+
+
+def _value(schema: Any, chance: random.Random) -> Any:
+    if "enum" in schema:
+        return chance.choice(schema["enum"])
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: _value(inner, chance) for name, inner in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [_value(schema.get("items", {}), chance) for _ in range(max(1, schema.get("minItems", 1)))]
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    if kind == "boolean":
+        return chance.random() < 0.5
+    pattern = schema.get("pattern", "")
+    begins = re.match(r"\^([\w ]*)", pattern)  # as a heuristic's action has to
+    said = f"{begins[1] if begins else ''}Look for {_two(chance)} first."[: schema.get("maxLength", 80)]
+    return said if re.fullmatch(pattern or ".*", said) else _two(chance).replace(" and ", ": ")
+
+
+def _two(chance: random.Random) -> str:
+    words = ("rain", "home", "loss", "pride", "noise", "friends", "money", "night", "work", "a promise", "bread", "ice")
+    return " and ".join(chance.sample(words, 2))
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    ThreadingHTTPServer.request_queue_size = 512
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients are killed here
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_address[1], flush=True)
+    sys.stdin.read()
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,411 @@
+"""What is killed in `make faults`: runs, learning, imports, rollbacks, repairs, and programs that share a memory.
+
+Each is done once undisturbed and then again with kill -9 at random moments, until it is done. Always holds: what is
+killed is a process of its own, forked from one that has loaded everything and opened nothing, so that most moments fall
+into the work and few into the start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+import traceback
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from calls import answering
+from samples import texts
+
+from seasoned.lab.run.experiment import Stage, run
+from seasoned.lab.run.outputs import read_summary
+from seasoned.lab.run.recipe import Recipe, make_recipe
+from seasoned.memory import Memory
+from seasoned.memory.screened import ScreenedPool
+from seasoned.store import check
+from seasoned.store.sql import Store
+from seasoned.traces import read, record
+
+SERVER = Path(__file__).with_name("faulty.py")
+_WORKERS = 8
+_chance = random.Random(7)
+
+
+class Server:
+    """The counting server, as long as a block."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def set(self, **state: float) -> None:
+        """How long it takes for an answer, and which share of the requests fails."""
+        self._ask("set", json.dumps(state).encode())
+
+    def asked(self) -> list[tuple[int, str]]:
+        """The requests that it answered or was answering: number and digest."""
+        return [(int(number), str(digest)) for number, digest in self._ask("asked")]
+
+    def faults(self) -> dict[str, int]:
+        """How many requests failed, by the kind of failure."""
+        return dict(self._ask("faults"))
+
+    def _ask(self, what: str, body: bytes | None = None) -> Any:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/{what}", body)) as answer:
+            return json.loads(answer.read())
+
+
+def recipe(url: str, **changes: Any) -> Recipe:
+    """An experiment of several conditions and seeds: 440 episodes, 1,100 calls or so."""
+    raw: dict[str, Any] = {
+        "name": "faults",
+        "benchmark": {"name": "emoji", "symbols": "codes"},
+        "conditions": ["disabled", "expnote", "expel", "erl"],
+        "train": 30,
+        "test": 20,
+        "seeds": [0, 1, 2, 3],
+        "workers": _WORKERS,
+        "llm": {"model": "m", "base_url": url},
+    }
+    return make_recipe({**raw, **changes})
+
+
+def start(settings: Recipe, folder: Path, until: Stage = "evaluate") -> None:
+    """Run an experiment in this folder, or go on with the one that is there."""
+    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    with Store(folder / "store.db") as store:
+        begun = [place.parent for place in (folder / "runs").glob("*/config.toml")]
+        known = [place for place in begun if store.get_run(place.name) or not (place / "manifest.json").is_file()]
+        resume = known[0] if known else None
+        run(settings, store=store, runs_dir=folder / "runs", resume=resume, quiet=True, until=until)
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """What came of a run: each episode's verdict, the table, and the lessons."""
+    (place,) = [path.parent for path in (folder / "runs").glob("*/config.toml")]
+    with Store(folder / "store.db") as store:
+        made = store.episodes(place.name)
+        lessons = [
+            (scope.partition("/")[2], lesson.kind, lesson.key, lesson.text)
+            for scope in store.scopes()
+            for lesson in store.lessons(scope)
+        ]
+        problems = store.check()
+    table: list[Any] = []
+    if (place / "summary.json").is_file():
+        told = ("name", "n", "successes", "errors", "interval")
+        table = [{key: row[key] for key in told} for row in read_summary(place).to_json()["conditions"]]
+    return {
+        "episodes": {key: one.outcome.success for key, one in made.items()},
+        "errors": sum(one.outcome.reason == "error" for one in made.values()),
+        "table": table,
+        "lessons": sorted(lessons),
+        "problems": problems,
+    }
+
+
+def killed(work: Callable[[], None], seconds: float, most: int) -> int:
+    """Do some work in a forked process, again and again, each killed within so many seconds, until it is done.
+
+    After `most` kills it is left alone. Gives the number of kills.
+    """
+    kills = 0
+    while True:
+        child = _fork(work)
+        if kills < most:
+            end = time.monotonic() + _chance.uniform(0, seconds)
+            while time.monotonic() < end and not _ended(child):
+                time.sleep(0.002)
+            if child not in _done:
+                os.kill(child, signal.SIGKILL)
+        status = _done.pop(child, None)
+        status = os.waitpid(child, 0)[1] if status is None else status
+        if status == 0:
+            return kills
+        if status != signal.SIGKILL:
+            raise RuntimeError(f"the work failed by itself, with status {status}")
+        kills += 1
+
+
+_done: dict[int, int] = {}
+
+
+def _ended(child: int) -> bool:
+    found, status = os.waitpid(child, os.WNOHANG)
+    if found:
+        _done[child] = status
+    return bool(found)
+
+
+def _fork(work: Callable[[], None]) -> int:
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        work()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def alone(work: Callable[[], None]) -> float:
+    """Do some work in a forked process that nobody kills; gives the seconds."""
+    began = time.monotonic()
+    killed(work, 0.0, 0)
+    return time.monotonic() - began
+
+
+def paid_twice(server: Server, folder: Path, since: int = 0) -> dict[str, int]:
+    """Replies that were asked for again, and those among them that had been kept before.
+
+    A reply is acknowledged when the journal has it. One that the journal does not have was on its way when the process
+    was killed, and is asked for once more; so an answered request that is not in the journal must have an equal one
+    that came later and is there. Looked at are the requests from the one with the number `since` on.
+    """
+    asked = server.asked()
+    kept = {number for number in journalled(folder) if number >= since}
+    last: dict[str, int] = {}
+    for number, digest in asked:
+        if number in kept:
+            last[digest] = max(number, last.get(digest, -1))
+    again = [(number, digest) for number, digest in asked if number >= since and number not in kept]
+    return {
+        "kept": len(kept),
+        "asked again": len(again),
+        "paid twice": sum(last.get(digest, -1) < number for number, digest in again),
+    }
+
+
+def journalled(folder: Path) -> set[int]:
+    """The numbers of the replies that the journal has."""
+    with sqlite3.connect(folder / "store.db") as connection:
+        rows = connection.execute("SELECT json_extract(body, '$.model') FROM journal WHERE key NOT LIKE '%/asked'")
+        kept = {int(name.partition("#")[2]) for (name,) in rows if "#" in (name or "")}
+    connection.close()
+    return kept
+
+
+def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
+    """Whole experiments, killed; and their learning by itself."""
+    rows = []
+    with answering(program=SERVER) as url:
+        settings = recipe(url, seeds=[0, 1] if kills < 50 else [0, 1, 2, 3])
+        server = Server(url)
+        server.set(pause=0.01)
+        seconds = alone(lambda: start(settings, folder / "right"))
+        right, number, total = outcome(folder / "right"), 0, Counter[str]()
+    while total["kills"] < kills:
+        number += 1
+        with answering(program=SERVER) as url:
+            server = Server(url)
+            server.set(pause=0.01)
+            place, own = folder / f"run{number}", recipe(url, seeds=settings.seeds)
+            most = min(kills - total["kills"], max(kills // 5, 1))
+            total["kills"] += killed(lambda own=own, place=place: start(own, place), seconds / 3, most)  # type: ignore[misc]
+            found = outcome(place)
+            total.update(paid_twice(server, place))
+        total["lost"] += len(right["episodes"].keys() - found["episodes"].keys())
+        total["other tables"] += found["table"] != right["table"] or found["episodes"] != right["episodes"]
+        total["other lessons"] += found["lessons"] != right["lessons"]
+        total["problems"] += len(found["problems"])
+    rows.append(_row("runs", total, runs=number, episodes=number * len(right["episodes"]), seconds=round(seconds, 1)))
+    rows.append(_learning(folder, kills // 4))
+    return rows
+
+
+def _learning(folder: Path, kills: int) -> dict[str, Any]:
+    """Learning alone: the attempts are gathered, and each copy of the store is learned from under kills."""
+    total: Counter[str] = Counter()
+    with answering(program=SERVER) as url:
+        server, settings = Server(url), recipe(url, conditions=["expel", "erl", "expnote"])
+        server.set(pause=0.01)
+        alone(lambda: start(settings, folder / "gathered", "gather"))
+        shutil.copytree(folder / "gathered", folder / "taught")
+        seconds = alone(lambda: start(settings, folder / "taught", "learn"))
+        right, number = outcome(folder / "taught"), 0
+        while total["kills"] < kills:
+            number += 1
+            place = folder / f"learn{number}"
+            shutil.copytree(folder / "gathered", place)
+            since, most = 1 + max(number for number, _ in server.asked()), min(kills - total["kills"], 10)
+            total["kills"] += killed(lambda place=place: start(settings, place, "learn"), seconds / 2, most)  # type: ignore[misc]
+            found = outcome(place)
+            total["other lessons"] += found["lessons"] != right["lessons"]
+            total["problems"] += len(found["problems"])
+            total.update(paid_twice(server, place, since))
+    return _row("learning", total, runs=number, lessons=len(right["lessons"]))
+
+
+def changes(folder: Path, kills: int) -> list[dict[str, Any]]:
+    """An import, a rollback and a repair, killed."""
+    return [_import(folder, kills), _rollback(folder, kills), _repair(folder, kills)]
+
+
+def _import(folder: Path, kills: int) -> dict[str, Any]:
+    log = folder / "log.jsonl"
+    lines = []
+    for number, text in enumerate(texts(500)):
+        said = [{"role": "user", "content": f"{number} {text}"}, {"role": "assistant", "content": text[:40]}]
+        lines.append(json.dumps({"messages": said}))
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def work(path: Path) -> None:
+        with Store(path) as store:
+            pool = ScreenedPool(store, "default")
+            record(read(log, "messages"), pool, pool.scopes)
+
+    def found(path: Path) -> list[str]:
+        with Store(path) as store:
+            return [*sorted(one.id for one in store.trajectories("memory/default")), *store.check()]
+
+    return _again("import", folder, kills, work, found)
+
+
+def _rollback(folder: Path, kills: int) -> dict[str, Any]:
+    path = folder / "versions.db"
+    with Memory(path, method="expnote", embedder=None) as memory:
+        added = memory.add([f"{n} {text}" for n, text in enumerate(texts(500))])
+        memory.snapshot("then")
+        memory.forget(*[one.id for one in added[::3]])
+        memory.add([f"new {n} {text}" for n, text in enumerate(texts(150))])
+
+    def work(path: Path) -> None:
+        with Memory(path, method="expnote", embedder=None) as memory:
+            memory.rollback("then")
+
+    def found(path: Path) -> list[str]:
+        with Memory(path, method="expnote", embedder=None) as memory:
+            return [*sorted(one.text for one in memory.lessons()), *memory.store.check()]
+
+    return _again("rollback", folder, kills, work, found, path, whole=True)
+
+
+def _repair(folder: Path, kills: int) -> dict[str, Any]:
+    path = folder / "damaged.db"
+    with Memory(path, method="expnote", embedder=None) as memory:
+        memory.add([f"{n} {text}" for n, text in enumerate(texts(500))])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE lessons SET body = '{\"id\": ' WHERE rowid % 7 = 0")
+        connection.execute("UPDATE lessons SET status = 'disabled' WHERE rowid % 11 = 0")
+    connection.close()
+
+    def work(path: Path) -> None:
+        with Store(path) as store:
+            check.repair(store)
+
+    def found(path: Path) -> list[str]:
+        with Store(path) as store:
+            return [*sorted(one.model_dump_json() for one in store.lessons("memory/default")), *store.check()]
+
+    return _again("doctor --repair", folder, kills, work, found, path, whole=True)
+
+
+def _again(
+    what: str,
+    folder: Path,
+    kills: int,
+    work: Callable[[Path], None],
+    found: Callable[[Path], list[str]],
+    source: Path | None = None,
+    *,
+    whole: bool = False,
+) -> dict[str, Any]:
+    """Work on copies of a store, killed; with `whole`, each kill must leave all of it done or nothing."""
+    total: Counter[str] = Counter()
+    name = "".join(filter(str.isalnum, what))
+
+    def copy(number: int) -> Path:
+        path = folder / f"{name}{number}.db"
+        if source is not None:
+            shutil.copy(source, path)
+        return path
+
+    first = copy(0)
+    before = found(first) if source is not None and what == "rollback" else None
+    seconds = alone(lambda: work(first))
+    right, number = found(first), 0
+    while total["kills"] < kills:
+        number += 1
+        path = copy(number)
+        done = False
+        for _ in range(5):
+            if done or total["kills"] >= kills:
+                break
+            try:
+                total["kills"] += killed(lambda path=path: work(path), 1.2 * seconds, 1)  # type: ignore[misc]
+            except RuntimeError:
+                total["failed"] += 1
+            now = found(path)
+            done = now == right
+            total["in between"] += whole and not done and before is not None and now != before
+        total["other ends"] += found(path) != right
+    return _row(what, total, runs=number, things=len(right))
+
+
+def memories(folder: Path, kills: int, programs: int = 4, attempts: int = 75) -> dict[str, Any]:
+    """Programs that record into one memory and learn from it, killed and started again; what each was told is kept."""
+    path, total = folder / "shared.db", Counter[str]()
+    Store(path).close()
+    with answering(program=SERVER) as url:
+        server = Server(url)
+        server.set(pause=0.01)
+        os.environ.update(OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
+        tails = [folder / f"acknowledged{n}" for n in range(programs)]
+        at_work = {n: _fork(lambda n=n: _remember(path, tails[n], attempts)) for n in range(programs)}  # type: ignore[misc]
+        while at_work:
+            time.sleep(_chance.uniform(0.05, 0.6))
+            for n, child in list(at_work.items()):
+                if _ended(child):
+                    total["failed"] += _done.pop(child) != 0
+                    del at_work[n]
+            if at_work and total["kills"] < kills:
+                n = _chance.choice(sorted(at_work))
+                os.kill(at_work[n], signal.SIGKILL)
+                os.waitpid(at_work[n], 0)
+                total["kills"] += 1
+                at_work[n] = _fork(lambda n=n: _remember(path, tails[n], attempts))  # type: ignore[misc]
+        with Memory(path, llm="m", embedder=None, learn="manual") as memory:
+            memory.learn()
+            kept = [one.id for one in memory.store.trajectories(memory.pool.scope)]
+            total["unlearned"] = len(memory.store.unlearned(memory.pool.scope, "erl"))
+            total["problems"] = len(memory.store.check())
+        told = [line for tail in tails for line in tail.read_text(encoding="utf-8").split()]
+        total["lost"] = len(set(told) - set(kept))
+        total["twice"] = len(kept) - len(set(kept)) + len(told) - len(set(told))
+        total["asked again"] = max(0, len(server.asked()) - len(kept))
+    return _row("a memory of 4 programs", total, attempts=len(told))
+
+
+def _remember(path: Path, tail: Path, attempts: int) -> None:
+    """Record until so many attempts are acknowledged, learning now and then; each is written down when it is stored."""
+    done = len(tail.read_text(encoding="utf-8").split()) if tail.exists() else 0
+    with Memory(path, llm="m", embedder=None, learn="manual") as memory, tail.open("a", encoding="utf-8") as told:
+        for number in range(done, attempts):
+            with memory.attempt(f"refund order {number % 40}") as attempt:
+                attempt.step(action=f"lookup_order({number})", observation="shipped")
+                kept = attempt.finish(success=number % 2 == 0)
+            told.write(f"{kept.id}\n")
+            told.flush()
+            if number % 25 == 24:
+                memory.learn()
+
+
+def _row(what: str, total: Counter[str], **more: Any) -> dict[str, Any]:
+    faults = ("lost", "paid twice", "other tables", "other lessons", "other ends", "in between", "problems", "twice")
+    wrong = sum(total[name] for name in (*faults, "failed", "unlearned"))
+    with suppress(KeyError):
+        del total["kept"]
+    return {"what": what, **more, **dict(total), "ok": not wrong}

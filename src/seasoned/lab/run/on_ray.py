@@ -1,0 +1,441 @@
+"""Episodes on Ray: on the cores of this machine, or on the machines of a cluster.
+
+The run itself stays where it was started: it plans, learns, reports and shows the progress. Its jobs (a task with all
+that is tried on it) go to *hands*, actors that stay: each has the plan, a store, a model and warm environments of its
+own. Always holds: what a hand makes is in the store before the run hears of it; a job whose hand died goes to another,
+which finds in store and journal what was done and paid for; results do not depend on who made them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import math
+import os
+import pickle
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from seasoned.embed import shared_embedder
+from seasoned.errors import ConfigError, InfrastructureError, MissingExtraError, SeasonedError
+from seasoned.jobs import heeding, tell_at_work
+from seasoned.lab.benchmarks.base import Benchmark
+from seasoned.lab.run.episode import Session
+from seasoned.lab.run.keys import EpisodeKey
+from seasoned.lab.run.part import Part
+from seasoned.lab.run.partners import open_partners
+from seasoned.lab.run.plan import Block, Plan, make_plan
+from seasoned.lab.run.progress import Watch
+from seasoned.lab.run.recipe import Recipe
+from seasoned.lab.run.redo import finished
+from seasoned.llm.budget import Metered
+from seasoned.llm.calls import Tool
+from seasoned.llm.opening import ModelSettings, open_llm
+from seasoned.llm.window import WithLonger, window_of
+from seasoned.pool import ExperiencePool
+from seasoned.protocols import LLM
+from seasoned.store.sql import Store
+from seasoned.types import Message, Reply, Trajectory
+
+Made = list[tuple[EpisodeKey, Trajectory]]
+OpenSession = Callable[..., Session]
+
+
+class Cluster:
+    """Ray, and the hands that work there for one run."""
+
+    def __init__(self, ray: Any, store: Store, several: bool) -> None:
+        self._ray, self._store, self.several = ray, store, several
+        self._hub: Any = None
+        self._number = 0
+
+    @contextmanager
+    def open_llm(self, settings: ModelSettings) -> Iterator[LLM]:
+        """A model that all hands can ask; the bundled one is opened once, in an actor of its own."""
+        if not settings.bundled:
+            with open_llm(settings) as model:
+                yield model
+            return
+        hub = self._ray.remote(_Hub).options(num_cpus=0, max_concurrency=settings.slots + 2).remote(settings)
+        name, window, error = self._ray.get(hub.about.remote())
+        if error is not None:
+            raise error
+        self._hub = Shared(hub, name, window)
+        yield self._hub
+        self._ray.kill(hub)
+
+    @contextmanager
+    def at_work(self, plan: Plan, session: Session, opens: OpenSession) -> Iterator[None]:
+        """While the block runs, the session's jobs are done by hands.
+
+        Args:
+            plan: of the run.
+            session: of the run.
+            opens: makes a hand's session of its store and models.
+        """
+        ray, recipe = self._ray, plan.recipe
+        own = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
+        others = [recipe.ranker, recipe.longer, *(part for part in (recipe.user, recipe.judge) if part != own)]
+        if any(part is not None and part.bundled for part in others):
+            raise ConfigError("on Ray the bundled model can only be the one that acts: name a server for the others")
+        count = max(1, min(plan.workers, int(ray.cluster_resources().get("CPU", 1))))
+        self._threads = math.ceil(plan.workers / count)
+        url = self._store.path or self._store._engine.url.render_as_string(hide_password=False)
+        given = (recipe, str(url), str(session.directory), tasks_digest(plan), self._hub, opens)
+        kind = ray.remote(Hand).options(
+            num_cpus=1, max_restarts=-1, max_concurrency=self._threads + 2, scheduling_strategy="SPREAD"
+        )
+        self._hands = [kind.remote(*given) for _ in range(count)]
+        self._free: deque[int] = deque()
+        self._asleep = Counter(dict.fromkeys(range(count), self._threads))
+        self._pings = {hand.ready.remote(): place for place, hand in enumerate(self._hands)}
+        self._session, self._plan = session, plan
+        session.jobs = self.run_jobs
+        try:
+            yield
+        finally:
+            for hand in self._hands:
+                ray.kill(hand)
+
+    def run_jobs(self, work: Callable[[Any], Any], jobs: Sequence[Any], workers: int) -> list[Any]:
+        """As `seasoned.jobs.run_jobs`, by the hands; what they made is then read here as what is done already."""
+        del workers
+        self._number += 1
+        payload = self._ray.put(dumps((work, list(jobs)), self._plan))
+        waiting, again = deque(range(len(jobs))), set[int]()
+        at_work: dict[Any, tuple[int, int]] = {}
+        results: list[Any] = [None] * len(jobs)
+        fault: BaseException | None = None
+        try:
+            while at_work or (waiting and fault is None):
+                while waiting and self._free and fault is None:
+                    place, hand = waiting.popleft(), self._free.popleft()
+                    do = self._hands[hand].do.remote(self._number, [payload], place, place in again)
+                    at_work[do] = (place, hand)
+                for ref in self._ray.wait([*at_work, *self._pings], timeout=60)[0]:
+                    if ref in self._pings:
+                        self._woke(ref)
+                        continue
+                    place, hand = at_work.pop(ref)
+                    try:
+                        made, error = self._ray.get(ref)
+                    except self._ray.exceptions.RayActorError:
+                        self._lost(hand)
+                        waiting.appendleft(place)
+                        again.add(place)
+                        continue
+                    self._free.append(hand)
+                    fault = fault or error
+                    fault = self._take(made, place in again) or fault
+                    if error is None:
+                        results[place] = work(jobs[place])  # it is done, so nothing is asked
+                    for key, _ in made:
+                        self._session.done.pop(key, None)
+        except KeyboardInterrupt:
+            tell_at_work(len(at_work))
+            for hand_ in self._hands:
+                hand_.stop.remote()
+            self._ray.wait(list(at_work), num_returns=len(at_work)) if at_work else None
+            raise
+        if fault is not None:
+            raise fault
+        return results
+
+    def _take(self, made: Made, again: bool) -> BaseException | None:
+        """Note what a hand made; gives what ends the run: a limit is reached, or the server is gone."""
+        session = self._session
+        if again:  # what a hand made that died
+            session.done.update(finished(session.store, session.run_id))
+        session.done.update(made)
+        try:
+            for _, trajectory in made:
+                session.count(trajectory)
+                if isinstance(session.llm, Metered):
+                    session.llm.add(trajectory.usage)
+            if isinstance(session.llm, Metered):
+                session.llm.check()
+        except SeasonedError as error:
+            return error
+        return None
+
+    def _lost(self, hand: int) -> None:
+        """A hand died: Ray starts it again, where there is room, and until then it has no jobs."""
+        self._asleep[hand] += 1 + self._free.count(hand)
+        self._free = deque(other for other in self._free if other != hand)
+        if hand not in self._pings.values():
+            self._pings[self._hands[hand].ready.remote()] = hand
+
+    def _woke(self, ping: Any) -> None:
+        hand = self._pings.pop(ping)
+        try:
+            error = self._ray.get(ping)
+        except self._ray.exceptions.RayActorError:
+            self._pings[self._hands[hand].ready.remote()] = hand
+            return
+        if error is not None:
+            raise error
+        self._free.extend([hand] * self._asleep.pop(hand))
+
+
+@contextmanager
+def connect(on: str, store: Store) -> Iterator[Cluster]:
+    """Ray as `--on` names it, as long as the block runs.
+
+    Args:
+        on: "ray" is this machine, or the cluster that this is a part of (RAY_ADDRESS); "ray://HOST" a cluster's head.
+        store: of the run.
+
+    Raises:
+        ConfigError: the address is none, or several machines would share a file.
+        MissingExtraError: Ray is not installed.
+        InfrastructureError: nothing answers at the address.
+    """
+    if on != "ray" and not on.startswith("ray://"):
+        raise ConfigError(f"a run is made here, or with --on ray, or --on ray://HOST; it was {on!r}")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise MissingExtraError("ray", "ray") from error
+    ours = not ray.is_initialized()
+    if ours:
+        host = on if on == "ray" or on.rpartition(":")[2].isdecimal() else f"{on}:10001"
+        try:
+            ray.init(None if on == "ray" else host, logging_level="ERROR", log_to_driver=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise InfrastructureError(f"no Ray answers at {on}: {str(error).strip().splitlines()[0]}") from None
+    try:
+        machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
+        several = on != "ray" or len(machines) > 1
+        if several and store.path:
+            raise ConfigError(
+                f"machines of a Ray cluster cannot share the file {store.path}: name a Postgres store with --store "
+                "postgresql://USER@HOST/NAME (docs/stores.md)"
+            )
+        yield Cluster(ray, store, several)
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+class Hand:
+    """Does jobs of one run, several at a time, in a process of its own."""
+
+    def __init__(
+        self, recipe: Recipe, store: str, directory: str, tasks: str, shared: LLM | None, opens: OpenSession
+    ) -> None:
+        self._work: tuple[int, Any] = (0, None)
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._stack = ExitStack()
+        self._fault: BaseException | None = None
+        try:
+            self._open(recipe, store, directory, tasks, shared, opens)
+        except Exception as error:
+            self._fault = portable(error)
+
+    def _open(
+        self, recipe: Recipe, store: str, directory: str, tasks: str, shared: LLM | None, opens: OpenSession
+    ) -> None:
+        plan, enter = make_plan(recipe), self._stack.enter_context
+        if tasks_digest(plan) != tasks:
+            raise ConfigError("a machine of the cluster has other data than this one: give all of them the same files")
+        self._store: Telling = Telling(store)
+        enter(self._store)
+        model = shared or enter(open_llm(recipe.llm))
+        others = dict(open_partners(recipe, model, self._stack))
+        if recipe.ranker is not None:
+            others["ranker"] = enter(open_llm(recipe.ranker))
+        if recipe.longer is not None:
+            model = WithLonger(model, enter(open_llm(recipe.longer)))
+        session = opens(Path(directory), recipe, self._store, model, model, others)
+        self._session, self._known = session, Known(plan, session)
+
+    def ready(self) -> BaseException | None:
+        """Whether it can work: nothing, or what keeps it from it."""
+        return self._fault
+
+    def stop(self) -> None:
+        """Ask no model any more."""
+        self._stopping.set()
+
+    def do(self, number: int, payload: Sequence[Any], place: int, again: bool) -> tuple[Made, BaseException | None]:
+        """Do one of the jobs; gives the episodes that were made, and what went wrong.
+
+        Args:
+            number: of the jobs, among all that the run has.
+            payload: what is done, and the jobs, as `dumps` writes them, behind a reference.
+            place: of the job.
+            again: a hand that died had begun it.
+        """
+        import ray
+
+        with self._lock:
+            if self._work[0] != number:
+                self._work = (number, self._known.loads(ray.get(payload[0])))
+            work, jobs = self._work[1]
+            if again:
+                self._session.done.update(finished(self._store, self._session.run_id))
+        made = self._store.told()
+        try:
+            with heeding(self._stopping):
+                work(jobs[place])
+        except BaseException as error:
+            return made, portable(error)
+        return made, None
+
+
+class Telling(Store):
+    """A store that tells each thread which episodes it has stored."""
+
+    _made = threading.local()
+
+    def told(self) -> Made:
+        """The list that this thread's episodes go into from now on."""
+        made: Made = []
+        self._made.list = made
+        return made
+
+    def save_episode(self, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
+        """As `Store.save_episode`."""
+        super().save_episode(run_id, key, scope, trajectory)
+        with contextlib.suppress(AttributeError):
+            self._made.list.append((EpisodeKey.parse(key), trajectory))
+
+
+class Known:
+    """What a hand has itself, and what a job only names: plan, blocks, parts, session, store and pools."""
+
+    def __init__(self, plan: Plan, session: Session) -> None:
+        watch = _Silent(0, quiet=True)
+        self._plan, self._session = plan, session
+        self._things = {"plan": plan, "session": session, "store": session.store, "watch": watch}
+        self._parts = [Part(plan, block, session, watch) for block in plan.blocks]
+        self._pools: dict[Any, ExperiencePool] = {}
+
+    def loads(self, payload: bytes) -> Any:
+        """What `dumps` wrote, with this hand's own things in it."""
+        reader = pickle.Unpickler(io.BytesIO(payload))
+        reader.persistent_load = self._find  # type: ignore[method-assign]
+        return reader.load()
+
+    def _find(self, name: tuple[Any, ...]) -> Any:
+        kind, *which = name
+        if kind == "pool":
+            if name not in self._pools:
+                scope, experience, run_id, embeds, read_only, tasks = which
+                embedder = shared_embedder(self._plan.recipe.embedder) if embeds else None
+                more = {"run_id": run_id, "embedder": embedder, "experience": experience}
+                self._pools[name] = ExperiencePool(self._session.store, scope, read_only=read_only, tasks=tasks, **more)
+            return self._pools[name]
+        if kind in self._things:
+            return self._things[kind]
+        part = self._parts[which[0]]
+        return {"part": part, "block": part.block, "benchmark": part.benchmark}[kind]
+
+
+def dumps(value: Any, plan: Plan) -> bytes:
+    """A job as bytes: functions by their code, and what every hand has by its name."""
+    from ray import cloudpickle
+
+    blocks = list(plan.blocks)
+
+    class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
+        def persistent_id(self, thing: Any) -> tuple[Any, ...] | None:
+            if isinstance(thing, Part):
+                return ("part", blocks.index(thing.block))
+            if isinstance(thing, Block):
+                return ("block", blocks.index(thing))
+            if isinstance(thing, Benchmark):
+                return ("benchmark", next(n for n, block in enumerate(blocks) if block.benchmark is thing))
+            if isinstance(thing, ExperiencePool):
+                about = (thing.scope, thing.experience, thing.run_id, thing.embedder is not None)
+                return ("pool", *about, thing.read_only, thing.tasks)
+            kinds = {Plan: "plan", Session: "session", Store: "store", Watch: "watch"}
+            return next(((name,) for kind, name in kinds.items() if isinstance(thing, kind)), None)
+
+    written = io.BytesIO()
+    Pickler(written).dump(value)
+    return written.getvalue()
+
+
+def tasks_digest(plan: Plan) -> str:
+    """What two machines have in common that have the same tasks."""
+    return hashlib.sha256("\0".join(plan.tasks).encode()).hexdigest()
+
+
+def portable(error: BaseException) -> BaseException:
+    """An error as another process can read it: itself, or one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        said = str(error) if isinstance(error, SeasonedError) else f"{type(error).__name__}: {error}"
+        return SeasonedError(said)
+    return error
+
+
+class _Silent(Watch):
+    """Progress that nobody watches: the run shows it."""
+
+    def ended(self, stage: str, trajectory: Trajectory) -> None:
+        """Nothing."""
+
+    def more(self, name: str) -> None:
+        """Nothing."""
+
+
+class _Hub:
+    """The bundled model, in an actor."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._stack = ExitStack()
+        self._model: Any = None
+        self._fault: BaseException | None = None
+        try:
+            self._model = self._stack.enter_context(open_llm(settings))
+        except Exception as error:
+            self._fault = portable(error)
+
+    def about(self) -> tuple[str, int | None, BaseException | None]:
+        """Its name, its window, and why there is none."""
+        return getattr(self._model, "name", ""), window_of(self._model), self._fault
+
+    def chat(self, messages: Sequence[Message], options: dict[str, Any]) -> tuple[Reply | None, BaseException | None]:
+        """A reply, or what went wrong."""
+        try:
+            return self._model.chat(messages, **options), None
+        except Exception as error:
+            return None, portable(error)
+
+
+class Shared:
+    """A model in an actor, as any process of the cluster asks it."""
+
+    def __init__(self, hub: Any, name: str, window: int | None) -> None:
+        self._hub, self.name, self.window = hub, name, window
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        stop: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: str = "auto",
+    ) -> Reply:
+        """As the model's own."""
+        import ray
+
+        options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
+        called = {"tools": tools, "tool_choice": tool_choice} if tools else {}
+        reply, error = ray.get(self._hub.chat.remote(list(messages), {**options, **called}))
+        if error is not None:
+            raise error
+        return reply  # type: ignore[no-any-return]
