@@ -139,7 +139,7 @@ def faults(bench, monkeypatch):
 @pytest.mark.parametrize("group", ["memories", "servers", "replies", "crowd"])
 def test_what_breaks_is_counted(faults, tmp_path, capsys, group):
     out = tmp_path / "faults.json"
-    small = ("--kills", "4", "--replies", "200", "--longest", "20000", "--episodes", "110", "--writers", "2")
+    small = ("--kills", "4", "--replies", "50", "--longest", "4000", "--episodes", "110", "--writers", "2")
     assert faults.main([*small, "--threads", "4", "--only", group, "--out", str(out)]) == 0
     rows = json.loads(out.read_text(encoding="utf-8"))["rows"]
     shown = capsys.readouterr().out
