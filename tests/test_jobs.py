@@ -66,9 +66,9 @@ def test_after_ctrl_c_those_at_work_get_their_reply_and_ask_no_more(monkeypatch,
         ended.append(metered.chat([]).text)
         ended.append(metered.chat([]).text)
 
-    real = jobs._tell
+    real = jobs.tell_at_work
     monkeypatch.setattr(jobs, "wait", press)
-    monkeypatch.setattr(jobs, "_tell", lambda n: (real(n), pressed.set()))
+    monkeypatch.setattr(jobs, "tell_at_work", lambda n: (real(n), pressed.set()))
     with pytest.raises(KeyboardInterrupt):
         run_jobs(work, range(9), 2)
     assert ended == ["a reply"] * 2
