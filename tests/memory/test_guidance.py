@@ -154,3 +154,26 @@ def test_no_text_gets_out_of_its_block_or_over_the_cap(text):
     block = said(text, 60)
     assert len(block) <= 60 + FRAME
     assert block == "" or (block.count("<experience>"), block.count("</experience>")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "source"),
+    [
+        ({"origin": "person"}, " [a person]"),
+        ({"sources": ("a", "b"), "data": {"success": False}}, " [2 failures]"),
+        ({"sources": ("a",), "data": {"success": True}}, " [1 success]"),
+        ({"sources": ("a", "b", "c")}, " [3 attempts]"),
+        ({"sources": ("a",), "data": {"imported": True}}, " [imported]"),
+        ({}, ""),
+    ],
+)
+def test_each_line_says_where_its_lesson_comes_from(lesson, source):
+    made = Lesson(kind="heuristic", text="Look first.", **lesson)
+    told = framed(Guidance(lessons=(made,), blocks=(Block.listing("Advice:", [made], ["Look first."]),)), 1000)
+    assert f"Advice:\n- Look first.{source}\n" in told.text
+
+
+def test_what_several_lessons_share_names_the_sources_of_all():
+    several = [Lesson(kind="note", text="x", sources=sources) for sources in (("a", "b"), ("b", "c"))]
+    entry = Entry(text="- x", lesson_ids=tuple(each.id for each in several))
+    assert "- x [3 attempts]" in framed(Guidance(lessons=tuple(several), blocks=(Block(entries=(entry,)),)), 1000).text

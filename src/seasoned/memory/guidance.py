@@ -18,6 +18,7 @@ ADVICE = 5
 
 TAG = "experience"
 
+_SOURCE = 16  # characters of where a lesson comes from, at most in most cases
 _LEAST = 200  # characters of an example that is worth its place
 
 
@@ -47,7 +48,7 @@ def complete(
         recalled = shortened(recalled, most)
         advice = advice[: max(most - len(recalled.lessons), 0)]
     blocks = list(recalled.blocks)
-    room = cap - len(recalled.text) - 40
+    room = cap - len(recalled.text) - 40 - _SOURCE * (len(recalled.lessons) + len(advice))
     if advice:
         blocks.append(
             Block.listing("Advice for work like this:", advice, (prompt_line(lesson.text) for lesson in advice))
@@ -81,8 +82,11 @@ def shortened(recalled: Guidance, most: int) -> Guidance:
 
 
 def framed(guidance: Guidance, cap: int) -> Guidance:
-    """Guidance whose text is one block that says that it is advice; cut after the last line that fits, or in a line."""
-    inside = enclosed(visible(guidance.text), TAG).strip()
+    """Guidance whose text is one block that says that it is advice; cut after the last line that fits, or in a line.
+
+    A line that tells of lessons ends with where they come from: a person, an import, or so many attempts.
+    """
+    inside = enclosed(visible(_sourced(guidance)), TAG).strip()
     if len(inside) > cap:
         inside = inside[:cap].rpartition("\n")[0] or f"{inside[: cap - 1]}…"
     if not inside:
@@ -91,6 +95,32 @@ def framed(guidance: Guidance, cap: int) -> Guidance:
     shown = tuple(name for block in guidance.blocks for entry in block.entries for name in entry.demonstration_ids)
     entry = Entry(text=text, lesson_ids=_lesson_ids(guidance.blocks), demonstration_ids=shown)
     return guidance.saying([Block(entries=(entry,))])
+
+
+def _sourced(guidance: Guidance) -> str:
+    known = {lesson.id: lesson for lesson in guidance.lessons}
+
+    def sourced(entry: Entry) -> Entry:
+        told = [known[name] for name in entry.lesson_ids if name in known]
+        source = _source(told) if entry.text.startswith("- ") and "\n" not in entry.text else ""
+        return entry.model_copy(update={"text": f"{entry.text} [{source}]"}) if source else entry
+
+    blocks = (block.model_copy(update={"entries": tuple(map(sourced, block.entries))}) for block in guidance.blocks)
+    return guidance.saying(blocks).text
+
+
+def _source(lessons: Iterable[Lesson]) -> str:
+    """Where lessons that stand in one line come from, in a few tokens; "" where nothing is known of that."""
+    told = list(lessons)
+    if any(lesson.origin == "person" for lesson in told):
+        return "a person"
+    if any(lesson.data.get("imported") for lesson in told):
+        return "imported"
+    count = len({source for lesson in told for source in lesson.sources})
+    ended = {lesson.data.get("success") for lesson in told}
+    word = {frozenset({True}): "success", frozenset({False}): "failure"}.get(frozenset(ended), "attempt")
+    plural = f"{word}es" if word == "success" else f"{word}s"
+    return f"{count} {word if count == 1 else plural}" if count else ""
 
 
 def _lesson_ids(blocks: Iterable[Block]) -> tuple[str, ...]:
