@@ -1,7 +1,7 @@
 """Embedders: texts to unit vectors. Each is a small class; heavy libraries are imported when one is made.
 
-Always holds, for every embedder here: `embed` gives float32 of shape (n, dim), also for n = 0; every row has length 1;
-a text without any visible character gets the first axis (1, 0, 0, ...), and no model or server is asked about it.
+Always holds, for every embedder here: `embed` returns float32 of shape (n, dim), also for n = 0; every row has length
+1; a text without a visible character gets the first axis (1, 0, 0, ...), without asking a model or server.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _KNOWN = f"{', '.join(_HOMES)}, {_SERVED}MODEL, or the import path of a class"
 
 
 def default_embedder() -> str:
-    """The name of what compares texts where nothing else is said: static where it is installed, else hashing."""
+    """The name of the default embedder: static if it is installed, else hashing."""
     return "static" if find_spec("wordllama") else "hashing"
 
 
 def embedder(name: str = "static") -> Embedder:
-    """The embedder of a short name, or of a class's dotted import path.
+    """Make the embedder of a short name or of a class's import path.
 
     Args:
         name: "static", "minilm", "mpnet" or "hashing"; "openai:MODEL" for an OpenAI-compatible endpoint (address and
@@ -56,19 +56,19 @@ def embedder(name: str = "static") -> Embedder:
         return OpenAIEmbedder(name.removeprefix(_SERVED))
     make = _maker(name)
     try:
-        made: Any = make()
+        instance: Any = make()
     except SeasonedError:
         raise
-    except Exception as error:  # whatever somebody's class may raise
+    except Exception as error:  # a user's class may raise anything
         raise ConfigError(f"the embedder {name!r} cannot be made ({error}): known are {_KNOWN}") from error
-    if not all(hasattr(made, part) for part in ("name", "dim", "embed")):
+    if not all(hasattr(instance, part) for part in ("name", "dim", "embed")):
         raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")
-    embedder: Embedder = made
+    embedder: Embedder = instance
     return embedder
 
 
 def check_embedder(name: str) -> None:
-    """See that an embedder of this name is known, without making it: that may need a package, a download or a server.
+    """Check that an embedder of this name is known, without making it, which may need a package, download or server.
 
     Raises:
         ConfigError: nothing has that name.
@@ -78,12 +78,12 @@ def check_embedder(name: str) -> None:
 
 
 def _maker(name: str) -> Any:
-    """What makes the embedder of this name; `ConfigError` where nothing has it."""
+    """The class or function that makes the embedder of this name; raises `ConfigError` if it is unknown."""
     return import_member(_HOMES.get(name, name), "embedder", f"known are {_KNOWN}")
 
 
 def package_folder(package: str, extra: str, advice: str = "") -> Path:
-    """The folder of an installed package that carries a model's files; the package is not imported.
+    """The folder of an installed package with a model's files; the package is not imported.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -107,19 +107,19 @@ def shared_embedder(name: str) -> Embedder:
 def rows(
     texts: Sequence[str], dim: int, vectors: Callable[[list[str]], NDArray[Any]], *, batch: int = 1024
 ) -> NDArray[np.float32]:
-    """Unit rows for texts, by a function that knows nothing of empty texts, lengths or broken unicode.
+    """Unit rows for texts, from a function that need not handle empty texts, row lengths or broken Unicode.
 
     Args:
         texts: any strings.
         dim: columns of the result.
-        vectors: called with up to `batch` texts that can be encoded and have a visible character; returns (n, dim).
-        batch: texts a call.
+        vectors: called with up to `batch` encodable texts with a visible character; returns (n, dim).
+        batch: texts per call.
 
     Returns:
         float32 of shape (len(texts), dim).
 
     Raises:
-        DataError: `texts` is one string, or holds something else than strings.
+        DataError: `texts` is a single string, or contains anything but strings.
     """
     import numpy as np
 
@@ -133,10 +133,10 @@ def rows(
     full = [number for number, text in enumerate(texts) if not text.isspace() and text]
     for start in range(0, len(full), batch):
         chosen = full[start : start + batch]
-        # A lone surrogate can be in a str, but in no tokenizer and no request.
+        # A str may contain a lone surrogate, but no tokenizer or request accepts one.
         clean = [texts[number].encode("utf-8", "replace").decode("utf-8") for number in chosen]
-        found = np.asarray(vectors(clean), dtype=np.float32)
-        lengths = np.linalg.norm(found, axis=1)
+        raw = np.asarray(vectors(clean), dtype=np.float32)
+        lengths = np.linalg.norm(raw, axis=1)
         usable = np.isfinite(lengths) & (lengths > 0)
-        result[np.array(chosen)[usable]] = found[usable] / lengths[usable, None]
+        result[np.array(chosen)[usable]] = raw[usable] / lengths[usable, None]
     return result

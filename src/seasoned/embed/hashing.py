@@ -1,7 +1,7 @@
 """Feature hashing of words and of their three-letter pieces: no model, no download, the same everywhere.
 
 Always holds: equal texts give equal rows on every machine and Python; texts that share words or parts of words are near
-each other, and nothing else is known of meaning. It is meant for tests and as a last resort.
+each other, whatever they mean. For tests, and as a last resort.
 """
 
 from __future__ import annotations

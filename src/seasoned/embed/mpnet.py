@@ -1,7 +1,6 @@
 """A sentence-transformers model, by default all-mpnet-base-v2 (768 dimensions): the encoder the ExpeL paper uses.
 
-Always holds: files come from a folder of the user's or from the library's own cache; nothing is downloaded unless that
-is asked for.
+Always holds: files come from the user's folder or the library's cache; nothing is downloaded unless asked for.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class MPNetEmbedder:
 
     Args:
         model: a folder with the model, or its name in the library's cache.
-        download: whether the library may fetch what is not in its cache.
+        download: whether the library may download what is not in its cache.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        ConfigError: the model is not there, or cannot be read.
+        ConfigError: the model is missing or cannot be read.
     """
 
     def __init__(self, model: str | Path = MODEL, *, download: bool = False) -> None:
@@ -62,5 +61,5 @@ class MPNetEmbedder:
         import numpy as np
 
         with self._one_at_a_time:
-            found = self._model.encode(texts, batch_size=_BATCH, convert_to_numpy=True, show_progress_bar=False)
-        return np.asarray(found, dtype=np.float32)
+            vectors = self._model.encode(texts, batch_size=_BATCH, convert_to_numpy=True, show_progress_bar=False)
+        return np.asarray(vectors, dtype=np.float32)

@@ -1,7 +1,7 @@
 """Embeddings from any server that speaks OpenAI's protocol: OpenAI, Ollama, vLLM, llama.cpp, a gateway.
 
-Always holds: whatever the server does ends in unit rows or in one sentence of the LLMError tree; no key is in a message
-or a repr; rows are in the order of the texts, whatever order the server used.
+Always holds: every call ends in unit rows or in one sentence of the LLMError tree; no key is in a message or a repr;
+rows are in the order of the texts, whatever order the server used.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class OpenAIEmbedder:
         model: the model's name as the server knows it.
         base_url: the server's address, such as "http://127.0.0.1:8080/v1"; None is `OPENAI_BASE_URL`, or else OpenAI.
         api_key: None is `OPENAI_API_KEY`. A server given by `base_url` may need none.
-        dim: the dimension; None is the known one of the model, or else asked for with one request now.
+        dim: the dimension; None: the model's known one, or else found with one request now.
         batch: texts per request.
-        timeout: seconds without a sign of the server before a try counts as failed.
-        max_retries: tries after the first one, with growing pauses, or the pause a server asks for.
+        timeout: seconds without a response before a try counts as failed.
+        max_retries: retries, with growing pauses or the pause a server asks for.
 
     Raises:
         ConfigError: `base_url` is no http address, or a number is out of range.
-        LLMError: as `embed` raises it, when the dimension has to be asked for.
+        LLMError: as in `embed`, when the dimension must be requested.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class OpenAIEmbedder:
         Raises:
             DataError: `texts` is not a sequence of strings.
             AuthError: no key, or the server refused it.
-            InfrastructureError: the server cannot be reached, keeps failing, or sends what are not vectors of `dim`.
+            InfrastructureError: the server cannot be reached, keeps failing, or does not send vectors of `dim`.
             ContextLengthError: a text is longer than the model takes.
             RequestError: the server refused the request for another reason.
         """
@@ -94,7 +94,7 @@ class OpenAIEmbedder:
             raw = client.embeddings.with_raw_response.create(model=self.name, input=texts, encoding_format="float")
             body = json.loads(raw.content)
         except openai.OpenAIError as error:
-            raise self._translated(error) from None  # the cause's text may hold what the server echoed
+            raise self._translated(error) from None  # the cause's text may contain what the server echoed
         except (ValueError, RecursionError):
             body = None
         vectors = _read(body, len(texts))
@@ -107,23 +107,23 @@ class OpenAIEmbedder:
         return vectors
 
     def close(self) -> None:
-        """Closes the connections; the next call opens new ones."""
+        """Close the connections; the next call opens new ones."""
         self._endpoint.close()
 
     def _translated(self, error: openai.OpenAIError) -> LLMError:
         import openai
 
         if isinstance(error, openai.APIStatusError) and error.status_code in (400, 413, 422, 500):
-            said = said_in(error)
-            if any(word in said.lower() for word in ("context", "too large", "too long")):
+            message = said_in(error)
+            if any(word in message.lower() for word in ("context", "too large", "too long")):
                 return ContextLengthError(
-                    f"a text is longer than {self.name} takes ({self._endpoint.safe(said)}): shorten it"
+                    f"a text is longer than {self.name} takes ({self._endpoint.safe(message)}): shorten it"
                 )
         return self._endpoint.translated(error, self.name)
 
 
 def _read(body: Any, count: int) -> list[list[float]] | None:
-    """The vectors in the order of the texts; None when the body is not `count` vectors of one length."""
+    """The vectors in the order of the texts; None if the body is not `count` vectors of one length."""
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or len(data) != count:
         return None
@@ -133,7 +133,7 @@ def _read(body: Any, count: int) -> list[list[float]] | None:
         index = item.get("index", place) if isinstance(item, dict) else None
         if not isinstance(vector, list) or not vector or not isinstance(index, int) or not 0 <= index < count:
             return None
-        # The bound keeps out NaN, infinities and integers of a thousand digits, and lengths that overflow.
+        # The bound excludes NaN, infinities, integers of a thousand digits, and lengths that overflow.
         if not all(isinstance(number, int | float) and abs(number) < _LARGEST for number in vector):
             return None
         places[index] = vector

@@ -1,7 +1,7 @@
-"""WordLlama: the mean of static token vectors, from the two files that lie inside the wordllama package.
+"""WordLlama: the mean of static token vectors, from two files in the wordllama package.
 
-The package itself is not imported: its import sets up the root logger, and its loader looks for the tokenizer in a
-folder where it is not and then asks the network. Always holds: no network, no logging set up, safe between threads.
+The package itself is not imported: its import configures the root logger, and its loader looks for the tokenizer in the
+wrong folder and then uses the network. Always holds: no network, no logging configured, safe between threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StaticEmbedder:
     """256 dimensions, tens of thousands of short texts a second on one core.
 
     Args:
-        folder: what holds WordLlama's `weights` and `tokenizers` folders; None is the installed package.
+        folder: the folder with WordLlama's `weights` and `tokenizers`; None: the installed package.
 
     Raises:
         MissingExtraError: wordllama is not installed.
@@ -48,7 +48,7 @@ class StaticEmbedder:
         self._tokenizer = tokenizer(base)
         try:
             weights = load_file(str(base / _WEIGHTS))["embedding.weight"]
-        except Exception as error:  # the library raises its own, also bare Exception
+        except Exception as error:  # the library raises its own errors, also bare Exception
             raise _unreadable(base, error) from error
         self._weights: NDArray[np.float32] = np.ascontiguousarray(weights, dtype=np.float32)
         self.dim = int(weights.shape[1])
@@ -65,7 +65,7 @@ class StaticEmbedder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        if len(texts) < _FEW:  # the threads of a batch take longer to wake than a few texts to read
+        if len(texts) < _FEW:  # waking a batch's threads takes longer than reading a few texts
             ids = [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
         else:
             ids = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
@@ -86,7 +86,7 @@ def tokenizer(folder: str | Path | None = None) -> Tokenizer:
     """The tokenizer in WordLlama's folder, Llama 2's vocabulary; it neither pads nor cuts.
 
     Args:
-        folder: as `StaticEmbedder` takes it.
+        folder: as in `StaticEmbedder`.
 
     Raises:
         MissingExtraError: wordllama is not installed.
@@ -98,16 +98,16 @@ def tokenizer(folder: str | Path | None = None) -> Tokenizer:
     except ImportError as error:
         raise MissingExtraError("local", str(error.name or "tokenizers")) from error
     try:
-        found = Tokenizer.from_file(str(base / _TOKENIZER))
-    except Exception as error:  # a bare Exception is what it raises
+        loaded = Tokenizer.from_file(str(base / _TOKENIZER))
+    except Exception as error:  # it raises a bare Exception
         raise _unreadable(base, error) from error
-    found.no_padding()
-    found.no_truncation()
-    return found
+    loaded.no_padding()
+    loaded.no_truncation()
+    return loaded
 
 
 def advice() -> str:
-    """How to have an embedder that knows meaning, on this Python: wordllama has no wheel for 3.14 and later."""
+    """How to install an embedder that compares meaning, on this Python: wordllama has no wheel for 3.14 and later."""
     if sys.version_info >= (3, 14):
         return "pip install 'seasoned[minilm]', and name the embedder 'minilm'"
     return "pip install 'seasoned[local]'"

@@ -1,9 +1,9 @@
-"""Who may see which memory in a Postgres database: row-level security by namespace.
+"""Access to memories in a Postgres database: row-level security by namespace.
 
-A role gets the rows of its namespaces and no others, whatever program it uses. The owner of the tables sees all. Always
-holds: once one role was allowed something, every role but the owner sees only what it was allowed. What nobody's
-namespace owns (vectors of bare texts, which are named by digests, and leases) any allowed role may use; runs and the
-journal belong to the owner.
+A role sees only the rows of its namespaces, whatever program it uses. The owner of the tables sees all. Always holds:
+once one role was allowed something, every role except the owner sees only what it was allowed. Any allowed role may use
+what belongs to no namespace (vectors of bare texts, named by digests, and leases); runs and the journal belong to the
+owner.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _OWNERS = ("runs", "episodes", "journal")
 
 
 def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
-    """Let a role see and change the memories of these namespaces, and no others that it saw before.
+    """Let a role see and change the memories of these namespaces, and no others.
 
     Raises:
-        StoreError: when the store is a file, or there is no such role.
+        StoreError: when the store is a file, or the role does not exist.
     """
     if db._sqlite:
         raise StoreError("row-level security needs Postgres; whoever can read a SQLite file reads all of it")
@@ -55,16 +55,16 @@ def allow(db: Database, role: str, namespaces: Sequence[str]) -> None:
         schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
         for name in _RULES:
             connection.execute(text(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {quoted}"))
-        for name in (_ACCESS, "seasoned_version", *_OWNERS):  # of the last, no row is seen
+        for name in (_ACCESS, "seasoned_version", *_OWNERS):  # of the last, it sees no row
             connection.execute(text(f"GRANT SELECT ON {name} TO {quoted}"))
         connection.execute(text(f"GRANT USAGE ON SCHEMA {schema} TO {quoted}"))
         connection.execute(text(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {quoted}"))
 
 
 def _guard(connection: Connection) -> None:
-    """Turn the rules on, unless they are."""
-    made = f"CREATE TABLE IF NOT EXISTS {_ACCESS} (role TEXT, namespace TEXT, PRIMARY KEY (role, namespace))"
-    connection.execute(text(made))
+    """Turn on the rules, if they are off."""
+    statement = f"CREATE TABLE IF NOT EXISTS {_ACCESS} (role TEXT, namespace TEXT, PRIMARY KEY (role, namespace))"
+    connection.execute(text(statement))
     for name in (*_RULES, *_OWNERS):
         connection.execute(text(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY"))
         connection.execute(text(f"DROP POLICY IF EXISTS seasoned ON {name}"))

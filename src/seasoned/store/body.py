@@ -1,9 +1,8 @@
-"""The store's door: values to JSON text and back, and text that every database takes.
+"""Converts values to JSON text and back, with text that every database accepts.
 
-Always holds: what passes `to_body` can be read back by `from_body`. Postgres refuses NUL characters in text, and UTF-8
-has no form for half a surrogate pair, so both become U+FFFD here, in SQLite too: one store behaves as the other. A
-number that is not finite has no form in JSON: where a number must stand, NaN becomes 0.0 and an infinity the largest
-float, and where anything may stand, they become None.
+Always holds: whatever passes `to_body` can be read back by `from_body`. Postgres refuses NUL characters in text, and
+UTF-8 cannot encode lone surrogates, so both become U+FFFD, in SQLite too: both stores behave alike. JSON has no NaN or
+infinity: where a number is required, NaN becomes 0.0 and an infinity the largest float; elsewhere they become None.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def clean_text(text: str) -> str:
-    """The text without NUL and half surrogates: each becomes U+FFFD, and two halves that fit become their character."""
+    """The text without NUL and lone surrogates, which become U+FFFD; a valid surrogate pair becomes its character."""
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
     if not text.isascii():
@@ -33,7 +32,7 @@ def clean_text(text: str) -> str:
 
 
 def clean_value(value: Any) -> Any:
-    """The same for a value made of dictionaries, lists, texts and numbers."""
+    """The same for a value of dictionaries, lists, texts and numbers."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -46,10 +45,10 @@ def clean_value(value: Any) -> Any:
 
 
 def to_body(value: M) -> tuple[M, str]:
-    """The value as the store will give it back, and its JSON.
+    """The value as the store will return it, and its JSON.
 
     Raises:
-        StoreError: when the value holds something that JSON has no form for, or is nested too deeply to be read.
+        StoreError: when the value contains something that JSON cannot hold, or is nested too deeply to be read.
     """
     kind = type(value)
     try:
@@ -58,7 +57,7 @@ def to_body(value: M) -> tuple[M, str]:
             kind.model_validate_json(body)
             return value, body
     except ValueError:
-        pass  # half a surrogate pair, or a number that is not finite: cleaned below
+        pass  # a lone surrogate, or a number that is not finite: cleaned below
     try:
         cleaned = kind.model_validate(clean_value(value.model_dump()))
         body = cleaned.model_dump_json()
@@ -77,7 +76,7 @@ def from_body(kind: type[M], body: str, name: str) -> M:
     Args:
         kind: its type.
         body: its JSON.
-        name: what the row is, for the error: "the lesson les-1".
+        name: names the row in the error: "the lesson les-1".
 
     Raises:
         StoreError: when the row was damaged or written by hand.
@@ -95,7 +94,7 @@ def to_json(value: Any, name: str) -> str:
     """A value of texts, numbers, lists and dictionaries as JSON.
 
     Raises:
-        StoreError: when it holds something else; `name` says in it what the value is.
+        StoreError: when it contains something else; `name` names the value in the error.
     """
     try:
         return json.dumps(clean_value(value), ensure_ascii=False)
@@ -106,7 +105,7 @@ def to_json(value: Any, name: str) -> str:
 
 
 def from_json(text: str, name: str) -> Any:
-    """The value of such a JSON.
+    """The value of JSON from `to_json`.
 
     Raises:
         StoreError: when it was damaged or written by hand.
@@ -120,11 +119,11 @@ def from_json(text: str, name: str) -> Any:
 
 
 def _faults(error: ValueError) -> str:
-    """What is wrong with a row, a few words for each of the first three."""
+    """The faults of a row, a few words for each of the first three."""
     if not isinstance(error, ValidationError):
         return _first_line(error)
-    found = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors(include_url=False)[:3]]
-    return "; ".join(f"{place}: {words}" if place else words for place, words in found)[:300]
+    faults = [(".".join(map(str, fault["loc"])), fault["msg"]) for fault in error.errors(include_url=False)[:3]]
+    return "; ".join(f"{place}: {words}" if place else words for place, words in faults)[:300]
 
 
 def _first_line(error: Exception) -> str:

@@ -1,8 +1,7 @@
-"""A look at every row of a store, and the repair of what can be mended without guessing.
+"""Checks every row of a store, and repairs what can be repaired without guessing.
 
-Always holds: a copy of an SQLite file is made before anything is changed; a body that can be read is never changed but
-for its version; what was removed can be made anew (vectors, replies of models) or pointed to nothing; a second repair
-finds nothing to do.
+Always holds: an SQLite file is copied before anything is changed; of a readable body only the version may change;
+removed rows can be made again (vectors, replies of models) or pointed to nothing; a second repair finds nothing to do.
 """
 
 from __future__ import annotations
@@ -45,31 +44,31 @@ _NAMES = {
 
 
 def problems(db: Database) -> list[str]:
-    """A sentence for each problem; an empty list when the store is sound."""
-    said: list[str] = []
+    """A sentence for each problem; an empty list if the store is sound."""
+    sentences: list[str] = []
     try:
         with db._read() as connection:
             stored_version(connection, db.where)
             if db._sqlite:
                 lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-                said += [f"SQLite finds the file damaged: {line}" for line in lines if line != "ok"]
+                sentences += [f"SQLite finds the file damaged: {line}" for line in lines if line != "ok"]
                 for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
-                    said.append(f"row {row} of the table {table} points to a row of {parent} that is gone")
+                    sentences.append(f"row {row} of the table {table} points to a row of {parent} that is gone")
             for table in (schema.runs, schema.trajectories, schema.lessons, schema.lesson_history):
-                said += _rows(connection, table)
-            said += _lost(connection)
+                sentences += _rows(connection, table)
+            sentences += _lost(connection)
             for table in (schema.journal, schema.marks):
-                said += _rows(connection, table)
+                sentences += _rows(connection, table)
     except StoreError as error:
-        said.append(str(error))
-    return said
+        sentences.append(str(error))
+    return sentences
 
 
 def repair(db: Database) -> list[str]:
-    """Mend what can be mended; ask `Store.check` again for what is left.
+    """Repair what can be repaired; `Store.check` then reports the rest.
 
     Returns:
-        A sentence for each thing that was done; an empty list, and no copy, where the store is sound.
+        A sentence for each repair; an empty list, and no copy, if the store is sound.
 
     Raises:
         StoreError: when the copy cannot be made, or the store cannot be written.
@@ -85,12 +84,12 @@ def repair(db: Database) -> list[str]:
             done += _unlinked(connection)
         for step in (_mend_lessons, _mend_trajectories, _drop_vectors, _drop_unreadable):
             done += step(connection)
-        connection.execute(update(schema.scopes).values(purges=schema.scopes.c.purges + 1))  # caches begin anew
+        connection.execute(update(schema.scopes).values(purges=schema.scopes.c.purges + 1))  # caches start again
     return done
 
 
 def _rows(connection: Connection, table: Table) -> Iterator[str]:
-    """What is wrong with the rows of a table, each looked at by itself."""
+    """The faults of a table's rows, each checked by itself."""
     for row in connection.execute(select(table).order_by(*table.primary_key)).mappings():
         try:
             value = _value(table, row)
@@ -102,7 +101,7 @@ def _rows(connection: Connection, table: Table) -> Iterator[str]:
 
 
 def _value(table: Table, row: RowMapping) -> Any:
-    """What a row holds.
+    """The value in a row.
 
     Raises:
         StoreError: when it cannot be read.
@@ -119,13 +118,13 @@ def _name(table: Table, row: RowMapping) -> str:
 
 
 def _wrong(value: Lesson | Trajectory, row: RowMapping) -> list[str]:
-    """The columns that say something else than the body; how case is folded may differ from one Python to the next."""
+    """The columns that differ from the body, except that case folding may differ between versions of Python."""
     right = lesson_row(value, row["body"]) if isinstance(value, Lesson) else trajectory_row(value, row["body"])
     return [column for column, its in right.items() if row[column] != its and column != "folded"]
 
 
 def _lost(connection: Connection) -> Iterator[str]:
-    """Rows that do not fit to those of another table."""
+    """Rows that are inconsistent with another table."""
     last = func.coalesce(func.max(_h.version), 0)
     newest = select(last).where(_h.lesson_id == _l.id).scalar_subquery()
     for its_id, version, end in connection.execute(select(_l.id, _l.version, newest).where(_l.version != newest)):
@@ -162,7 +161,7 @@ def _copy(path: Path) -> Path:
 
 
 def _unlinked(connection: Connection) -> Iterator[str]:
-    """Remove rows that point to rows that are gone."""
+    """Remove rows that point to missing rows."""
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").all():
         if table in schema.metadata.tables:
             connection.exec_driver_sql(f"DELETE FROM {table} WHERE rowid = {int(row)}")
@@ -178,7 +177,7 @@ def _mend_lessons(connection: Connection) -> Iterator[str]:
         except StoreError:
             last = _last_readable(connection, row["id"])
             if last is None:
-                continue  # nothing to mend it from: `check` goes on to name it
+                continue  # nothing to repair it from: `check` still reports it
             stored, lesson = last, last.model_copy(update={"version": newest + 1})
             yield f"{name} could not be read and is again as its version {last.version} was"
         version = lesson.version if lesson.version >= newest else newest + 1
@@ -193,8 +192,8 @@ def _mend_lessons(connection: Connection) -> Iterator[str]:
 
 
 def _last_readable(connection: Connection, lesson_id: str) -> Lesson | None:
-    wanted = select(_h.body).where(_h.lesson_id == lesson_id).order_by(_h.version.desc())
-    for body in connection.execute(wanted).scalars():
+    query = select(_h.body).where(_h.lesson_id == lesson_id).order_by(_h.version.desc())
+    for body in connection.execute(query).scalars():
         with suppress(StoreError):
             return from_body(Lesson, body, lesson_id)
     return None
@@ -210,7 +209,7 @@ def _mend_trajectories(connection: Connection) -> Iterator[str]:
 
 
 def _set_columns(connection: Connection, table: Table, row: RowMapping, right: dict[str, Any]) -> Iterator[str]:
-    """Bring the columns of a row to what its body says."""
+    """Set the columns of a row to what its body says."""
     wrong = [column for column, value in right.items() if row[column] != value]
     if wrong:
         connection.execute(update(table).where(table.c.seq == row["seq"]).values(right))
@@ -229,7 +228,7 @@ def _drop_vectors(connection: Connection) -> Iterator[str]:
 
 
 def _drop_unreadable(connection: Connection) -> Iterator[str]:
-    """Remove replies and marks that cannot be read: they are made anew."""
+    """Remove unreadable replies and marks, which will be made again."""
     for table in (schema.journal, schema.marks):
         for row in connection.execute(select(table)).mappings().all():
             try:

@@ -1,7 +1,7 @@
-"""How a store is reached: its address, and what each connection to it is set to.
+"""The address of a store, and the settings of each connection to it.
 
 Always holds: a write takes the lock at its start (`BEGIN IMMEDIATE`), so two writers queue and neither fails halfway;
-what is deleted is overwritten; a password stands in no message.
+deleted data are overwritten; no message contains a password.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _REST = 5.0  # seconds
 
 
 def address(path_or_url: str | Path) -> tuple[URL, Path | None]:
-    """The URL of a store, and its file where it is one; the file's folders are made.
+    """The URL of a store, and its file if it is one; the file's folders are made.
 
     Args:
         path_or_url: a file, or a URL such as `postgresql://user@host/name`.
 
     Raises:
-        StoreError: when it is something else, or cannot be used.
+        StoreError: when it is neither, or cannot be used.
     """
     if isinstance(path_or_url, str) and "://" in path_or_url:
         try:
@@ -57,10 +57,10 @@ def address(path_or_url: str | Path) -> tuple[URL, Path | None]:
 
 
 def connections(url: URL, timeout: float) -> Engine:
-    """Where connections to a store come from, set up as this module says.
+    """The source of connections to a store, set up as this module says.
 
     Args:
-        url: of the store, as `address` gives it.
+        url: the store's URL, from `address`.
         timeout: seconds to wait for another writer, or for a server.
 
     Raises:
@@ -96,13 +96,13 @@ def connections(url: URL, timeout: float) -> Engine:
 
 
 def _look_after_rest(dbapi: Any, record: Any, _proxy: Any) -> None:
-    """See that a connection that nobody used for a while still stands: to ask each time is a way to the server more."""
+    """Check that a connection is still alive after a while without use; checking each time costs a round trip."""
     if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _REST:
         return
     try:
         dbapi.execute("SELECT 1")
         dbapi.rollback()
-    except Exception as error:  # whatever the driver raises: another one is opened then
+    except Exception as error:  # whatever the driver raises, another one is opened
         raise DisconnectionError from error
 
 
@@ -111,7 +111,7 @@ def _set_up_sqlite(dbapi: Any, _record: Any) -> None:
     dbapi.execute("PRAGMA foreign_keys=ON")
     dbapi.execute("PRAGMA synchronous=NORMAL")
     dbapi.execute("PRAGMA mmap_size=134217728")  # a search through all of 100,000 lessons takes half the time
-    dbapi.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten, whatever SQLite was built with
+    dbapi.execute("PRAGMA secure_delete=ON")  # deleted data are overwritten, whatever SQLite was built with
     dbapi.create_function("casefold", 1, lambda text: str(text).casefold(), deterministic=True)  # lower() knows ASCII
 
 
@@ -121,8 +121,8 @@ def _begin_sqlite(connection: Connection) -> None:
     if wait is None:
         dbapi.execute("BEGIN")
         return
-    # SQLite's own waiting asks ever more seldom, up to once in 100 ms, so that among busy writers the one that has
-    # waited longest waits longest still. Asking at random and often is fair enough for dozens of processes.
+    # SQLite itself retries less and less often, up to every 100 ms, so among busy writers the one that has waited
+    # longest keeps waiting. Frequent retries at random times are fair enough for dozens of processes.
     deadline = time.monotonic() + wait
     durable = connection.get_execution_options().get("seasoned_durable", False)
     dbapi.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")

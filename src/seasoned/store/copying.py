@@ -1,7 +1,6 @@
-"""A whole store copied into another one, from a SQLite file to Postgres or back.
+"""Copies a whole store into another one, from a SQLite file to Postgres or back.
 
-Always holds: a copy is complete or not made at all, and the digests of both are equal when it is there; the source is
-only read, as it was at one moment.
+Always holds: a copy is complete, with equal digests, or not made at all; the source is only read, as of one moment.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ _ALL = 2**256
 
 
 def copy(source: Database, target: Database) -> tuple[dict[str, int], str]:
-    """Copy all rows into a store that holds none.
+    """Copy all rows into an empty store.
 
     Returns:
-        The number of rows by table, and the digest that both stores have.
+        The number of rows by table, and the digest of both stores.
 
     Raises:
-        StoreError: when the target holds something already, or what it took differs from what it was given.
+        StoreError: when the target is not empty, or its content differs from the source afterwards.
     """
     if source.where == target.where:
         raise StoreError(f"{source.where} cannot be copied into itself; give another store")
@@ -54,7 +53,7 @@ def copy(source: Database, target: Database) -> tuple[dict[str, int], str]:
 
 
 def digest(store: Database) -> str:
-    """What two stores have in common that hold the same, whatever databases they are: 64 hexadecimal digits."""
+    """A digest of a store's content, the same in any database: 64 hexadecimal digits."""
     with store._snapshot() as reading:
         return _together({table.name: _sum(reading, table) for table in metadata.sorted_tables})
 
@@ -64,7 +63,7 @@ def _together(sums: dict[str, int]) -> str:
 
 
 def _sum(connection: Connection, table: Table) -> int:
-    """A sum over rows, as databases sort texts differently."""
+    """A sum over rows, since databases sort texts differently."""
     return sum(sum(map(_digest, rows)) for rows in _rows(connection, table)) % _ALL
 
 

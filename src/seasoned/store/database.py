@@ -1,9 +1,9 @@
 """One database under a store, and its transactions.
 
-Always holds: what a returned call has written is there after `kill -9` of the process (write-ahead log with
-synchronous=NORMAL: only a power cut may lose the last writes, and never the store), and after a power cut where the
-write was to be durable (synchronous=FULL: some milliseconds, little beside the model's call that it keeps); every
-database error comes out as a `StoreError`.
+Always holds: the writes of a returned call survive `kill -9` of the process (write-ahead log with synchronous=NORMAL:
+only a power cut may lose the last writes, and never the store), and durable writes survive a power cut
+(synchronous=FULL: some milliseconds, little compared to the model call that they store); every database error becomes a
+`StoreError`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CHANGE = select(scopes.c.change).where(scopes.c.scope == bindparam("of"))
-_CHUNK = 500  # how many ids one statement names
+_CHUNK = 500  # ids in one statement
 
 
 class Database:
-    """Opened connections to one SQLite file or Postgres database; safe in threads, not to be carried over a fork."""
+    """Open connections to one SQLite file or Postgres database; safe in threads, not across a fork."""
 
     def __init__(self, path_or_url: str | Path, *, timeout: float = 10.0) -> None:
-        """Open the store; make it, or bring it to the present layout, where that is needed.
+        """Open the store; create it, or migrate it to the present layout, if needed.
 
         Args:
             path_or_url: a file (its folders are made), or a URL such as `postgresql://user@host/name`.
             timeout: seconds to wait for another writer before `StoreLockedError`.
 
         Raises:
-            StoreVersionError: when a newer Seasoned made it.
-            StoreLockedError: when another program holds it for too long.
-            StoreError: when it cannot be opened, or is something else.
+            StoreVersionError: when it was made by a newer Seasoned.
+            StoreLockedError: when another program locks it for too long.
+            StoreError: when it cannot be opened or is not a store.
         """
         url, self.path = address(path_or_url)
         self.where = str(self.path) if self.path else url.render_as_string(hide_password=True)
@@ -58,7 +58,7 @@ class Database:
         self._pid = os.getpid()
         self._closed = False
         self._local = threading.local()
-        self._turn = threading.RLock()  # the writers of this process queue here, more fairly than in SQLite
+        self._turn = threading.RLock()  # this process's writers queue here, more fairly than in SQLite
         self._engine = connections(url, timeout)
         self._writer = self._engine.execution_options(seasoned_wait=timeout)
         self._durable_writer = self._engine.execution_options(seasoned_wait=timeout, seasoned_durable=True)
@@ -74,7 +74,7 @@ class Database:
         return f"Store({self.where!r})"
 
     def close(self) -> None:
-        """Close all connections. The last program to do so leaves one file without a `-wal` beside it."""
+        """Close all connections. The last program to do so leaves a single file without a `-wal`."""
         self._closed = True
         self._release()
 
@@ -85,14 +85,14 @@ class Database:
 
     @contextmanager
     def transaction(self, *scopes: str, durable: bool = False) -> Iterator[None]:
-        """All writes of this thread inside the block, as one: all of them are kept, or none.
+        """Make all writes of this thread inside the block one transaction.
 
-        Other writers wait meanwhile, so no model is called in here.
+        Other writers wait meanwhile, so no model may be called inside.
 
         Args:
-            scopes: those that no other writer may touch from the beginning on. SQLite keeps all of them, Postgres only
-                these, in one order, so that two such blocks never wait for one another.
-            durable: whether even a power cut may not lose them; a block within another is as durable as that one.
+            scopes: the scopes to lock from the beginning. SQLite locks all of them, Postgres only these, in a fixed
+                order, so that two such blocks never deadlock.
+            durable: whether the writes survive even a power cut; a nested block is as durable as the outer one.
 
         Raises:
             StoreLockedError: when another writer does not finish within the timeout.
@@ -143,7 +143,7 @@ class Database:
             except BaseException as error:
                 try:
                     point.rollback()
-                except DATABASE_ERRORS:  # a full disk undoes the whole transaction, not only what failed
+                except DATABASE_ERRORS:  # a full disk undoes the whole transaction, not only the failed write
                     self._local.lost = self._translated(error)
                 raise
             point.commit()
@@ -160,7 +160,7 @@ class Database:
 
     @contextmanager
     def _snapshot(self) -> Iterator[Connection]:
-        """A connection that sees one moment, however long it reads; SQLite's do so of themselves."""
+        """A connection that sees one moment, however long it reads, as SQLite's always do."""
         with self._faults(), self._connect(self._engine) as connection:
             if not self._sqlite:
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
@@ -194,7 +194,7 @@ class Database:
         return self._engine.dialect.name == "sqlite"
 
     def _insert(self, table: Table) -> SQLiteInsert | PostgresInsert:
-        """An insert that knows ON CONFLICT; the two databases share the syntax, but SQLAlchemy has it in two places."""
+        """An insert with ON CONFLICT; both databases share the syntax, but SQLAlchemy has it in two places."""
         if self._sqlite:
             from sqlalchemy.dialects import sqlite
 
@@ -209,7 +209,7 @@ class Database:
                 self._bump(connection, scope)
 
     def _bump(self, connection: Connection, scope: str, *, purge: bool = False) -> int:
-        """Count a change of the scope, first thing in a write: in Postgres the row's lock makes its writers queue."""
+        """Count a change of the scope, first in each write: in Postgres, the row's lock makes its writers queue."""
         step = 1 if purge else 0
         if purge:
             drop(self.path)
@@ -226,6 +226,6 @@ class Database:
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The items in pieces that fit into one statement."""
+    """The items in chunks that fit into one statement."""
     for start in range(0, len(items), _CHUNK):
         yield items[start : start + _CHUNK]

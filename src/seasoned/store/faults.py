@@ -1,6 +1,6 @@
-"""What a database says when it fails, as a sentence of ours: the one place where that is translated.
+"""Translates database errors into our own sentences, in this one place.
 
-Always holds: no exception of sqlite3, psycopg or SQLAlchemy leaves the store, and no sentence holds a password.
+Always holds: no exception of sqlite3, psycopg or SQLAlchemy leaves the store, and no message contains a password.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ DATABASE_ERRORS = (SQLAlchemyError, sqlite3.Error, OverflowError)
 
 
 class DuplicateRow(StoreError):  # noqa: N818 - caught by the table that knows what the row is
-    """A row with this key is already there. Never leaves the store: it becomes a sentence about the thing."""
+    """A row with this key is already there. Never leaves the store: it becomes a message about the object."""
 
 
 class MissingRow(StoreError):  # noqa: N818 - as above
-    """The row that this one points to is not there. Never leaves the store."""
+    """The row that this one points to is missing. Never leaves the store."""
 
 
 _SQLITE = {
@@ -54,12 +54,12 @@ _LOCKED_STATES = ("55P03", "40P01", "57014")
 
 
 def translate(error: Exception, where: str, timeout: float) -> StoreError:
-    """The error of ours for an error of the database.
+    """Our error for a database error.
 
     Args:
         error: one of `DATABASE_ERRORS`.
         where: the path or the URL without its password.
-        timeout: seconds that a lock is waited for.
+        timeout: seconds to wait for a lock.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     if isinstance(error, PoolTimeoutError):

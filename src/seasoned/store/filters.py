@@ -1,4 +1,4 @@
-"""What the store's lists are filtered by: columns that equal a value, texts that contain words, and pages."""
+"""The filters of the store's lists: columns that equal a value, texts that contain words, and pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seasoned.store.body import clean_text
 from seasoned.store.database import Database
 
 MAX_NAME = 2000
-"""Bytes of a lesson's key and of a task's id that are kept: no index of Postgres takes more than 2,700 in all."""
+"""The most bytes of a lesson's key or a task's id: an index in Postgres takes at most 2,700 in all."""
 
 
 def fold(text: str) -> str:
@@ -22,30 +22,30 @@ def fold(text: str) -> str:
 
 
 def short_name(text: str) -> str:
-    """A key or a task's id as it is stored: one of more than `MAX_NAME` bytes is cut, and ends in its digest."""
+    """A key or a task's id as stored: with more than `MAX_NAME` bytes, it is cut and ends in its digest."""
     if len(text) <= MAX_NAME // 4 or len(raw := clean_text(text).encode()) <= MAX_NAME:
         return text
     return f"{raw[: MAX_NAME - 20].decode(errors='ignore')}~{hashlib.sha256(raw).hexdigest()[:16]}"
 
 
 def equal(*pairs: tuple[ColumnElement[Any], str | bool | None]) -> list[ColumnElement[bool]]:
-    """A test for each pair of a column and its value; None filters nothing."""
-    given = ((column, clean_text(value) if isinstance(value, str) else value) for column, value in pairs)
-    return [column == value for column, value in given if value is not None]
+    """A test for each pair of column and value; None filters nothing."""
+    cleaned = ((column, clean_text(value) if isinstance(value, str) else value) for column, value in pairs)
+    return [column == value for column, value in cleaned if value is not None]
 
 
 def contain(db: Database, column: ColumnElement[Any], words: Iterable[str]) -> list[ColumnElement[bool]]:
-    """A test for each word: that it stands in the column. No character is a wildcard."""
+    """A test for each word, whether the column contains it. No character is a wildcard."""
     # LIKE folds only ASCII in SQLite and limits the pattern's length.
     place = func.instr if db._sqlite else func.strpos
     return [place(column, word) > 0 for word in words]
 
 
 def check_page(limit: int | None, offset: int) -> None:
-    """Refuse a page that cannot be.
+    """Check the limit and offset of a page.
 
     Raises:
-        StoreError: when limit or offset is negative or beyond what a database counts to.
+        StoreError: when limit or offset is negative or too large for a database.
     """
     for name, value in (("limit", limit or 0), ("offset", offset)):
         if not 0 <= value < 2**63:

@@ -1,7 +1,7 @@
-"""The journal of models' replies, and how many threads write into it at once.
+"""The journal of models' replies, written by many threads at once.
 
-Always holds: what a write gave back is safe from a power cut; the first reply under a key stays. Threads that write at
-one time share one durable transaction, since what takes long is the disk, whatever is in it.
+Always holds: a returned write survives a power cut; the first reply under a key stays. Concurrent writers share one
+durable transaction, since the time is spent on the disk, whatever the size.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST = 500  # rows of one transaction
 
 
 class JournalQueue:
-    """Replies that wait to be written to one store; whoever comes first writes what waits, for all."""
+    """Replies waiting to be written to one store; the first thread writes for all waiting ones."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[list[dict[str, Any]], Future[None]]] = []
@@ -32,7 +32,7 @@ class JournalQueue:
         self._lock = threading.Lock()
 
     def put(self, db: Database, rows: list[dict[str, Any]]) -> None:
-        """Write rows, together with those of other threads; gives back when they are on the disk."""
+        """Write rows together with those of other threads; return when they are on the disk."""
         if db.in_transaction:
             _write(db, rows)
             return
@@ -52,7 +52,7 @@ class JournalQueue:
         except Exception as error:
             for _, future in taken:
                 future.set_exception(error)
-        except BaseException:  # Ctrl-C came to this thread; the others write their own
+        except BaseException:  # this thread was interrupted; the others write their own
             with self._lock:
                 self._waiting = [*taken, *self._waiting]
             raise
@@ -62,14 +62,14 @@ class JournalQueue:
 
 
 def get(db: Database, scope: str, key: str) -> Reply | None:
-    """The reply that was journalled under this key, or None."""
+    """The reply under this key, or None."""
     with db._read() as connection:
         body = connection.execute(_REPLY, {"of": clean_text(scope), "under": clean_text(key)}).scalar()
     return None if body is None else from_body(Reply, body, f"the journalled reply {key}")
 
 
 def row(scope: str, key: str, reply: Reply) -> dict[str, Any]:
-    """A reply as it is stored."""
+    """The row that stores a reply."""
     return {"scope": clean_text(scope), "key": clean_text(key), "created": now(), "body": to_body(reply)[1]}
 
 

@@ -1,7 +1,7 @@
-"""What was learned from, and who is learning: so that each method learns from each trajectory once, whoever asks.
+"""Records what was learned from and who is learning, so that each method learns from each trajectory once.
 
-Always holds: a lease has one holder at a time, and one that is not renewed is free again after its seconds, so a
-program that dies blocks nobody for long; a mark goes when its trajectory goes.
+Always holds: a lease has one holder at a time and expires unless renewed, so a program that dies does not block others
+for long; a mark is deleted with its trajectory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def unlearned(db: Database, scope: str, method: str, limit: int | None) -> list[
 
 
 def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> None:
-    """Keep that a method has learned from these."""
+    """Record that a method has learned from these."""
     at = now()
     with db._write() as connection:
         for part in chunks([clean_text(trajectory_id) for trajectory_id in trajectory_ids]):
@@ -38,17 +38,17 @@ def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> No
 
 
 def mark_begun(db: Database, scope: str, method: str) -> int:
-    """Mark what a method has made lessons from before it was cut off; gives how many there were."""
+    """Mark what a method made lessons from before it was interrupted; return how many there were."""
     lessons, sources = schema.lessons.c, schema.lesson_sources.c
-    made = (
+    has_lesson = (
         select(sources.trajectory_id)
         .join(schema.lessons, lessons.id == sources.lesson_id)
         .where(lessons.method == clean_text(method), lessons.origin == "model", sources.trajectory_id == _t.id)
     )
     with db._read() as connection:
-        found = connection.execute(select(_t.id).where(*_new(scope, method), exists(made))).scalars().all()
-    mark_learned(db, method, found)
-    return len(found)
+        ids = connection.execute(select(_t.id).where(*_new(scope, method), exists(has_lesson))).scalars().all()
+    mark_learned(db, method, ids)
+    return len(ids)
 
 
 def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:

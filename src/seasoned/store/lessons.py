@@ -1,8 +1,7 @@
-"""Lessons in the store: their present state, every earlier one, where they came from and where they were shown.
+"""Lessons in the store: their present and earlier states, their sources, and where they were shown.
 
 Always holds: a lesson's version rises by one with every change, and each version has a row in the history with who made
-it and why; a change of a lesson that somebody else has changed meanwhile is refused; no query crosses scopes unless its
-scope is None.
+it and why; a change based on an outdated version is refused; no query crosses scopes unless its scope is None.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ def add(db: Database, scope: str, lessons: Sequence[Lesson], who: str, why: str)
 
 def get(db: Database, ids: Sequence[str]) -> list[Lesson]:
     """The lessons with these ids in their present state, in the order of the ids."""
-    wanted = [clean_text(i) for i in ids]
-    stored = {x.id: x for part in chunks(wanted) for x in read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
-    return [stored[i] for i in wanted if i in stored]
+    ids_cleaned = [clean_text(i) for i in ids]
+    stored = {x.id: x for part in chunks(ids_cleaned) for x in read(db, select(_l.id, _l.body).where(_l.id.in_(part)))}
+    return [stored[i] for i in ids_cleaned if i in stored]
 
 
 def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> list[Lesson]:
@@ -66,7 +65,7 @@ def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> l
         if lost is not None:
             raise StoreError(f"the lesson {lost} is not in the store; add it first")
         changes = {scope: db._bump(connection, scope) for scope in sorted(set(homes.values()))}
-        stored = _by_id(connection, _l.version, ids)  # after the bump, which keeps other writers out
+        stored = _by_id(connection, _l.version, ids)  # after the bump, which blocks other writers
         for lesson in lessons:
             if stored[clean_text(lesson.id)] != lesson.version:
                 raise _conflict(connection, lesson)
@@ -82,7 +81,7 @@ def update_all(db: Database, lessons: Sequence[Lesson], who: str, why: str) -> l
 
 
 def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
-    """The columns that a lesson has but for its place: scope, change and seq."""
+    """The columns of a lesson, except scope, change and seq."""
     names = ("id", "kind", "key", "category", "status", "importance", "pinned", "origin", "method", "version")
     row = {name: getattr(lesson, name) for name in (*names, "created", "updated")}
     row["folded"] = f"{lesson.key}\n{lesson.text}".casefold()
@@ -95,10 +94,10 @@ def of_scope(db: Database, scope: str) -> list[Lesson]:
     return read(db, select(_l.id, _l.body).where(_l.scope == clean_text(scope)).order_by(_l.seq))
 
 
-def read(db: Database, wanted: Select[tuple[str, str]]) -> list[Lesson]:
+def read(db: Database, query: Select[tuple[str, str]]) -> list[Lesson]:
     """The lessons in the rows of a query for their ids and bodies."""
     with db._read() as connection:
-        rows = connection.execute(wanted).all()
+        rows = connection.execute(query).all()
     return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in rows]
 
 

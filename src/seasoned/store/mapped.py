@@ -1,8 +1,8 @@
-"""Vectors of a SQLite store in a file beside it, from which a process maps them instead of reading all of them.
+"""Vectors of a SQLite store in a file beside it, for processes to map instead of reading all of them.
 
-The file is made from the store and may be deleted at any time. Always holds: a vector counts only where its digest is
-that of the text that is looked for, so one of an older text is never used; what cannot be read is as if it were not
-there; whatever is deleted for good from a store takes these files with it.
+The file is made from the store and may be deleted at any time. Always holds: a vector counts only if its digest matches
+the text, so the vector of an older text is never used; an unreadable file is ignored; permanent deletion from a store
+deletes these files too.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST = 20_000
-"""Vectors from which on a file is made: fewer are read in less than a second."""
+"""From this many vectors, a file is made; fewer are read in less than a second."""
 
-_HEAD = 4096  # bytes in front of the vectors
+_HEAD = 4096  # bytes before the vectors
 _ENDING = ".vectors"
 
 
@@ -41,7 +41,7 @@ class Mapped(NamedTuple):
 def save(
     store: Path, owner: str, embedder: str, ids: Sequence[str], digests: Sequence[str], rows: NDArray[np.float32]
 ) -> None:
-    """Write the file of an owner's vectors, float32 of shape (n, dim); a full or read-only disk leaves it out."""
+    """Write the file of an owner's vectors, float32 of shape (n, dim); skipped on a full or read-only disk."""
     codes, scales = rounded(rows)
     names = json.dumps([list(ids), list(digests)]).encode()
     head = {"version": 1, "embedder": embedder, "count": len(ids), "dim": rows.shape[1], "names": len(names)}
@@ -62,7 +62,7 @@ def save(
 
 
 def load(store: Path, owner: str, embedder: str, dim: int) -> Mapped | None:
-    """The vectors in the file, mapped, so that a change of them stays in memory; None where there are none to use."""
+    """The vectors in the file, mapped copy-on-write; None if there are none to use."""
     import numpy as np
 
     path = _file(store, owner, embedder)
@@ -86,7 +86,7 @@ def load(store: Path, owner: str, embedder: str, dim: int) -> Mapped | None:
 
 
 def drop(store: Path | None) -> None:
-    """Delete the files of a store; programs that have mapped them go on with theirs."""
+    """Delete the files of a store; programs that have mapped them keep theirs."""
     if store is None:
         return
     with suppress(OSError):

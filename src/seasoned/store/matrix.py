@@ -1,9 +1,9 @@
-"""Many vectors in memory, and the search among them.
+"""A matrix of many vectors in memory, and the search in it.
 
-It is exact below `ROUNDED` rows, and everywhere that `simsimd` is not installed. Otherwise rows rounded to bytes say
-which ones are scored: a quarter of the memory is looked at, and of the best ten of a million rows at random all are
-found. Always holds: scores are exact, in float64 rounded to float32; equal rows tie, and the one that stands first
-comes first; up to `SEVERAL` rows a search uses one thread, so that it does not wait for a processor that is busy.
+It is exact below `ROUNDED` rows, and without `simsimd`. Otherwise rows rounded to bytes select those to score: this
+reads a quarter of the memory, and finds all of the best ten of a million random rows. Always holds: scores are exact,
+in float64 rounded to float32; equal rows tie, and the first comes first; up to `SEVERAL` rows, a search uses one
+thread, so that it does not wait for a busy processor.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     Score = Callable[["_Part", NDArray[np.float32]], NDArray[np.float32]]
 
 ROUNDED = 20_000
-"""Rows from which on the rounded ones are looked at first: below, the exact search is as quick."""
+"""From this many rows, the rounded ones are searched first; below, the exact search is as fast."""
 
 SEVERAL = 400_000
-"""Rows from which on several threads search."""
+"""From this many rows, several threads search."""
 
-_SPARE = 100  # rows beyond four times those wanted that are scored again
-_SLACK = 1e-5  # more than the rounding of a float32 product of unit rows
+_SPARE = 100  # rows scored exactly, beyond four times those requested
+_SLACK = 1e-5  # more than the rounding error of a float32 product of unit rows
 _LEAST = 1024  # rows of a part
-_BLOCK = 16_384  # rows that are worked on at once, where all are
+_BLOCK = 16_384  # rows per block when all are scored
 
 
 class Matrix:
-    """Rows of float32 that grow in parts, so that none is copied when others come. Not safe in threads by itself."""
+    """Rows of float32 that grow in parts, so that adding rows copies none. Not safe in threads by itself."""
 
     def __init__(self, dim: int) -> None:
         self.dim, self.count = dim, 0
         self._parts: list[_Part] = []
 
     def hold(self, rows: NDArray[np.float32], rounded: tuple[Any, Any] | None = None) -> None:
-        """Begin with these rows as they are, such as a mapped file, and their bytes and scales where they are known."""
+        """Start with these rows as they are, such as a mapped file, and their bytes and scales if known."""
         self._parts, self.count = [_Part(0, rows, rounded)], len(rows)
 
     def put(self, places: NDArray[np.intp], rows: NDArray[np.float32]) -> None:
-        """Set rows; places from `count` on are new, and come in order."""
+        """Set rows; places from `count` on are new and in order."""
         if not len(places):
             return
         self._grow(max(self.count, int(places.max()) + 1))
@@ -68,7 +68,7 @@ class Matrix:
         Args:
             query: shape (dim,).
             k: how many; None for all.
-            rows: the rows to look at, places in which are given; None for all.
+            rows: the rows to search, in which places are returned; None for all.
         """
         import numpy as np
 
@@ -87,26 +87,26 @@ class Matrix:
     def _picked(
         self, query: NDArray[np.float32], k: int, rows: NDArray[np.intp] | None, among: int
     ) -> NDArray[np.intp]:
-        """Places that may be among the best, in order."""
+        """The places that may be among the best, in order."""
         import numpy as np
 
         dots = _dots() if self.count >= ROUNDED else None
-        wanted, slack = (k, _SLACK) if dots is None else (min(4 * k + _SPARE, among), 0.0)
+        count, slack = (k, _SLACK) if dots is None else (min(4 * k + _SPARE, among), 0.0)
         if dots is not None:
             for part in self._parts:
                 part.rounded()
         rough = self._scores(query, _exact if dots is None else dots)
         if rows is not None:
             rough = rough[rows]
-        return np.flatnonzero(rough >= np.partition(rough, among - wanted)[among - wanted] - slack)
+        return np.flatnonzero(rough >= np.partition(rough, among - count)[among - count] - slack)
 
     def _scores(self, query: NDArray[np.float32], score: Score) -> NDArray[np.float32]:
         import numpy as np
 
-        found = np.empty(self.count, dtype=np.float32)
+        scores = np.empty(self.count, dtype=np.float32)
 
         def fill(piece: _Part) -> None:
-            found[piece.start : piece.start + len(piece.rows)] = score(piece, query)
+            scores[piece.start : piece.start + len(piece.rows)] = score(piece, query)
 
         several = self.count >= SEVERAL
         step = SEVERAL // 8 if several else self.count
@@ -116,7 +116,7 @@ class Matrix:
             for start in range(0, min(len(part.rows), self.count - part.start), step)
         ]
         list(_threads().map(fill, pieces) if several else map(fill, pieces))
-        return found
+        return scores
 
     def _grow(self, count: int) -> None:
         import numpy as np
@@ -135,7 +135,7 @@ class Matrix:
 
 
 class _Part:
-    """Rows from a place on, and their bytes with scales once they are asked for."""
+    """Rows from a place on, with their bytes and scales once needed."""
 
     def __init__(self, start: int, rows: Any, rounded: tuple[Any, Any] | None) -> None:
         self.start, self.rows, self._rounded = start, rows, rounded
@@ -151,13 +151,13 @@ class _Part:
         return self._rounded
 
     def piece(self, start: int, stop: int) -> _Part:
-        """Some of its rows, of which it knows what this one knows."""
+        """Some of its rows, sharing what was computed for them."""
         its = None if self._rounded is None else (self._rounded[0][start:stop], self._rounded[1][start:stop])
         return _Part(self.start + start, self.rows[start:stop], its)
 
 
 def rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Rows as bytes, and for each the scale that gives about the row again."""
+    """Rows as bytes, and for each the scale that restores about the same row."""
     import numpy as np
 
     codes = np.empty(rows.shape, dtype=np.int8)
@@ -173,14 +173,14 @@ def rounded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.flo
 def _exact(part: _Part, query: NDArray[np.float32]) -> NDArray[np.float32]:
     import numpy as np
 
-    # Not `@`: the threads of a BLAS wait for one another, which beside a busy process takes ten times as long.
+    # Not `@`: the threads of a BLAS wait for one another, which takes ten times as long beside a busy process.
     scores: NDArray[np.float32] = np.einsum("ij,j->i", part.rows, query)
     return scores
 
 
 @cache
 def _dots() -> Score | None:
-    """What scores the bytes of a part; None where the library is not installed."""
+    """The function that scores the bytes of a part; None if the library is not installed."""
     try:
         from simsimd import cdist
     except ImportError:

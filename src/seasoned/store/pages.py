@@ -1,6 +1,6 @@
-"""Pages of lists, for people who browse: read-only queries that touch only the rows they give.
+"""Pages of lists for browsing: read-only queries that touch only the rows they return.
 
-A page is found by the place (`seq`) where the one before it ended, so the thousandth is as quick as the first. Always
+A page starts at the place (`seq`) where the one before it ended, so the thousandth is as fast as the first. Always
 holds: newest first; nothing is written; a query reads at most `limit` bodies.
 """
 
@@ -20,7 +20,7 @@ from seasoned.store.filters import contain, equal, fold
 from seasoned.types import Lesson
 
 _l, _t, _u = schema.lessons.c, schema.trajectories.c, schema.lesson_uses.c
-_TASK = func.substr(_t.task, 1, 400).label("task")  # what a list shows of a task
+_TASK = func.substr(_t.task, 1, 400).label("task")  # the part of a task in a list
 _LINE = (_t.seq, _t.id, _t.scope, _t.run_id, _t.agent, _t.category, _t.success, _t.reason, _t.created, _TASK)
 _MOST = 2**63 - 1
 
@@ -52,7 +52,7 @@ class AttemptLine:
 
 @dataclass(frozen=True)
 class Uses:
-    """How the attempts ended in which a lesson was shown, and the newest of them."""
+    """The outcomes of the attempts that were shown a lesson, and the newest of them."""
 
     right: int
     wrong: int
@@ -72,8 +72,8 @@ def lesson_page(
 ) -> list[LessonLine]:
     """Lessons, newest first, at most `limit`. None filters nothing, but a `status` of None leaves out deleted ones.
 
-    `query` is words that the key or the text contains, whatever the case; `before` is where the page before ended: the
-    `seq` of its last line.
+    `query` has words that the key or text contains, in any case; `before` is the `seq` of the last line of the page
+    before.
     """
     tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
     tests += equal((_l.scope, scope), (_l.kind, kind))
@@ -88,9 +88,9 @@ def lesson_page(
 
 def lesson_counts(store: Database, scope: str | None = None) -> dict[str, int]:
     """How many lessons a scope, or all, has in each status."""
-    wanted = select(_l.status, func.count()).where(*equal((_l.scope, scope))).group_by(_l.status)
+    query = select(_l.status, func.count()).where(*equal((_l.scope, scope))).group_by(_l.status)
     with store._read() as connection:
-        return {row[0]: row[1] for row in connection.execute(wanted)}
+        return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def attempt_page(
@@ -105,7 +105,7 @@ def attempt_page(
 ) -> list[AttemptLine]:
     """Trajectories, newest first.
 
-    `success` is "yes", "no" or "unknown", "" for all; the rest is as `lesson_page` has it.
+    `success` is "yes", "no", "unknown", or "" for all; the rest is as in `lesson_page`.
     """
     tests = equal((_t.scope, scope), (_t.run_id, run_id))
     if success:
@@ -117,14 +117,14 @@ def attempt_page(
 
 
 def attempt_lines(store: Database, ids: Sequence[str]) -> dict[str, AttemptLine]:
-    """The trajectories with these ids that the store has, by id, in the order of the ids."""
-    wanted = [clean_text(one) for one in ids]
-    found = {line.id: line for part in chunks(wanted) for line in _lines(store, select(*_LINE).where(_t.id.in_(part)))}
-    return {one: found[one] for one in wanted if one in found}
+    """The existing trajectories with these ids, by id, in the order of the ids."""
+    names = [clean_text(one) for one in ids]
+    lines = {line.id: line for part in chunks(names) for line in _lines(store, select(*_LINE).where(_t.id.in_(part)))}
+    return {one: lines[one] for one in names if one in lines}
 
 
 def uses(store: Database, lesson_id: str, limit: int = 20) -> Uses:
-    """In how many attempts a lesson was shown, how they ended, and the newest of them."""
+    """The number of attempts that were shown a lesson, their outcomes, and the newest of them."""
     shown = schema.trajectories.join(schema.lesson_uses, _u.trajectory_id == _t.id)
     mine = _u.lesson_id == clean_text(lesson_id)
     with store._read() as connection:
@@ -137,7 +137,7 @@ def uses(store: Database, lesson_id: str, limit: int = 20) -> Uses:
 def lessons_of(store: Database, trajectory_id: str, limit: int = 50) -> list[Lesson]:
     """The lessons that came from a trajectory, oldest first."""
     sources = schema.lesson_sources.c
-    made = (
+    query = (
         select(_l.id, _l.body)
         .join(schema.lesson_sources, sources.lesson_id == _l.id)
         .where(sources.trajectory_id == clean_text(trajectory_id))
@@ -145,18 +145,18 @@ def lessons_of(store: Database, trajectory_id: str, limit: int = 50) -> list[Les
         .limit(limit)
     )
     with store._read() as connection:
-        return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in connection.execute(made)]
+        return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in connection.execute(query)]
 
 
 def lessons_named(store: Database, ids: Sequence[str]) -> list[Lesson]:
-    """The lessons with these ids that the store has, in the order of the ids."""
+    """The existing lessons with these ids, in the order of the ids."""
     return lesson_table.get(store, ids)
 
 
 def changed_since(store: Database, scope: str, change: int, limit: int) -> list[tuple[Lesson | None, Lesson]]:
-    """Lessons of a scope that were written after a count of its changes, each as it was then (None: not there) and now.
+    """Lessons of a scope written after a count of its changes: each before (None: did not exist) and now.
 
-    Reads only those; what was deleted for good meanwhile is not among them.
+    Reads only those; permanently deleted lessons are not among them.
     """
     h = schema.lesson_history.c
     written = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
@@ -174,29 +174,29 @@ def run_scopes(store: Database, run_id: str) -> list[str]:
     """The pools of lessons that belong to a run: those whose names begin with its id and a slash."""
     start = clean_text(run_id) + "/"
     pools = schema.scopes.c.scope
-    wanted = (
+    query = (
         select(pools)
         .where(pools.startswith(start, autoescape=True), select(_l.seq).where(_l.scope == pools).exists())
         .order_by(pools)
     )
     with store._read() as connection:
-        return list(connection.execute(wanted).scalars())
+        return list(connection.execute(query).scalars())
 
 
 def _words(text: str) -> list[str]:
-    """The words to look for, the longest first: it is the rarest, and the others are then asked of few rows."""
+    """The words to search for, the longest first: it is the rarest, so few rows are checked for the others."""
     return sorted(text.split(), key=len, reverse=True)
 
 
 def _page(
-    wanted: Select[Any], tests: list[ColumnElement[bool]], seq: ColumnElement[int], before: int | None, limit: int
+    query: Select[Any], tests: list[ColumnElement[bool]], seq: ColumnElement[int], before: int | None, limit: int
 ) -> Select[Any]:
     if before is not None:
         tests = [*tests, seq < min(before, _MOST)]
-    return wanted.where(*tests).order_by(seq.desc()).limit(limit)
+    return query.where(*tests).order_by(seq.desc()).limit(limit)
 
 
-def _lines(store: Database, wanted: Select[Any]) -> list[AttemptLine]:
+def _lines(store: Database, query: Select[Any]) -> list[AttemptLine]:
     with store._read() as connection:
-        rows: Sequence[Row[Any]] = connection.execute(wanted).all()
+        rows: Sequence[Row[Any]] = connection.execute(query).all()
     return [AttemptLine(**row._mapping) for row in rows]

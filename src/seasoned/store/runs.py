@@ -43,7 +43,7 @@ def add_run(db: Database, run_id: str, name: str, path: str, config: Mapping[str
 
 
 def finish_run(db: Database, run_id: str, status: str, summary: Mapping[str, Any] | None) -> None:
-    """Store how a run ended."""
+    """Store the end of a run."""
     text = None if summary is None else to_json(dict(summary), "the summary of a run")
     values = {"status": clean_text(status), "finished": now(), "summary": text}
     with db._write() as connection:
@@ -55,9 +55,9 @@ def finish_run(db: Database, run_id: str, status: str, summary: Mapping[str, Any
 def runs(db: Database, run_id: str | None, limit: int | None, offset: int) -> list[RunRow]:
     """Runs, newest first, or the one with this id."""
     check_page(limit, offset)
-    wanted = select(schema.runs).where(*equal((_r.run_id, run_id)))
+    query = select(schema.runs).where(*equal((_r.run_id, run_id)))
     with db._read() as connection:
-        rows = connection.execute(wanted.order_by(_r.created.desc(), _r.run_id.desc()).limit(limit).offset(offset))
+        rows = connection.execute(query.order_by(_r.created.desc(), _r.run_id.desc()).limit(limit).offset(offset))
         return [run_of(row) for row in rows.mappings()]
 
 
@@ -74,7 +74,7 @@ def run_of(row: Mapping[Any, Any]) -> RunRow:
 
 
 def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> None:
-    """Keep a value under a name."""
+    """Store a value under a name."""
     row = {"scope": clean_text(scope), "name": clean_text(name), "at": now()}
     row["value"] = to_json(value, f"the mark {name!r} of {scope!r}")
     insert = db._insert(schema.marks)
@@ -85,7 +85,7 @@ def mark(db: Database, scope: str, name: str, value: Any, *, replace: bool) -> N
 
 
 def marks(db: Database, scope: str, name: str | None = None) -> dict[str, Any]:
-    """The values that a scope is marked with, by name."""
-    wanted = select(_m.name, _m.value).where(*equal((_m.scope, scope), (_m.name, name))).order_by(_m.name)
+    """The marks of a scope, by name."""
+    query = select(_m.name, _m.value).where(*equal((_m.scope, scope), (_m.name, name))).order_by(_m.name)
     with db._read() as connection:
-        return {row.name: from_json(row.value, f"the mark {row.name!r}") for row in connection.execute(wanted)}
+        return {row.name: from_json(row.value, f"the mark {row.name!r}") for row in connection.execute(query)}

@@ -1,16 +1,16 @@
 """The tables of a store, and the version of that layout.
 
-What lies where, in prose: a *scope* separates pools; every trajectory and every lesson belongs to one. A *run* has
-*episodes*, and each episode points to the trajectory it made. A lesson's present state is a row of `lessons`, each
-state it ever had a row of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses`
-in which it was shown. A *snapshot* names a count of its scope's changes, and so the states that were there by then.
-`vectors` holds embeddings of lessons and trajectories, `journal` the replies of models, `marks` small values that a
-scope has under a name, `learned` which trajectories a method has learned from, `waiting` which taught it nothing yet,
-and `leases` who does what only one program may do at a time.
+In prose: a *scope* separates pools; every trajectory and every lesson belongs to one. A *run* has *episodes*, and each
+episode points to the trajectory it made. A lesson's present state is a row of `lessons`, each state it ever had a row
+of `lesson_history`; `lesson_sources` says which trajectories it came from and `lesson_uses` in which it was shown. A
+*snapshot* names a count of its scope's changes, and so the states that were there by then. `vectors` holds embeddings
+of lessons and trajectories, `journal` the replies of models, `marks` small values that a scope has under a name,
+`learned` which trajectories a method has learned from, `waiting` which taught it nothing yet, and `leases` which
+program holds a task that only one may do at a time.
 
 Each thing is stored once in full, as the JSON of its type in the column `body`; the columns beside it repeat what is
-filtered, sorted or read by a person. Always holds: `body` is what counts (`Store.check` reports a column that differs),
-a table is made by a migration and by nothing else, and `HEAD` is the newest of these migrations.
+filtered, sorted or read by a person. Always holds: `body` decides (`Store.check` reports a column that differs); only
+migrations make tables, and `HEAD` is the newest one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ scopes = Table(
     metadata,
     Column("scope", Text, primary_key=True),
     Column("change", Integer, nullable=False),  # rises with every write to the scope: caches compare it
-    Column("purges", Integer, nullable=False),  # rises when rows go for good: caches start anew
+    Column("purges", Integer, nullable=False),  # rises with permanent deletions: caches start again
 )
 
 runs = Table(
@@ -95,9 +95,9 @@ lessons = Table(
     Column("version", Integer, nullable=False),
     Column("created", Text, nullable=False),
     Column("updated", Text, nullable=False),
-    Column("folded", Text, nullable=False),  # key and text without case: what a search looks into
+    Column("folded", Text, nullable=False),  # key and text without case, for searches
     Column("body", Text, nullable=False),
-    # A page is found by walking the first or the second of these in order of insertion, without reading a row.
+    # A page is found by walking the first or second of these in order of insertion, without reading a row.
     Index("lessons_by_scope", "scope", "seq", "status", "kind"),
     Index("lessons_by_seq", "seq", "status", "kind"),
     Index("lessons_by_key", "key", "scope", "seq"),
@@ -187,7 +187,7 @@ waiting = Table(
     Column("method", Text, primary_key=True),
     Column("at", Text, nullable=False),
     Column("why", Text, nullable=False),
-    Column("tried", Text, nullable=False),  # with what it taught nothing: a line for each, and a break around all
+    Column("tried", Text, nullable=False),  # the ways tried in vain: a line for each, and a break around all
 )
 
 leases = Table(
@@ -195,5 +195,5 @@ leases = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("holder", Text, nullable=False),
-    Column("until", Float, nullable=False),  # seconds since 1970; whoever comes later may take it
+    Column("until", Float, nullable=False),  # seconds since 1970; after that, anyone may take it
 )

@@ -1,11 +1,10 @@
 """The store: everything Seasoned remembers, in one SQLite file or one Postgres database.
 
-`Store` is all that others call. What takes more than a few lines of SQL stands in functions: `trajectories.py`,
-`lessons.py`, `versions.py`, `learned.py`, `forget.py`, `vectors.py`, `runs.py` and `check.py`. `schema.py` tells what
-lies in which table.
+Other modules call only `Store`. Longer SQL is in functions: `trajectories.py`, `lessons.py`, `versions.py`,
+`learned.py`, `forget.py`, `vectors.py`, `runs.py` and `check.py`. `schema.py` describes the tables.
 
-Always holds: what a returned call has written survives the end of the process, however it ends; many threads and
-processes may use one store at once; every error is a `StoreError` with a sentence that says what to do.
+Always holds: the writes of a returned call survive the end of the process, however it ends; many threads and processes
+may use one store at once; every error is a `StoreError` with a sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ _CHANGES = select(schema.scopes.c.change, schema.scopes.c.purges).where(schema.s
 class Store(Database):
     """A store, open until `close()` or the end of a `with` block. Safe in threads; each process opens its own.
 
-    `Store(path_or_url, *, timeout=10.0)`; `transaction()` makes several writes one. `scope` in its methods is a text
-    that separates pools. `who` is "model", "person" or "rule", and `why` one line for a lesson's history. Ids that the
-    store does not have are passed over where nothing else is said.
+    `Store(path_or_url, *, timeout=10.0)`; `transaction()` groups several writes. `scope` in its methods is a text that
+    separates pools. `who` is "model", "person" or "rule", and `why` one line for a lesson's history. Unknown ids are
+    skipped unless stated otherwise.
     """
 
     def __init__(self, path_or_url: str | Path, *, timeout: float = 10.0) -> None:
@@ -71,19 +70,19 @@ class Store(Database):
             return list(connection.execute(select(pools).where(or_(*used)).order_by(pools)).scalars())
 
     def changes(self, scope: str) -> tuple[int, int]:
-        """Two counters of a scope for whoever caches it: changes of any kind, and removals for good. Both only rise."""
+        """Two counters of a scope, for caches: changes of any kind, and permanent removals. Both only rise."""
         with self._read() as connection:
             row = connection.execute(_CHANGES, {"of": clean_text(scope)}).first()
         return (0, 0) if row is None else (row.change, row.purges)
 
     def check(self) -> list[str]:
-        """Look at every row: a sentence for each problem, an empty list when the store is sound."""
+        """Check every row: a sentence for each problem, or an empty list if the store is sound."""
         return check_table.problems(self)
 
     # Trajectories and episodes
 
     def add_trajectories(self, scope: str, trajectories: Sequence[Trajectory], run_id: str = "") -> None:
-        """Add trajectories, all or none, made by a run or none (""); those that are there already stay as they are.
+        """Add trajectories, all or none, of a run or none (""); existing ones stay as they are.
 
         Ids of tasks become `short_name`s.
 
@@ -93,11 +92,11 @@ class Store(Database):
         trajectory_table.add(self, scope, trajectories, run_id)
 
     def revise_trajectory(self, trajectory: Trajectory, *, relearn: bool) -> None:
-        """Store the outcome and meta of a trajectory anew; `relearn` forgets which methods have learned from it."""
+        """Replace the outcome and meta of a trajectory; `relearn` forgets which methods have learned from it."""
         trajectory_table.revise(self, trajectory, relearn)
 
     def get_trajectory(self, trajectory_id: str) -> Trajectory | None:
-        """The trajectory, or None when there is none."""
+        """The trajectory, or None."""
         return next(iter(self.get_trajectories([trajectory_id])), None)
 
     def get_trajectories(self, trajectory_ids: Sequence[str]) -> list[Trajectory]:
@@ -105,7 +104,7 @@ class Store(Database):
         return trajectory_table.get(self, trajectory_ids)
 
     def find_trajectories(self, beginning: str, limit: int) -> list[Trajectory]:
-        """At most `limit` trajectories whose ids begin so; one whose id is just this comes alone."""
+        """At most `limit` trajectories whose ids begin with a text; an exact match is returned alone."""
         return trajectory_table.find(self, beginning, limit)
 
     def trajectories(
@@ -130,17 +129,17 @@ class Store(Database):
         return trajectory_table.read(self, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
 
     def task_texts(self, scope: str, after: int = 0) -> list[TaskText]:
-        """What a search needs of each trajectory of the scope after this `seq`, in order of insertion."""
-        wanted = select(_t.seq, _t.id, _t.task, _t.success).where(_t.scope == clean_text(scope), _t.seq > after)
+        """The fields for a search, of each trajectory of the scope after this `seq`, in order of insertion."""
+        query = select(_t.seq, _t.id, _t.task, _t.success).where(_t.scope == clean_text(scope), _t.seq > after)
         with self._read() as connection:
-            return [TaskText(**row._mapping) for row in connection.execute(wanted.order_by(_t.seq))]
+            return [TaskText(**row._mapping) for row in connection.execute(query.order_by(_t.seq))]
 
     def count_trajectories(self, scopes: Sequence[str], task_id: str | None = None) -> int:
-        """How many attempts these scopes hold, at all tasks or at one."""
+        """The number of attempts in these scopes, at all tasks or at one."""
         tests = equal((_t.task_id, None if task_id is None else short_name(task_id)))
-        wanted = select(func.count()).where(_t.scope.in_(map(clean_text, scopes)), *tests)
+        query = select(func.count()).where(_t.scope.in_(map(clean_text, scopes)), *tests)
         with self._read() as connection:
-            return int(connection.execute(wanted).scalar_one())
+            return int(connection.execute(query).scalar_one())
 
     def save_episode(self, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
         """Store an episode of a run and its trajectory, together; an earlier one under the same key is replaced.
@@ -155,9 +154,9 @@ class Store(Database):
         return trajectory_table.episodes(self, run_id)
 
     def drop_episodes(self, run_id: str, keys: Sequence[str]) -> int:
-        """Forget episodes and their trajectories, so that they can be made again; gives how many there were.
+        """Delete episodes and their trajectories, so that they can be made again; return how many there were.
 
-        Lessons that came from them stay, and still name them as their sources.
+        Lessons that came from them stay, and still name them as sources.
         """
         with self._write() as connection:
             return trajectory_table.drop(self, connection, clean_text(run_id), [clean_text(key) for key in keys])
@@ -168,8 +167,8 @@ class Store(Database):
         """Add new lessons, all or none; their version is kept as it is.
 
         Returns:
-            The lessons as stored: the same, but for characters that no database takes (see `store.body`), and for keys
-            longer than `MAX_NAME` (see `short_name`).
+            The lessons as stored: the same, except for characters that no database accepts (see `store.body`), and
+            keys longer than `MAX_NAME` (see `short_name`).
 
         Raises:
             StoreError: when an id is taken.
@@ -198,7 +197,7 @@ class Store(Database):
     ) -> list[Lesson]:
         """Lessons in order of insertion: at most `limit`, after the first `offset`. None filters nothing.
 
-        `query` has to stand in the key or the text, whatever the case; no character is a wildcard.
+        The key or the text must contain `query`, in any case; no character is a wildcard.
 
         Raises:
             StoreError: when limit or offset is negative.
@@ -210,17 +209,17 @@ class Store(Database):
         wanted = select(_l.id, _l.body).order_by(_l.seq)
         if limit is None and not offset:
             return lesson_table.read(self, wanted.where(*tests))
-        # The page is cut in an index alone, so that passed-over rows are never read.
+        # The page is cut in an index, so that skipped rows are never read.
         page = select(_l.seq).where(*tests).order_by(_l.seq).limit(limit).offset(offset)
         return lesson_table.read(self, wanted.where(_l.seq.in_(page)))
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
         """The lessons written after this change, in order of insertion; 0 gives all of the scope."""
-        wanted = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
-        return lesson_table.read(self, wanted.order_by(_l.seq))
+        query = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
+        return lesson_table.read(self, query.order_by(_l.seq))
 
     def update_lesson(self, lesson: Lesson, *, who: str, why: str = "") -> Lesson:
-        """Store a changed lesson, which has the version it was read at; see `update_lessons`."""
+        """Store a changed lesson, still with the version it was read at; see `update_lessons`."""
         return self.update_lessons([lesson], who=who, why=why)[0]
 
     def update_lessons(self, lessons: Sequence[Lesson], *, who: str, why: str = "") -> list[Lesson]:
@@ -230,18 +229,18 @@ class Store(Database):
             The lessons as stored: version + 1, `updated` now.
 
         Raises:
-            ConflictError: when the stored version of one is another.
+            ConflictError: when a stored version differs.
             StoreError: when there is no such lesson, or it is given twice.
         """
         return lesson_table.update_all(self, lessons, who, why)
 
     def remove_lesson(self, lesson_id: str, *, who: str, why: str = "", purge: bool = False) -> None:
-        """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows for good.
+        """Set the status "deleted", which keeps the lesson and its history; `purge` deletes the rows permanently.
 
-        With `purge`, attempts that were shown the lesson lose the guidance they had, and the lesson's words of every
-        version, wherever they stand in them word for word. For a person, journalled prompts and replies in which those
-        stand are deleted, in all scopes: a run that is not at its end may have to ask for them again. For anybody else
-        the prompts below the lesson's own scope are, and no more: another run may have learned the same words.
+        With `purge`, attempts that were shown the lesson lose their guidance, and every literal copy of the lesson's
+        words in any version. If `who` is a person, journalled prompts and replies with those words are deleted too, in
+        all scopes, so an unfinished run may have to request them again. Otherwise only prompts below the lesson's own
+        scope are deleted, since another run may have learned the same words.
 
         Raises:
             StoreError: when there is no such lesson, or an attempt that was shown it cannot be read.
@@ -271,23 +270,23 @@ class Store(Database):
 
     def snapshots(self, scope: str | None = None) -> list[Snapshot]:
         """The snapshots of one scope, or of all, oldest first."""
-        wanted = select(schema.snapshots).where(*equal((_s.scope, scope))).order_by(_s.at, _s.scope, _s.name)
+        query = select(schema.snapshots).where(*equal((_s.scope, scope))).order_by(_s.at, _s.scope, _s.name)
         with self._read() as connection:
-            return [Snapshot(**row._mapping) for row in connection.execute(wanted)]
+            return [Snapshot(**row._mapping) for row in connection.execute(query)]
 
     def lessons_at(self, scope: str, when: str) -> list[Lesson]:
-        """The lessons that a scope had, in order of insertion; deleted ones are left out.
+        """The lessons that a scope had at a time, in order of insertion, without deleted ones.
 
         Raises:
-            StoreError: when `when` is not a snapshot's name, a time in ISO 8601 (UTC where it names no zone), or "now".
+            StoreError: when `when` is not a snapshot's name, a time in ISO 8601 (UTC if it names no zone), or "now".
         """
         return version_table.lessons_at(self, scope, when)
 
     def rollback(self, scope: str, when: str, *, who: str, why: str = "") -> Difference:
-        """Bring back the lessons that a scope had, each as a new version; lessons that came later are set "deleted".
+        """Restore the lessons that a scope had at a time, each as a new version; later lessons are set "deleted".
 
         Returns:
-            What this changed: from the state before to the state now.
+            The difference between the state before and the state now.
 
         Raises:
             StoreError: when there is no such snapshot or time; see `lessons_at`.
@@ -301,26 +300,26 @@ class Store(Database):
         return learned.unlearned(self, scope, method, limit)
 
     def mark_learned(self, method: str, trajectory_ids: Sequence[str]) -> None:
-        """Keep that a method has learned from these; those marked already, or gone meanwhile, are passed over."""
+        """Record that a method has learned from these; those marked already or deleted meanwhile are skipped."""
         learned.mark_learned(self, method, trajectory_ids)
 
     def mark_begun(self, scope: str, method: str) -> int:
-        """Mark trajectories that a method has made lessons from before it was cut off; gives how many there were."""
+        """Mark trajectories that a method made lessons from before it was interrupted; return how many there were."""
         return learned.mark_begun(self, scope, method)
 
     def take_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Take or keep the lease on a name for so many seconds from now; False when another has it."""
+        """Take or renew the lease on a name for this many seconds; False if another holder has it."""
         return learned.take_lease(self, name, holder, seconds)
 
     def keep_lease(self, name: str, holder: str, seconds: float) -> bool:
-        """Keep the lease on a name for so many seconds from now; False when another has it, or had it since."""
+        """Renew the lease on a name for this many seconds; False if another holder has it, or had it since."""
         mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
         with self._write() as connection:
             kept = connection.execute(update(schema.leases).where(*mine).values(until=time.time() + seconds))
             return kept.rowcount == 1
 
     def drop_lease(self, name: str, holder: str) -> None:
-        """Give the name back, if this holder still has it."""
+        """Release the lease on a name, if this holder still has it."""
         mine = (_e.name == clean_text(name), _e.holder == clean_text(holder))
         with self._write() as connection:
             connection.execute(delete(schema.leases).where(*mine))
@@ -330,40 +329,40 @@ class Store(Database):
     def remove_trajectories(self, scope: str, trajectory_ids: Sequence[str]) -> int:
         """Delete trajectories of a scope with their episodes, vectors, marks and the record of which lessons they saw.
 
-        Lessons that came from them stay, and still name them as their sources; see `blank_demonstrations` too. Gives
-        how many there were.
+        Lessons that came from them stay, and still name them as sources; see also `blank_demonstrations`. Returns how
+        many there were.
         """
         return forget.remove_trajectories(self, scope, trajectory_ids)
 
     def blank_demonstrations(self, scopes: Sequence[str], trajectory_ids: Iterable[str]) -> int:
         """Remove the guidance of the trajectories in these scopes that were shown any of these as demonstrations.
 
-        Gives how many there were.
+        Returns how many there were.
         """
         return forget.blank_demonstrations(self, scopes, trajectory_ids)
 
     def clear_scope(self, scope: str) -> tuple[int, int]:
         """Delete all trajectories and lessons of a scope, with everything that belongs to them, and its snapshots.
 
-        Gives how many trajectories and how many lessons there were.
+        Returns how many trajectories and lessons there were.
         """
         return forget.clear_scope(self, scope)
 
     def lessons_from(self, scope: str, trajectory_ids: Sequence[str]) -> dict[str, int]:
-        """The lessons of a scope that came from any of these trajectories, by id, with how much else each rests on.
+        """The lessons of a scope that came from any of these trajectories, by id, with their number of other sources.
 
-        That is its other sources; and where only an earlier version came from these, its present state is one.
+        If only an earlier version came from these, its present state counts as one source.
         """
         return forget.lessons_from(self, scope, trajectory_ids)
 
     def drop_loose_vectors(self) -> int:
-        """Delete vectors that belong to no lesson or trajectory by name; they are made anew when they are needed."""
+        """Delete vectors that belong to no lesson or trajectory; they are made again when needed."""
         return forget.drop_loose_vectors(self)
 
     def scrub(self) -> bool:
-        """Empty SQLite's write-ahead log; False when another program reads from it still, and it stays until later.
+        """Empty SQLite's write-ahead log; False if another program still reads from it, so that it stays for now.
 
-        With Postgres there is nothing to do here: its own vacuum clears what was deleted.
+        With Postgres there is nothing to do: its own vacuum clears deleted data.
         """
         return forget.scrub(self)
 
@@ -378,16 +377,16 @@ class Store(Database):
         *,
         digests: Sequence[str] | None = None,
     ) -> None:
-        """Store vectors; one that is there under the same owner, id and embedder is replaced.
+        """Store vectors; one with the same owner, id and embedder is replaced.
 
-        One of a lesson or a trajectory that is not in the store (it was forgotten meanwhile) is passed over.
+        The vector of a lesson or trajectory that is not in the store (deleted meanwhile) is skipped.
 
         Args:
-            owner: "lesson" or "trajectory", or "text" for those of nobody.
+            owner: "lesson", "trajectory", or "text" for other texts.
             ids: n of them.
-            embedder_name: which embedder made them.
+            embedder_name: the embedder that made them.
             matrix: shape (n, dim), finite.
-            digests: `digest` of each text; without them, `get_vectors` cannot tell old ones.
+            digests: `digest` of each text; without them, `get_vectors` cannot detect old ones.
 
         Raises:
             StoreError: when the shapes do not fit, or a value is not finite.
@@ -406,9 +405,9 @@ class Store(Database):
         """Stored vectors of one embedder.
 
         Args:
-            owner: as `put_vectors` has it.
-            ids: the wanted ones, or None for all of the owner.
-            embedder_name: no other embedder's vectors are given.
+            owner: as in `put_vectors`.
+            ids: the ids, or None for all of the owner.
+            embedder_name: the embedder whose vectors are returned.
             digests: of the texts, one for each id: vectors of other texts are left out.
             dim: vectors of another dimension are left out.
 
@@ -423,18 +422,18 @@ class Store(Database):
     # Runs, the journal of models' replies, and marks
 
     def add_run(self, run_id: str, name: str, path: str, config: Mapping[str, Any]) -> None:
-        """Store a run as running; one that is there (a resumed run) keeps its time of creation and runs again.
+        """Store a run as running; an existing one (a resumed run) keeps its time of creation.
 
         Raises:
-            StoreError: when the config has no form in JSON.
+            StoreError: when the config cannot be written as JSON.
         """
         run_table.add_run(self, run_id, name, path, config)
 
     def finish_run(self, run_id: str, status: str, summary: Mapping[str, Any] | None = None) -> None:
-        """Store how a run ended: "complete", "stopped", "failed", and its summary.
+        """Store the status of a finished run ("complete", "stopped", "failed") and its summary.
 
         Raises:
-            StoreError: when there is no such run, or the summary has no form in JSON.
+            StoreError: when there is no such run, or the summary cannot be written as JSON.
         """
         run_table.finish_run(self, run_id, status, summary)
 
@@ -447,15 +446,15 @@ class Store(Database):
         return run_table.runs(self, None, limit, offset)
 
     def get_run(self, run_id: str) -> RunRow | None:
-        """The run, or None when there is none."""
+        """The run, or None."""
         return next(iter(run_table.runs(self, run_id, 1, 0)), None)
 
     def journal_get(self, scope: str, key: str) -> Reply | None:
-        """The reply that was journalled under this key, or None."""
+        """The journalled reply under this key, or None."""
         return journal_table.get(self, scope, key)
 
     def journal_put(self, scope: str, key: str, reply: Reply, also: Mapping[str, Reply] | None = None) -> None:
-        """Store a reply, and others by their keys; all are safe from a power cut when this returns.
+        """Store a reply, and others by their keys; all survive a power cut once this returns.
 
         The first under a key stays.
         """
@@ -463,34 +462,34 @@ class Store(Database):
         self._journal.put(self, [journal_table.row(scope, each, replies[each]) for each in replies])
 
     def journal_drop(self, scope: str) -> int:
-        """Forget the replies of a scope, so that its calls are made anew; gives how many there were."""
+        """Delete the replies of a scope, so that its calls are made again; return how many there were."""
         with self._write() as connection:
             return connection.execute(delete(schema.journal).where(_j.scope == clean_text(scope))).rowcount
 
     def journal_ending(self, prefix: str, ending: str) -> list[tuple[str, Reply]]:
-        """(scope, reply) of the keys that end so, in all scopes that begin with this text; oldest first."""
+        """(scope, reply) of the keys with this ending, in all scopes that begin with `prefix`; oldest first."""
         mine = _j.scope.startswith(clean_text(prefix), autoescape=True), _j.key.endswith(ending, autoescape=True)
-        wanted = select(_j.scope, _j.key, _j.body).where(*mine).order_by(_j.created, _j.scope, _j.key)
+        query = select(_j.scope, _j.key, _j.body).where(*mine).order_by(_j.created, _j.scope, _j.key)
         with self._read() as connection:
-            rows = connection.execute(wanted).all()
+            rows = connection.execute(query).all()
         return [(row.scope, from_body(Reply, row.body, f"the journalled reply {row.key}")) for row in rows]
 
     def journal_usage(self, prefix: str) -> Usage:
-        """What the replies of all scopes that begin with this text used, each counted once."""
+        """The usage of the replies of all scopes that begin with `prefix`, each counted once."""
         return sum((reply.usage for _, reply in self.journal_ending(prefix, "")), Usage())
 
     def mark(self, scope: str, name: str, value: Any = True, *, replace: bool = True) -> None:
-        """Keep a small value of texts, numbers, lists and dictionaries under a name of a scope.
+        """Store a small value of texts, numbers, lists and dictionaries under a name of a scope.
 
-        One that is there under the name is replaced, or stays where `replace` is False.
+        An existing value is replaced, or stays if `replace` is False.
 
         Raises:
-            StoreError: when the value has no form in JSON.
+            StoreError: when the value cannot be written as JSON.
         """
         run_table.mark(self, scope, name, value, replace=replace)
 
     def marked(self, scope: str, name: str) -> Any:
-        """The value under this name of a scope; None where there is none."""
+        """The value under this name of a scope, or None."""
         return next(iter(run_table.marks(self, scope, name).values()), None)
 
     def marks(self, scope: str) -> dict[str, Any]:
@@ -498,6 +497,6 @@ class Store(Database):
         return run_table.marks(self, scope)
 
     def unmark(self, scope: str, name: str | None = None) -> int:
-        """Forget a mark of a scope, or all of them; gives how many there were."""
+        """Delete a mark of a scope, or all of them; return how many there were."""
         with self._write() as connection:
             return connection.execute(delete(schema.marks).where(*equal((_m.scope, scope), (_m.name, name)))).rowcount

@@ -1,8 +1,8 @@
 """Trajectories and episodes in the store.
 
-Always holds: a trajectory never changes once it is stored (but that `forget.py` takes out of it what it was shown, and
-`revise` gives it a later verdict), and storing the same one twice stores it once; a trajectory and its episode are
-written in one transaction; an episode that is dropped takes its trajectory along, so none counts twice.
+Always holds: a stored trajectory never changes (except that `forget.py` removes guidance from it, and `revise` gives it
+a later verdict), and storing it twice stores it once; a trajectory and its episode are written in one transaction;
+dropping an episode deletes its trajectory, so none counts twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MADE = select(_e.trajectory_id).where(_e.run_id == bindparam("of"), _e.key == b
 
 @dataclass(frozen=True)
 class TaskText:
-    """What a search over trajectories needs of each: `seq` is its place in the order of insertion."""
+    """The fields of a trajectory for searches: `seq` is its place in the order of insertion."""
 
     seq: int
     id: str
@@ -43,12 +43,12 @@ def add(db: Database, scope: str, trajectories: Sequence[Trajectory], run_id: st
     try:
         with db._write() as connection:
             _add(db, connection, clean_text(scope), [_body(t) for t in trajectories], clean_text(run_id))
-    except DuplicateRow as error:  # between our look and our write, which only Postgres allows
+    except DuplicateRow as error:  # between our check and our write, which only Postgres allows
         raise StoreError("somebody else has just stored one of these trajectories; add them again") from error
 
 
 def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
-    """Store the outcome and meta of a trajectory anew."""
+    """Replace the outcome and meta of a trajectory."""
     revised, body = _body(trajectory)
     with db._write() as connection:
         body_of = select(_t.scope, _t.body).where(_t.id == revised.id)
@@ -58,7 +58,7 @@ def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
         stored = _trajectory(revised.id, row.body)
         if stored.model_copy(update={"outcome": revised.outcome, "meta": revised.meta}) != revised:
             raise StoreError(f"of the attempt {revised.id} nothing but its outcome and meta can change; read it anew")
-        db._bump(connection, row.scope, purge=True)  # whoever keeps outcomes reads them again
+        db._bump(connection, row.scope, purge=True)  # caches of outcomes read them again
         values = trajectory_row(revised, body)
         connection.execute(update(schema.trajectories).where(_t.id == revised.id).values(values))
         connection.execute(delete(schema.waiting).where(schema.waiting.c.trajectory_id == revised.id))
@@ -68,19 +68,19 @@ def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
 
 def get(db: Database, ids: Sequence[str]) -> list[Trajectory]:
     """The trajectories with these ids, in their order."""
-    wanted = [clean_text(i) for i in ids]
-    stored = {t.id: t for part in chunks(wanted) for t in read(db, select(_t.id, _t.body).where(_t.id.in_(part)))}
-    return [stored[i] for i in wanted if i in stored]
+    names = [clean_text(i) for i in ids]
+    stored = {t.id: t for part in chunks(names) for t in read(db, select(_t.id, _t.body).where(_t.id.in_(part)))}
+    return [stored[i] for i in names if i in stored]
 
 
 def find(db: Database, beginning: str, limit: int) -> list[Trajectory]:
-    """The trajectory with this id, or else those whose ids begin so."""
+    """The trajectory with this id, or else those whose ids begin with it."""
     exact = get(db, [beginning])
     if exact or not beginning:
         return exact
     start = clean_text(beginning)
-    wanted = select(_t.id, _t.body).where(_t.id >= start, _t.id < start + "\U0010ffff")
-    return read(db, wanted.order_by(_t.seq).limit(limit))
+    query = select(_t.id, _t.body).where(_t.id >= start, _t.id < start + "\U0010ffff")
+    return read(db, query.order_by(_t.seq).limit(limit))
 
 
 def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Trajectory) -> None:
@@ -109,14 +109,14 @@ def save_episode(db: Database, run_id: str, key: str, scope: str, trajectory: Tr
 def episodes(db: Database, run_id: str) -> dict[str, Trajectory]:
     """The trajectories of a run's episodes by their keys."""
     joined = select(_e.key, _t.id, _t.body).join(schema.trajectories, _t.id == _e.trajectory_id)
-    wanted = joined.where(_e.run_id == clean_text(run_id)).order_by(_t.seq)
+    query = joined.where(_e.run_id == clean_text(run_id)).order_by(_t.seq)
     with db._read() as connection:
-        rows = connection.execute(wanted).all()
+        rows = connection.execute(query).all()
     return {row.key: _trajectory(row.id, row.body) for row in rows}
 
 
 def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
-    """Delete these, with their episodes, their vectors and what else points to them; gives how many."""
+    """Delete these with their episodes, vectors and everything that points to them; return how many."""
     vectors = schema.vectors.c
     for part in chunks(ids):
         connection.execute(delete(schema.episodes).where(_e.trajectory_id.in_(part)))
@@ -126,7 +126,7 @@ def delete_trajectories(connection: Connection, ids: Sequence[str]) -> int:
 
 
 def trajectory_row(trajectory: Trajectory, body: str) -> dict[str, Any]:
-    """The columns that a trajectory has but for its place: scope, run and seq."""
+    """The columns of a trajectory, except scope, run and seq."""
     names = ("id", "task_id", "task", "benchmark", "category", "agent", "created")
     row = {name: getattr(trajectory, name) for name in names}
     return row | {"success": trajectory.outcome.success, "reason": trajectory.outcome.reason, "body": body}
@@ -159,7 +159,7 @@ def _add(
 
 
 def drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str]) -> int:
-    """Delete episodes with their trajectories; gives how many there were."""
+    """Delete episodes with their trajectories; return how many there were."""
     joined = select(_t.id, _t.scope).join(schema.episodes, _t.id == _e.trajectory_id).where(_e.run_id == run_id)
     rows = [row for part in chunks(keys) for row in connection.execute(joined.where(_e.key.in_(part)))]
     for scope in sorted({row.scope for row in rows}):
@@ -167,10 +167,10 @@ def drop(db: Database, connection: Connection, run_id: str, keys: Sequence[str])
     return delete_trajectories(connection, [row.id for row in rows])
 
 
-def read(db: Database, wanted: Select[tuple[str, str]]) -> list[Trajectory]:
+def read(db: Database, query: Select[tuple[str, str]]) -> list[Trajectory]:
     """The trajectories in the rows of a query for their ids and bodies."""
     with db._read() as connection:
-        rows = connection.execute(wanted).all()
+        rows = connection.execute(query).all()
     return [_trajectory(row.id, row.body) for row in rows]
 
 

@@ -1,7 +1,7 @@
-"""Bringing a store to the present layout when it is opened: a new one is made, an older one migrated.
+"""Brings a store to the present layout when it is opened: creates a new one, migrates an older one.
 
-Always holds: all of it happens in one transaction, so a store is either as it was or as it should be; two programs that
-open the same new file make it once; a database of somebody else is refused before anything is written to it.
+Always holds: all of it happens in one transaction, so a store is either unchanged or up to date; two programs that open
+the same new file create it once; a database that is not a store is refused before anything is written to it.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from seasoned.store import schema
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-_one_at_a_time = threading.Lock()  # alembic keeps the migration at work in a module, so threads take turns
-_POSTGRES_LOCK = 7_326_273_663  # any number will do, if it is always the same
+_one_at_a_time = threading.Lock()  # alembic keeps the current migration in a module, so threads take turns
+_POSTGRES_LOCK = 7_326_273_663  # any fixed number
 
 
 def bring_up(engine: Engine, where: str, timeout: float) -> None:
-    """Make or migrate the tables, if that is needed; where it is not, nothing but a read is done.
+    """Create or migrate the tables if needed; otherwise only read.
 
     Args:
         engine: of the database.
-        where: the path or URL, for the sentences.
+        where: the path or URL, for messages.
         timeout: seconds to wait for other programs.
 
     Raises:
-        StoreVersionError: when a newer Seasoned made the store.
+        StoreVersionError: when the store was made by a newer Seasoned.
         StoreError: when the database is not a store.
     """
     with engine.connect() as connection:
@@ -44,7 +44,7 @@ def bring_up(engine: Engine, where: str, timeout: float) -> None:
         if sqlite:
             _write_ahead(engine, timeout)
         with writer.connect() as connection:
-            connection.detach()  # its foreign keys are off, so nobody else may get it
+            connection.detach()  # its foreign keys are off, so it must not be reused
             if sqlite:
                 # A migration may rebuild a table; with foreign keys on, dropping the old one would empty its children.
                 connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
@@ -65,11 +65,11 @@ def stored_version(connection: Connection, where: str) -> str | None:
 
     Raises:
         StoreVersionError: when this program does not know that version.
-        StoreError: when there are tables, but not those of a store.
+        StoreError: when there are tables other than a store's.
     """
     tables = set(inspect(connection).get_table_names())
     if schema.VERSION_TABLE not in tables:
-        # Whoever shares a Postgres database with others does so on purpose; a file with other tables is a wrong path.
+        # Sharing a Postgres database is on purpose; a file with other tables is a wrong path.
         strangers = tables if connection.dialect.name == "sqlite" else tables & set(schema.metadata.tables)
         if strangers:
             raise StoreError(
@@ -87,7 +87,7 @@ def stored_version(connection: Connection, where: str) -> str | None:
 
 
 def _write_ahead(engine: Engine, timeout: float) -> None:
-    """Turn on SQLite's write-ahead log, which stays on in the file; readers and a writer then do not block each other.
+    """Turn on SQLite's write-ahead log for good, so that readers and a writer do not block each other.
 
     SQLite does not wait for other programs here, so this does.
     """

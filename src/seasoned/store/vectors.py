@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OWNERS = {"lesson": schema.lessons, "trajectory": schema.trajectories}
-"""Where what a vector belongs to is kept, by its owner; texts of nobody are in no table."""
+"""The table of what a vector belongs to, by owner; bare texts are in no table."""
 
 _v = schema.vectors.c
 
@@ -75,16 +75,16 @@ def get(
     """Ids and vectors, shape (n, dim), of one embedder."""
     import numpy as np
 
-    wanted = select(_v.id, _v.digest, _v.data)
-    wanted = wanted.where(_v.owner == clean_text(owner), _v.embedder == clean_text(embedder_name))
+    query = select(_v.id, _v.digest, _v.data)
+    query = query.where(_v.owner == clean_text(owner), _v.embedder == clean_text(embedder_name))
     if dim is not None:
-        wanted = wanted.where(_v.dim == dim)
+        query = query.where(_v.dim == dim)
     cleaned = None if ids is None else [clean_text(i) for i in ids]
     with db._read() as connection:
         if cleaned is None:
-            rows = list(connection.execute(wanted.order_by(_v.id)))
+            rows = list(connection.execute(query.order_by(_v.id)))
         else:
-            rows = [row for part in chunks(cleaned) for row in connection.execute(wanted.where(_v.id.in_(part)))]
+            rows = [row for part in chunks(cleaned) for row in connection.execute(query.where(_v.id.in_(part)))]
     stored = {row.id: (row.digest, row.data) for row in rows}
     order = list(stored) if cleaned is None else [i for i in dict.fromkeys(cleaned) if i in stored]
     if digests is not None and cleaned is not None:
@@ -102,16 +102,16 @@ def get(
 
 
 def _there(connection: Connection, owner: str, ids: Sequence[str]) -> set[str]:
-    """Those of these ids whose owners are in the store, and stay there until the transaction ends; of texts, all."""
+    """The ids that exist, locked until the transaction ends; for texts, all ids."""
     if owner not in OWNERS:
         return set(ids)
     table = OWNERS[owner]
-    found = (select(table.c.id).where(table.c.id.in_(part)).with_for_update(read=True) for part in chunks(ids))
-    return {row for wanted in found for row in connection.execute(wanted).scalars()}
+    queries = (select(table.c.id).where(table.c.id.in_(part)).with_for_update(read=True) for part in chunks(ids))
+    return {row for query in queries for row in connection.execute(query).scalars()}
 
 
 def digest(text: str) -> str:
-    """What a stored vector remembers of its text: 16 hexadecimal digits."""
+    """The digest of a text, stored with its vector: 16 hexadecimal digits."""
     return hashlib.sha256(clean_text(text).encode()).hexdigest()[:16]
 
 
@@ -120,13 +120,13 @@ def top_k(
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The k rows with the greatest inner product with the query, exactly.
 
-    Equal rows tie, and the one that stands first comes first; see `Matrix`, which keeps what several searches share.
+    Equal rows tie, and the first comes first; see `Matrix`, which keeps what several searches share.
 
     Args:
         matrix: unit rows, shape (n, dim).
         query: a unit vector, shape (dim,).
-        k: how many; all when k > n, none when k <= 0.
-        rows: the only indices to look at, in the order that breaks ties; None for all, lower indices first.
+        k: the number of rows; all if k > n, none if k <= 0.
+        rows: the indices to search, in the order that breaks ties; None for all, lower indices first.
 
     Returns:
         Indices into the matrix and scores, best first; both of length min(k, candidates).
@@ -138,17 +138,17 @@ def top_k(
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    """The texts' vectors, shape (n, dim), after a look at what the embedder gave.
+    """The texts' vectors, shape (n, dim), after checking the embedder's result.
 
     Raises:
-        ContractError: when it is something else than finite numbers of that shape.
+        ContractError: when it is not finite numbers of that shape.
     """
     import numpy as np
 
-    made = np.asarray(embedder.embed(texts), dtype=np.float32)
-    if made.shape != (len(texts), embedder.dim) or not np.isfinite(made).all():
+    vectors = np.asarray(embedder.embed(texts), dtype=np.float32)
+    if vectors.shape != (len(texts), embedder.dim) or not np.isfinite(vectors).all():
         raise ContractError(
             f"the embedder {embedder.name} should give finite numbers of shape ({len(texts)}, {embedder.dim}), "
-            f"and gave shape {made.shape}; look at its embed()"
+            f"and gave shape {vectors.shape}; look at its embed()"
         )
-    return made
+    return vectors

@@ -1,8 +1,8 @@
 """Versions of lessons in the store: the history of one, snapshots of all of a scope, what changed between two states,
 and the way back.
 
-A snapshot is a name for a count of the scope's changes, so it takes no room and holds no text of its own. Always holds:
-going back writes new versions and takes none away; what was deleted for good is in no snapshot any more.
+A snapshot is a name for a count of the scope's changes, so it takes no room and has no text of its own. Always holds: a
+rollback writes new versions and removes none; no snapshot has permanently deleted lessons.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A name for the state that a scope's lessons were in; `change` counts the scope's changes up to it."""
+    """A name for a state of a scope's lessons; `change` counts the scope's changes up to it."""
 
     scope: str
     name: str
@@ -54,7 +54,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Difference:
-    """From one state of a scope to another: lessons that came, lessons that went, and pairs of (before, after)."""
+    """The difference between two states of a scope: lessons added, lessons removed, and pairs of (before, after)."""
 
     added: tuple[Lesson, ...] = ()
     removed: tuple[Lesson, ...] = ()
@@ -66,9 +66,9 @@ class Difference:
 
 def history(db: Database, lesson_id: str) -> list[Change]:
     """Every state of a lesson, oldest first."""
-    wanted = select(_h.version, _h.at, _h.who, _h.why, _h.body).where(_h.lesson_id == clean_text(lesson_id))
+    query = select(_h.version, _h.at, _h.who, _h.why, _h.body).where(_h.lesson_id == clean_text(lesson_id))
     with db._read() as connection:
-        rows = connection.execute(wanted.order_by(_h.version)).all()
+        rows = connection.execute(query.order_by(_h.version)).all()
     name = f"the history of the lesson {lesson_id}"
     return [Change(row.version, row.at, row.who, row.why, from_body(Lesson, row.body, name)) for row in rows]
 
@@ -82,15 +82,15 @@ def add_snapshot(db: Database, scope: str, name: str, who: str, why: str) -> Sna
         )
     try:
         with db._write() as connection:
-            made = Snapshot(scope, name, db._bump(connection, scope), now(), clean_text(who), clean_text(why))
-            connection.execute(insert(schema.snapshots), vars(made))
+            snapshot = Snapshot(scope, name, db._bump(connection, scope), now(), clean_text(who), clean_text(why))
+            connection.execute(insert(schema.snapshots), vars(snapshot))
     except DuplicateRow as error:
         raise StoreError(f"there is a snapshot {name!r} of {scope!r} already; take another name") from error
-    return made
+    return snapshot
 
 
 def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
-    """The lessons that a scope had, in order of insertion."""
+    """The lessons that a scope had at a time, in order of insertion."""
     scope, when = clean_text(scope), clean_text(when).strip()
     if when == NOW:
         return [lesson for lesson in lesson_table.of_scope(db, scope) if lesson.status != "deleted"]
@@ -103,24 +103,24 @@ def lessons_at(db: Database, scope: str, when: str) -> list[Lesson]:
         )
         rows: list[Any] = []
         if named is not None:
-            # What has not changed since is the same now: its history need not be searched.
+            # Lessons unchanged since then are the same now, so their history need not be searched.
             past = past.where(_l.change > named)
             same = select(_l.seq, _l.id.label("lesson_id"), _l.body).where(_l.scope == scope, _l.change <= named)
             rows += connection.execute(same).all()
         rows += connection.execute(past).all()
     rows.sort(key=lambda row: row.seq)
-    found = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
-    return [lesson for lesson in found if lesson.status != "deleted"]
+    lessons = [from_body(Lesson, row.body, f"the history of the lesson {row.lesson_id}") for row in rows]
+    return [lesson for lesson in lessons if lesson.status != "deleted"]
 
 
 def rollback(db: Database, scope: str, when: str, who: str, why: str) -> Difference:
-    """Bring back the lessons that a scope had."""
+    """Restore the lessons that a scope had at a time."""
     with db.transaction():
-        wanted = {lesson.id: lesson for lesson in lessons_at(db, scope, when)}
+        target = {lesson.id: lesson for lesson in lessons_at(db, scope, when)}
         before = lesson_table.of_scope(db, scope)
         fresh = []
         for lesson in before:
-            old = wanted.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
+            old = target.get(lesson.id, lesson.model_copy(update={"status": "deleted"}))
             if _content(old) != _content(lesson):
                 fresh.append(old.model_copy(update={"version": lesson.version}))
         lesson_table.update_all(db, fresh, who, why or f"rolled back to {when}")
@@ -128,12 +128,12 @@ def rollback(db: Database, scope: str, when: str, who: str, why: str) -> Differe
 
 
 def _named(connection: Connection, scope: str, name: str) -> int | None:
-    """The last change that a snapshot holds; None when there is no such snapshot."""
+    """The last change in a snapshot; None if there is no such snapshot."""
     return connection.execute(select(_s.change).where(_s.scope == scope, _s.name == name)).scalar()
 
 
 def _last_version(connection: Connection, scope: str, when: str) -> ColumnElement[int]:
-    """The last version of a lesson up to a snapshot or a time, as a part of a query over lessons."""
+    """The last version of a lesson up to a snapshot or a time, as part of a query over lessons."""
     named = _named(connection, scope, when)
     earlier = schema.lesson_history.alias().c
     time = _time(when)
@@ -149,7 +149,7 @@ def _last_version(connection: Connection, scope: str, when: str) -> ColumnElemen
 
 
 def difference(before: Sequence[Lesson], after: Sequence[Lesson]) -> Difference:
-    """What leads from one list of lessons to another; when a lesson was changed does not count as a change."""
+    """The difference between two lists of lessons; the time of a change does not count as a difference."""
     old, new = ({lesson.id: lesson for lesson in lessons} for lessons in (before, after))
     return Difference(
         added=tuple(lesson for lesson in after if lesson.id not in old),
@@ -167,7 +167,7 @@ def _content(lesson: Lesson) -> Lesson:
 
 
 def _time(text: str) -> str | None:
-    """A time as the history writes it, None where the text is none."""
+    """A time in the history's form, or None if the text is not a time."""
     try:
         read = datetime.fromisoformat(text)
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,7 +1,7 @@
-"""Attempts that taught a method nothing yet: why, and with what it was tried, so that each way is tried once.
+"""Attempts that taught a method nothing yet: why, and in which ways it was tried, so that each way is tried once.
 
-Always holds: an attempt waits until it is learned from, its outcome changes or it is forgotten; the row goes with its
-trajectory.
+Always holds: an attempt waits until it is learned from, its outcome changes or it is deleted; the row is deleted with
+its trajectory.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _t, _l, _w = schema.trajectories.c, schema.learned.c, schema.waiting.c
 
 
 class Wait(NamedTuple):
-    """One attempt that waits: its id, and why."""
+    """A waiting attempt: its id, and why."""
 
     trajectory_id: str
     why: str
 
 
 def pending(db: Database, scope: str, method: str, way: str | None, limit: int | None) -> list[Trajectory]:
-    """Trajectories of a scope that a method has not learned from, nor tried in this way (None: in any), in order."""
+    """Trajectories of a scope, in order, that a method has not learned from or tried in this way (None: in any)."""
     tests = _new(scope, method)
     if way is not None:
         tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
@@ -40,7 +40,7 @@ def pending(db: Database, scope: str, method: str, way: str | None, limit: int |
 
 
 def count_pending(db: Database, scope: str, method: str) -> int:
-    """How many trajectories of a scope a method has not learned from, those that wait included."""
+    """The number of trajectories of a scope that a method has not learned from, including waiting ones."""
     with db._read() as connection:
         return (
             connection.execute(select(func.count()).select_from(_t.seq.table).where(*_new(scope, method))).scalar() or 0
@@ -48,15 +48,15 @@ def count_pending(db: Database, scope: str, method: str) -> int:
 
 
 def waits(db: Database, scope: str, method: str) -> list[Wait]:
-    """What of a scope waits for a method, in order of insertion."""
+    """The attempts of a scope that wait for a method, in order of insertion."""
     joined = schema.waiting.join(schema.trajectories, _w.trajectory_id == _t.id)
-    wanted = select(_t.id, _w.why).select_from(joined).where(*_new(scope, method), _w.method == clean_text(method))
+    query = select(_t.id, _w.why).select_from(joined).where(*_new(scope, method), _w.method == clean_text(method))
     with db._read() as connection:
-        return [Wait(row.id, row.why) for row in connection.execute(wanted.order_by(_t.seq))]
+        return [Wait(row.id, row.why) for row in connection.execute(query.order_by(_t.seq))]
 
 
 def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) -> None:
-    """Keep why these trajectories, by id, taught a method nothing that was tried in this way."""
+    """Record why these trajectories, by id, taught a method nothing when tried in this way."""
     method, way, at = clean_text(method), clean_text(way).replace("\n", " "), now()
     with db._write() as connection:
         for part in chunks([clean_text(name) for name in reasons]):
@@ -78,16 +78,16 @@ def let_wait(db: Database, method: str, reasons: Mapping[str, str], way: str) ->
 
 
 def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) -> dict[str, str]:
-    """Those that a method is done with: "" for what it learned from, else why it waits after it was tried this way."""
-    method, found = clean_text(method), dict[str, str]()
+    """The attempts that a method has dealt with: "" if it learned from them, else why they wait."""
+    method, reasons = clean_text(method), dict[str, str]()
     tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
     with db._read() as connection:
         for part in chunks([clean_text(name) for name in trajectory_ids]):
             waiting = select(_w.trajectory_id, _w.why).where(_w.method == method, _w.trajectory_id.in_(part), tried)
-            found |= {row.trajectory_id: row.why for row in connection.execute(waiting)}
+            reasons |= {row.trajectory_id: row.why for row in connection.execute(waiting)}
             known = select(_l.trajectory_id).where(_l.method == method, _l.trajectory_id.in_(part))
-            found |= dict.fromkeys(connection.execute(known).scalars(), "")
-    return found
+            reasons |= dict.fromkeys(connection.execute(known).scalars(), "")
+    return reasons
 
 
 def _new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:

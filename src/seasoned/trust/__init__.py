@@ -1,8 +1,8 @@
-"""Text of unknown origin: secrets in it are masked, and instructions aimed at the model are found.
+"""Text of unknown origin: masks secrets in it, and finds instructions aimed at the model.
 
-Floor 1, the standard library alone: pure functions over text. Always holds: no text raises; the time taken grows
-linearly with the length; masking twice gives what masking once gave; nothing is flagged or masked that is not in the
-text. What these patterns cannot see is told in docs/trust.md.
+Pure functions over text, with only the standard library. Always holds: no text raises; the time grows linearly with the
+length; masking is idempotent; only what is in the text is flagged or masked. docs/trust.md says what these patterns
+cannot see.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from seasoned.trust.masking import SECRETS, Mask, Secret, mask, mask_value, mask
 __all__ = ["SECRETS", "Mask", "Secret", "enclosed", "flags", "mask", "mask_value", "masker", "read_secrets", "visible"]
 
 _NEAR = 80  # characters between the first and the last word of "ignore .. previous .. instructions"
-_BLOB = 64  # base64 digits in a row that are looked into
-_BLOB_READ = 4096  # digits of it that are decoded
+_BLOB = 64  # base64 digits in a row from which they are decoded
+_BLOB_READ = 4096  # digits to decode
 
 _VERBS = (
     r"(?<!n't )(?<!not )(?<!never )(?<!avoid )(?:ignor\w{0,6}|disregard\w{0,3}|forget|override|overrule|bypass)"
@@ -81,68 +81,68 @@ ENCODES = "has encoded text in it"
 
 
 def flags(text: str, *, foreign: bool = True) -> tuple[str, ...]:
-    """What in a text seems to be aimed at the model that will read it.
+    """The reasons why a text seems to be aimed at the model that will read it.
 
     Args:
         text: any text.
-        foreign: whether it came from outside the agent (an observation, a page, a task, a lesson). In what an agent
-            wrote itself, role marks and tool calls are how it works, so they are not looked for.
+        foreign: whether it came from outside the agent (an observation, a page, a task, a lesson). The agent's own text
+            has role marks and tool calls by nature, so these are ignored there.
 
     Returns:
-        Reasons, as ends of a sentence that begins with "the text"; () where nothing was found.
+        Reasons, each the end of a sentence that begins with "the text"; () if there are none.
     """
-    found = []
+    reasons = []
     plain = _plain(text)
     if _orders(plain):
-        found.append(IGNORES)
+        reasons.append(IGNORES)
     if _PHRASES.search(plain):
-        found.append(COMMANDS)
+        reasons.append(COMMANDS)
     if _hides(text):
-        found.append(HIDES)
+        reasons.append(HIDES)
     if foreign and _ROLES.search(plain):
-        found.append(ROLES)
+        reasons.append(ROLES)
     if foreign and _CALLS.search(plain):
-        found.append(CALLS)
+        reasons.append(CALLS)
     if foreign and any(_readable(blob.group()) for blob in _B64.finditer(text)):
-        found.append(ENCODES)
-    return tuple(found)
+        reasons.append(ENCODES)
+    return tuple(reasons)
 
 
 def visible(text: str) -> str:
-    """The text without the characters that hide text or turn its direction; joiners of emoji and scripts stay."""
+    """The text without characters that hide text or change its direction; joiners of emoji and scripts stay."""
     if not text.isascii():
         text = _SELECTORS.sub("", _TAGS.sub("", _BIDI.sub("", _UNSEEN.sub("", text))))
     return _CONTROLS.sub("", text)
 
 
 def enclosed(text: str, tag: str) -> str:
-    """The text such that it cannot open or close the block `<tag>` that it is put into, nor seem to."""
+    """The text changed so that it cannot open or close, or seem to, the block `<tag>` that it is put into."""
     letters = rf"{_GAP}{{0,4}}".join(map(re.escape, tag))
     blank = rf"(?:\s|{_GAP}){{0,8}}"
     return re.sub(rf"<(?={blank}/?{blank}{letters}(?!\w))", "(", text, flags=re.IGNORECASE)
 
 
 def _plain(text: str) -> str:
-    """The text as a model reads it: without what hides, in one Unicode form, lower case, runs of blanks as one."""
+    """The text as a model reads it: without hiding characters, in one Unicode form, lower case, single blanks."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
     return re.sub(r"[ \t\r\f\v]+", " ", text).lower()
 
 
 def _orders(plain: str) -> bool:
-    """Whether a word such as "ignore" is soon followed by both a "previous" and an "instructions", in any order."""
+    """Whether a word such as "ignore" is soon followed by both "previous" and "instructions", in any order."""
     if not any(hint in plain for hint in _VERB_HINTS):
         return False
     verb = which = what = -_NEAR - 1
-    for found in _ORDER.finditer(plain):
-        at = found.start()
-        if found.lastgroup == "verb":
+    for match in _ORDER.finditer(plain):
+        at = match.start()
+        if match.lastgroup == "verb":
             verb = at
-        elif found.lastgroup == "which":
+        elif match.lastgroup == "which":
             which = at
         else:
             what = at
-        if found.lastgroup != "verb" and verb >= 0 and at - verb <= _NEAR and min(which, what) > verb:
+        if match.lastgroup != "verb" and verb >= 0 and at - verb <= _NEAR and min(which, what) > verb:
             return True
     return False
 
@@ -154,11 +154,11 @@ def _hides(text: str) -> bool:
 
 
 def _readable(blob: str) -> bool:
-    """Whether base64 digits decode to a text that can be read."""
+    """Whether base64 digits decode to readable text."""
     piece = blob[: min(len(blob), _BLOB_READ) // 4 * 4].translate(str.maketrans("-_", "+/"))
     try:
-        said = base64.b64decode(piece, validate=True)
-        words = said.decode("utf-8")
+        decoded = base64.b64decode(piece, validate=True)
+        words = decoded.decode("utf-8")
     except (binascii.Error, ValueError):
         return False
     return _share(words, str.isprintable) > 0.95 and _share(words, lambda c: c.isalpha() or c.isspace()) > 0.6

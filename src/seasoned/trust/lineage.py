@@ -1,7 +1,7 @@
-"""Trust by lineage: how far a lesson can be trusted, by what it came from; and what it took from an observation alone.
+"""Trust by lineage: how far a lesson can be trusted, by its sources; and which parts come only from observations.
 
-Always holds: a lesson is as trusted as its least trusted source; what nobody can look up is trusted as an import; no
-text raises, and nothing here asks a model.
+Always holds: a lesson is as trusted as its least trusted source; a source that cannot be looked up is trusted as an
+import; no text raises, and no model is asked.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ OBSERVED = "says what an observation alone said, and no second source confirms"
 UNTRUSTED = "comes from a source that this memory trusts too little"
 
 _RUN = 4  # words in a row that count as copied
-_COPY = 0.5  # of the words of two passages together; from this share on, one is a copy of the other
-_LONGEST = 20_000  # characters of an observation that are looked at
+_COPY = 0.5  # share of all words of two passages from which one is a copy of the other
+_LONGEST = 20_000  # characters of an observation to look at
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SENTENCE = re.compile(r"[\n.!?;。！？]+(?=\s|$|[\u3040-\u9fff])|\n")
 _VERDICT = re.compile(
@@ -48,7 +48,7 @@ _COMMON = frozenset(
 
 
 class Trust(IntEnum):
-    """How far a source can be trusted, the least first."""
+    """How far a source can be trusted, least first."""
 
     PAGE = 1
     IMPORTED = 2
@@ -77,7 +77,7 @@ _MEANS = (
 
 
 def attempt_trust(attempt: Trajectory) -> Trust:
-    """How far an attempt can be trusted; a model's verdict on it is no check of its outcome."""
+    """How far an attempt can be trusted; a model's verdict does not count as a check of its outcome."""
     if attempt.meta.get("flags"):
         return Trust.PAGE
     if attempt.meta.get("source"):
@@ -91,7 +91,7 @@ def lesson_trust(lesson: Lesson, sources: Iterable[Trajectory]) -> Trust:
 
     Args:
         lesson: what was learned.
-        sources: those of its sources that can be looked up.
+        sources: its sources, as far as they can be looked up.
     """
     imported = bool(lesson.data.get("imported"))
     if lesson.origin == "person" and not imported:
@@ -99,8 +99,8 @@ def lesson_trust(lesson: Lesson, sources: Iterable[Trajectory]) -> Trust:
     reasons = lesson.data.get("flags") or ()
     if isinstance(reasons, list | tuple) and set(reasons) - {UNTRUSTED}:
         return Trust.PAGE
-    found = {source.id: attempt_trust(source) for source in sources if source.id in lesson.sources}
-    known = [found.get(name, Trust.IMPORTED) for name in lesson.sources] or [Trust.IMPORTED]
+    trusts = {source.id: attempt_trust(source) for source in sources if source.id in lesson.sources}
+    known = [trusts.get(name, Trust.IMPORTED) for name in lesson.sources] or [Trust.IMPORTED]
     return min([*known, Trust.IMPORTED]) if imported else min(known)
 
 
@@ -114,7 +114,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one attempt has of its own, and what it was told by observations; in words and in runs of four words."""
+    """The words and runs of four words of one attempt: its own, and those of its observations."""
 
     own: frozenset[str]
     own_runs: frozenset[str]
@@ -122,19 +122,19 @@ class Evidence:
 
 
 class Observations:
-    """What the observations of several attempts said, to be asked who else saw it."""
+    """The observations of several attempts, to look up who else saw something."""
 
     def __init__(self) -> None:
         self._seen: dict[str, list[Passage]] = defaultdict(list)
 
     def add(self, trajectories: Sequence[Trajectory]) -> None:
-        """Take attempts in, each once."""
+        """Add attempts, each once."""
         for trajectory in trajectories:
             for item, passages in evidence(trajectory).seen.items():
                 self._seen[item] += passages
 
     def confirm(self, item: str, passages: Sequence[Passage]) -> bool:
-        """Whether a word or run was seen at another task in a passage that is no copy of any of these."""
+        """Whether a word or run was seen at another task, in a passage that is not a copy of any of these."""
         return any(
             all(other.task != one.task and not _copies(other, one) for one in passages)
             for other in self._seen.get(item, ())
@@ -143,48 +143,48 @@ class Observations:
 
 @dataclass(frozen=True)
 class Alone:
-    """What a lesson has from observations alone: words, and runs of words."""
+    """The words and runs of words that a lesson has only from observations."""
 
     words: dict[str, list[Passage]] = field(default_factory=dict)
     runs: dict[str, list[Passage]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether it is content: a run, a value (a word with a digit), or two words; one word may be chance."""
+        """Whether there is content: a run, a value (a word with a digit), or two words; one word may be chance."""
         values = any(any(char.isdigit() for char in word) for word in self.words)
         return bool(self.runs) or values or len(self.words) >= 2
 
     def without(self, others: Observations) -> Alone:
-        """What no other attempt, at another task and by other sentences, saw as well."""
+        """The rest, without what another attempt saw at another task in other sentences."""
         words = {word: seen for word, seen in self.words.items() if not others.confirm(word, seen)}
         runs = {run: seen for run, seen in self.runs.items() if not others.confirm(run, seen)}
         return Alone(words, runs)
 
 
 def observed_alone(lesson: Lesson, sources: Iterable[Trajectory]) -> Alone:
-    """What of a lesson its source attempts were told by observations and have from nowhere else.
+    """The parts of a lesson that its source attempts have only from observations.
 
-    Words of the task, of the guidance in force, of the answer and the outcome, of the verdict on the answer ("Wrong.
-    The right answer is k9.") and of actions are the attempt's own. So are those of thoughts and notes, unless they
-    repeat what was seen before. Four words in a row that an action copies from an observation are not.
+    The attempt's own words are those of the task, the guidance in force, the answer and the outcome, the verdict on the
+    answer ("Wrong. The right answer is k9.") and actions. Thoughts and notes count too, unless they repeat an
+    observation. Four words in a row that an action copies from an observation do not count.
     """
-    found = [evidence(source) for source in sources if source.id in lesson.sources]
-    if not found:
+    pieces = [evidence(source) for source in sources if source.id in lesson.sources]
+    if not pieces:
         return Alone()
-    own = frozenset().union(*(each.own for each in found))
-    own_runs = frozenset().union(*(each.own_runs for each in found))
+    own = frozenset().union(*(each.own for each in pieces))
+    own_runs = frozenset().union(*(each.own_runs for each in pieces))
     text = _words(f"{lesson.text} . {lesson.key}")
     content = _content(text)
-    words = {word: seen for word in content - own if (seen := _among(found, word))}
-    runs = {run: seen for run in _runs(text) - own_runs if (seen := _among(found, run)) and set(run.split()) - own}
+    words = {word: seen for word in content - own if (seen := _among(pieces, word))}
+    runs = {run: seen for run in _runs(text) - own_runs if (seen := _among(pieces, run)) and set(run.split()) - own}
     return Alone(words, runs)
 
 
-def _among(found: Sequence[Evidence], item: str) -> list[Passage]:
-    return [passage for each in found for passage in each.seen.get(item, ())]
+def _among(pieces: Sequence[Evidence], item: str) -> list[Passage]:
+    return [passage for each in pieces for passage in each.seen.get(item, ())]
 
 
 @lru_cache(maxsize=512)
-def _evidence(task_id: str, told: tuple[str, ...], steps: tuple[tuple[str, str, str], ...]) -> Evidence:
+def _evidence(task_id: str, own_texts: tuple[str, ...], steps: tuple[tuple[str, str, str], ...]) -> Evidence:
     own: set[str] = set()
     own_runs: set[str] = set()
     seen: dict[str, list[Passage]] = defaultdict(list)
@@ -193,7 +193,7 @@ def _evidence(task_id: str, told: tuple[str, ...], steps: tuple[tuple[str, str, 
         own.update(words)
         own_runs.update(_runs(words))
 
-    for text in told:
+    for text in own_texts:
         keep(_words(text))
     for thought, action, observation in steps:
         for text, says in ((thought, True), (action, bool(_SAID.match(action)))):
@@ -215,34 +215,34 @@ def _evidence(task_id: str, told: tuple[str, ...], steps: tuple[tuple[str, str, 
 
 
 def evidence(trajectory: Trajectory) -> Evidence:
-    """What an attempt has of its own, and what its observations said."""
+    """The words of an attempt: its own, and those of its observations."""
     outcome = trajectory.outcome
-    told = (trajectory.task, trajectory.category, trajectory.guidance, outcome.answer, outcome.detail)
+    own_texts = (trajectory.task, trajectory.category, trajectory.guidance, outcome.answer, outcome.detail)
     steps = tuple(map(_texts, trajectory.steps))
-    return _evidence(trajectory.task_id, told, steps)
+    return _evidence(trajectory.task_id, own_texts, steps)
 
 
 def readings(text: str) -> list[str]:
-    """A text as a model may read it: without what hides, and what is encoded or hidden in it, decoded."""
+    """A text in the ways a model may read it: without hiding characters, and with encoded or hidden parts decoded."""
     text = text[:_LONGEST]
     plain = unicodedata.normalize("NFKC", _HIDDEN.sub("", text))
-    found = [plain, html.unescape(plain), unquote(plain)]
-    found += ["".join(chr(ord(char) - 0xE0000) for char in tagged.group()) for tagged in _TAGGED.finditer(text)]
+    versions = [plain, html.unescape(plain), unquote(plain)]
+    versions += ["".join(chr(ord(char) - 0xE0000) for char in tagged.group()) for tagged in _TAGGED.finditer(text)]
     for blob in _B64.finditer(plain):
         digits = blob.group().rstrip("=").translate(str.maketrans("-_", "+/"))
-        found.append(_decoded(lambda digits=digits: base64.b64decode(digits + "=" * (-len(digits) % 4))))
+        versions.append(_decoded(lambda digits=digits: base64.b64decode(digits + "=" * (-len(digits) % 4))))
     for blob in _HEX.finditer(plain):
-        found.append(_decoded(lambda blob=blob: bytes.fromhex(blob.group().replace(":", " "))))
-    found += [codecs.encode(plain, "rot13"), plain[::-1]]
-    return list(dict.fromkeys(filter(None, found)))
+        versions.append(_decoded(lambda blob=blob: bytes.fromhex(blob.group().replace(":", " "))))
+    versions += [codecs.encode(plain, "rot13"), plain[::-1]]
+    return list(dict.fromkeys(filter(None, versions)))
 
 
 def _decoded(decode: object) -> str:
     try:
-        said: str = decode().decode("utf-8")  # type: ignore[operator]
+        decoded: str = decode().decode("utf-8")  # type: ignore[operator]
     except (ValueError, binascii.Error):
         return ""
-    return said if said.isprintable() else ""
+    return decoded if decoded.isprintable() else ""
 
 
 def _texts(step: Step) -> tuple[str, str, str]:
@@ -250,7 +250,7 @@ def _texts(step: Step) -> tuple[str, str, str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text, folded, a plural as its singular."""
+    """The folded words of a text, plurals as singulars."""
     folded = unicodedata.normalize("NFKC", _HIDDEN.sub("", text[:_LONGEST])).casefold()
     return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in _WORD.findall(folded)]
 
@@ -264,7 +264,7 @@ def _mixed(word: str) -> bool:
 
 
 def _runs(words: Sequence[str]) -> set[str]:
-    """Four words in a row, at least two of which say something."""
+    """Runs of four words, at least two of which are not common words."""
     several = (words[start : start + _RUN] for start in range(len(words) - _RUN + 1))
     return {" ".join(run) for run in several if len(_content(run)) >= 2}
 

@@ -1,6 +1,6 @@
-"""Secrets in a text are masked, by patterns.
+"""Masks secrets in a text, by patterns.
 
-Always holds: no text raises; the time taken grows linearly with the length; masking twice gives what masking once gave.
+Always holds: no text raises; the time grows linearly with the length; masking is idempotent.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 from seasoned.errors import ConfigError
 
-_PASSES = 8  # masking is repeated until nothing changes, at most so often; one pass is the rule
+_PASSES = 8  # the most passes of masking until nothing changes; usually one
 _BRIEF = 200  # characters of a short text
-_LONGEST_VALUE = 500  # characters of a value that its key alone may make a secret
+_LONGEST_VALUE = 500  # characters of a value that can be secret because of its key alone
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Secret:
     """One kind of secret.
 
     Args:
-        name: what stands in its place: `[masked:name]`; lower-case letters and spaces.
-        pattern: a regular expression. What its group `secret` takes is masked, or the whole match where there is no
-            such group. Keep repetitions bounded or of one character class, so that it stays fast on hostile text.
-        hints: the pattern is only tried on texts that hold one of these, whatever the case; () for all texts.
+        name: the name in its replacement `[masked:name]`; lower-case letters and spaces.
+        pattern: a regular expression. Its group `secret` is masked, or the whole match without such a group. Keep
+            repetitions bounded or of one character class, so that it stays fast on hostile text.
+        hints: the pattern is only tried on texts that contain one of these, in any case; () for all texts.
     """
 
     name: str
@@ -51,7 +51,7 @@ _KEY_HINTS = ("sk-", "rk-", "pk-", "k_live_", "k_test_", "ghp_", "gho_", "ghu_",
               "glpat-", "xox", "aiza", "ya29.", "npm_", "pypi-", "sg.", "dop_v1_", "gsk_", "xai-", "r8_",
               "secret-key", "xapp-", "whsec_", "shpat_", "glsa_", "hvs.", "atatt", "lsv2_", "nvapi-", "tvly-",
               "pplx-")  # fmt: skip
-# To its end; of one that was cut off, what looks like it. No block reaches over the beginning of another.
+# To the block's end, or as far as it looks like one if cut off. No block extends past the beginning of another.
 _BLOCK = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN ).)*?-----END [A-Z0-9 ]{0,60}-----"
     r"|(?:(?:\s|\\{1,4}[nr])+[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\{1,4}[nr])+[A-Za-z0-9+/]{1,15}={1,2})?)"
@@ -65,7 +65,7 @@ _NAMES = (
 # Before a name: `DB_`, `my-`, and in camel case `db`.
 _BEFORE = r"(?:[A-Za-z0-9]{1,30}[_-]){0,3}(?-i:[A-Za-z0-9]{0,30}[a-z0-9](?=[A-Z]))?"
 _QUOTE = r"\\{0,7}[\"']"  # JSON within JSON within JSON
-# After "is" stands prose as a rule ("the password is wrong"), so there a secret has to look like one.
+# After "is" usually comes prose ("the password is wrong"), so there a secret must look like one.
 _ODD = r"[^\s]{0,64}[\d!#$%*+]"
 _GIVES = rf"(?:{_QUOTE})?[ \t]{{0,4}}(?:=>?|[:：]|\b(?:is|ist)\b(?=[ \t\"'\\]{{0,12}}{_ODD}))[ \t]{{0,4}}"
 # Between quotes a word of any characters, and the words after it up to the other quote; else up to the next thing,
@@ -137,16 +137,16 @@ SECRETS: tuple[Secret, ...] = (
     ),
     Secret("e-mail", r"(?<![\w.%+-])[\w.%+-]+@(?:[\w-]+\.)+[^\W\d_]{2,}(?!\w)", ("@",)),
 )
-"""What is masked where nothing else is said. To add to it: `(*SECRETS, Secret("order", r"ORD-\\d{8}"))`."""
+"""The secrets masked by default. To add to them: `(*SECRETS, Secret("order", r"ORD-\\d{8}"))`."""
 
 Mask = Callable[[str], str]
 
 
 def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
-    """The function that masks these kinds of secrets in a text, tried in their order.
+    """Make the function that masks these kinds of secrets in a text, tried in their order.
 
     Raises:
-        ConfigError: a pattern is no regular expression, or a name is not lower-case letters, "-" and spaces.
+        ConfigError: a pattern is not a regular expression, or a name is not lower-case letters, "-" and spaces.
     """
     kinds: list[tuple[tuple[str, ...], re.Pattern[str], str]] = []
     for secret in secrets:
@@ -159,7 +159,7 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
         kinds.append((tuple(hint.lower() for hint in secret.hints), pattern, f"[masked:{secret.name}]"))
 
     every = [re.escape(hint) for hints, _, _ in kinds for hint in hints]
-    # One look at a short text; a long one is faster searched for each hint on its own.
+    # One search for a short text; in a long one, separate searches for each hint are faster.
     brief = re.compile("|".join(every)) if all(hints for hints, _, _ in kinds) else re.compile("")
 
     def once(text: str) -> str:
@@ -183,10 +183,10 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
 
 
 def mask(text: str) -> str:
-    """The text with `SECRETS` masked, and what the file named by the variable SEASONED_SECRETS adds to them.
+    """The text with `SECRETS` masked, and those from the file in the environment variable SEASONED_SECRETS.
 
     Raises:
-        ConfigError: that file cannot be read, or is not of the form that `read_secrets` takes.
+        ConfigError: that file cannot be read, or has not the form of `read_secrets`.
     """
     return _everywhere(os.environ.get("SEASONED_SECRETS", ""))(text)
 
@@ -197,18 +197,18 @@ def _everywhere(path: str) -> Mask:
 
 
 def read_secrets(path: str | Path) -> tuple[Secret, ...]:
-    """Kinds of secrets of one's own, from a TOML file of tables `[[secret]]` with a name and a pattern.
+    """Read your own kinds of secrets from a TOML file of tables `[[secret]]` with a name and a pattern.
 
     Raises:
         ConfigError: it cannot be read, or has another form.
     """
     form = 'a file of secrets has tables such as [[secret]] name = "order" pattern = "ORD-[0-9]{8}"'
     try:
-        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the file of secrets {path} cannot be read ({error}); {form}") from None
-    rows = found.get("secret")
-    if not isinstance(rows, list) or list(found) != ["secret"]:
+    rows = content.get("secret")
+    if not isinstance(rows, list) or list(content) != ["secret"]:
         raise ConfigError(f"{path}: {form}")
     for row in rows:
         if not isinstance(row, dict) or sorted(row) != ["name", "pattern"] or not all(map(_is_text, row.values())):
@@ -221,10 +221,10 @@ def _is_text(value: object) -> bool:
 
 
 def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:
-    """A value made of dictionaries, lists, tuples and texts, with all of its texts masked, keys too.
+    """A value of dictionaries, lists, tuples and texts, with all its texts masked, including keys.
 
-    A text under a key such as `password` is masked as it would be were both written out. What is nested deeper than
-    `depth` becomes None: no store would take it.
+    A text under a key such as `password` is masked as if both were written out. Values nested deeper than `depth`
+    become None, since no store accepts them.
     """
     if isinstance(value, str):
         return masking(value)
@@ -238,18 +238,18 @@ def mask_value(value: Any, masking: Mask = mask, depth: int = 100) -> Any:
 
 
 def _under(key: object, item: Any, masking: Mask, depth: int) -> Any:
-    """A value of a dictionary, masked; what its key makes a secret, too."""
-    told = mask_value(item, masking, depth - 1)
-    if isinstance(key, str) and isinstance(item, str) and told == item and len(item) <= _LONGEST_VALUE:
-        said = f"{key}={json.dumps(item, ensure_ascii=False)}"
-        return "[masked:secret]" if masking(said) != said else told
-    return told
+    """A value of a dictionary, masked also if its key makes it a secret."""
+    masked = mask_value(item, masking, depth - 1)
+    if isinstance(key, str) and isinstance(item, str) and masked == item and len(item) <= _LONGEST_VALUE:
+        written_out = f"{key}={json.dumps(item, ensure_ascii=False)}"
+        return "[masked:secret]" if masking(written_out) != written_out else masked
+    return masked
 
 
-def _masked(found: re.Match[str], mark: str) -> str:
-    group = "secret" if "secret" in found.re.groupindex else 0
-    whole, at = found.group(), found.start()
-    begin, end = found.span(group)
+def _masked(match: re.Match[str], mark: str) -> str:
+    group = "secret" if "secret" in match.re.groupindex else 0
+    whole, at = match.group(), match.start()
+    begin, end = match.span(group)
     if whole[begin - at : end - at].startswith("[masked:"):
         return whole
     return whole[: begin - at] + mark + whole[end - at :]
