@@ -1,6 +1,6 @@
-"""Seasoned: LLM agents that learn from their own experience, in words a person can read.
+"""Seasoned: LLM agents that learn from their own experience, in plain language.
 
-These names are the public interface; each is imported on first use, so `import seasoned` stays cheap.
+These names are the public interface. Each is imported on first use, so `import seasoned` stays cheap.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The five protocols, on one screen. A class that has these methods fits; nothing is inherited or registered.
 
-`LLM`, `Embedder` and `Environment` have an executable contract in `seasoned.contracts`, to be run on one's own class.
+`LLM`, `Embedder` and `Environment` have an executable contract in `seasoned.contracts`, for your own class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Advise = Callable[[Trajectory], Guidance]
-"""Recall in the middle of an attempt: what has been done so far in, guidance for the next turn out."""
+"""Recall in the middle of an attempt: gets the attempt so far, returns guidance for the next turn."""
 
 
 @runtime_checkable
@@ -26,7 +26,7 @@ class LLM(Protocol):
     """A chat model. With `schema` (a JSON Schema) the reply's `parsed` holds a value that satisfies it.
 
     With `tools` (each has a name, a description and parameters, a JSON Schema) the reply has `calls`; `tool_choice` is
-    auto, required (some call), none, or the name of a tool. A model that lacks these two is told of tools in words.
+    auto, required, none, or the name of a tool. Models without these two arguments get the tools explained in words.
     """
 
     @property
@@ -57,14 +57,14 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Environment(Protocol):
-    """Gymnasium's five values, text in and text out: observation, reward, terminated, truncated, info.
+    """Gymnasium's five values, with texts as actions and observations.
 
-    What is read of `info`: `success` (said by the time a step terminates: True, False, or None where nobody knows; an
-    attempt that is truncated without it has failed), `answer` (what was taken for the answer), `reward` (from 0 to 1,
-    in place of the sum of the steps'), `choices` (a list of texts, of a reset too: what may be said next), `invalid`
-    (True where an action could not be done) and `tools` (of a reset too: those that may be called from now on, as `LLM`
-    takes them). A call is the action `name({"argument": value})`. Beside them may stand `tool_choice` (required where a
-    text alone does nothing) and `parallel` (False where a reply may hold one call alone).
+    Agents read these keys of `info`: `success` (required when a step terminates: True, False, or None if unknown; an
+    attempt that is truncated without it has failed), `answer` (the answer as it was read), `reward` (from 0 to 1;
+    default: the sum of the steps'), `choices` (also of a reset: the possible next actions), `invalid` (True if the
+    action was impossible) and `tools` (also of a reset: the tools available from now on, as `LLM` takes them). A call
+    is the action `name({"argument": value})`. With tools, `tool_choice` is "required" if a text alone does nothing, and
+    `parallel` is False if a reply may have only one call.
     """
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]: ...  # noqa: D102
@@ -74,7 +74,7 @@ class Environment(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """Makes one attempt. It knows no method: guidance is all it gets, and `advise` if it asks again on the way."""
+    """Makes one attempt. It knows no method: it gets guidance, and `advise` to ask again during the attempt."""
 
     def run(  # noqa: D102
         self, task: Task, env: Environment, guidance: Guidance, advise: Advise | None = None
@@ -83,7 +83,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """How trajectories become lessons, and lessons guidance. It knows no agent."""
+    """Turns trajectories into lessons (`learn`) and lessons into guidance (`recall`). It knows no agent."""
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None: ...  # noqa: D102
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance: ...  # noqa: D102

@@ -1,4 +1,4 @@
-"""The types everything is said in: Task, Step, ToolCall, Trajectory, Outcome, Lesson, Guidance, Block, Usage, Reply.
+"""The types: Task, Step, ToolCall, Trajectory, Outcome, Lesson, Guidance, Block, Usage, Reply.
 
 Floor 0: pydantic models and nothing else. Always holds: they are frozen (a change is a new value), they refuse unknown
 fields, and `model_dump_json` followed by `model_validate_json` gives an equal value, whatever text is inside.
@@ -39,10 +39,10 @@ class _Frozen(BaseModel):
 
 
 class Usage(_Frozen):
-    """What model calls used: tokens as the server counted them, US dollars, seconds.
+    """The usage of model calls: tokens as the server counted them, US dollars, seconds.
 
-    `cached_tokens` is the part of `prompt_tokens` that came from a prefix cache. `cost` is None where the price is
-    unknown; unknown plus anything stays unknown. `replayed` calls came from the journal and are not in `calls`.
+    `cached_tokens` is the part of `prompt_tokens` from a prefix cache. `cost` is None if the price is unknown; unknown
+    plus anything stays unknown. `replayed` calls came from the journal and are not in `calls`.
     """
 
     prompt_tokens: int = 0
@@ -71,9 +71,9 @@ class Usage(_Frozen):
 
 
 class ToolCall(_Frozen):
-    """A tool that a model calls: its name, its arguments as JSON has them, and the call's id ("" for none).
+    """A model's call of a tool: its name, its arguments as JSON values, and the call's id ("" for none).
 
-    `unread` is what came in place of the arguments where that is no JSON object.
+    `unread` has invalid arguments (not a JSON object) as they came.
     """
 
     name: str
@@ -83,10 +83,9 @@ class ToolCall(_Frozen):
 
 
 class Reply(_Frozen):
-    """What a model answered: the text, the calls of tools, the parsed value of a schema, and what it used.
+    """A model's reply: the text, the calls of tools, the parsed value of a schema, and the usage.
 
-    `odds` says how likely each of several choices was, in parts of 1: of choices of one character, where the server
-    tells it.
+    `odds` has the probability of each choice, for choices of one character, if the server returns it.
     """
 
     text: str
@@ -99,7 +98,7 @@ class Reply(_Frozen):
 
 
 class Task(_Frozen):
-    """What has to be solved. `data` is for the environment alone (the gold answer is in it): agents never see it."""
+    """A task to solve. `data` is for the environment only (it has the gold answer); agents never see it."""
 
     id: str
     text: str
@@ -110,9 +109,9 @@ class Task(_Frozen):
 class Example(_Frozen):
     """One worked case for a prompt, in our own words.
 
-    `choices` are the answers offered, if any. With `wrong`, that is answered first and the right answer is told.
-    `reasoning` leads to the right answer without any note; it is given where the thought does not.
-    `recalled` are the notes shown with the case, `notes` the (key, value) pairs that are noted after it.
+    `choices` are the possible answers, if any. `wrong` is answered first, then the right answer is shown. `reasoning`
+    leads to the right answer without any note, if the thought does not. `recalled` are the notes shown with the case,
+    `notes` the (key, value) pairs noted after it.
     """
 
     question: str
@@ -126,7 +125,7 @@ class Example(_Frozen):
 
 
 class Step(_Frozen):
-    """One thought, action and observation. Where the action is a `call`, `action` is that call as a line of text."""
+    """One thought, action and observation. If the action is a `call`, `action` is that call as a line of text."""
 
     thought: str = ""
     action: str = ""
@@ -136,12 +135,11 @@ class Step(_Frozen):
 
 
 class Outcome(_Frozen):
-    """How an attempt ended: success (None: unknown), reward, the reason, and the answer given if there was one.
+    """The outcome of an attempt: success (None: unknown), reward, the reason, and the answer, if any.
 
-    Reasons in use: `answered`, `won`, `halted` (the environment ended it), `reported` (a memory was told how it ended),
-    `step_limit`, `loop` (the same action with the same observation again and again), `budget`, `context` (the prompt
-    grew longer than its limit, or than the model takes), `error` (infrastructure: left out of success rates),
-    `unfinished`.
+    Reasons: `answered`, `won`, `halted` (the environment ended it), `reported` (set by your program), `step_limit`,
+    `loop` (the same action with the same observation, repeated), `budget`, `context` (the prompt became too long),
+    `error` (infrastructure; not in success rates), `unfinished`.
     """
 
     success: bool | None = None
@@ -152,9 +150,9 @@ class Outcome(_Frozen):
 
 
 class Entry(_Frozen):
-    """A part of guidance that stands or falls as one, with the ids of the lessons and demonstrations it tells of.
+    """A part of guidance that is kept or removed as a whole, with the ids of its lessons and demonstrations.
 
-    Without ids it is text of which nobody said where it comes from.
+    Without ids, the text has no known source.
     """
 
     text: str
@@ -175,7 +173,7 @@ class Block(_Frozen):
 
     @classmethod
     def listing(cls, heading: str, lessons: Iterable[Lesson], lines: Iterable[str]) -> Self:
-        """A heading, and below it a line for each lesson, with a dash before it."""
+        """A heading with a list of lessons below it, one line each."""
         pairs = zip(lessons, lines, strict=True)
         return cls(heading=heading, entries=tuple(Entry(text=f"- {line}", lesson_ids=(x.id,)) for x, line in pairs))
 
@@ -183,9 +181,9 @@ class Block(_Frozen):
 class Trajectory(_Frozen):
     """The record of one attempt at one task.
 
-    `messages` is the conversation as the model saw it last, last reply included; where demonstrations were exchanged
-    on the way, `meta["demonstrations"]` says which stood there from which step on. `guidance` is the text that was in
-    force, `guidance_blocks` its blocks, `lesson_ids` and `demonstration_ids` where it came from.
+    `messages` is the last conversation, including the last reply. If demonstrations changed during the attempt,
+    `meta["demonstrations"]` has their ids by step. `guidance` is the text in the prompt, `guidance_blocks` its blocks,
+    `lesson_ids` and `demonstration_ids` its sources.
     """
 
     id: str = Field(default_factory=lambda: new_id("tra"))
@@ -206,17 +204,17 @@ class Trajectory(_Frozen):
     created: str = Field(default_factory=now)
 
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks of the guidance; where none were kept, the text, cut between the frames of a memory."""
+        """The blocks of the guidance; of older records, the text split at a memory's frames."""
         texts = re.split(r"(?<=>)\n+(?=<)", self.guidance) if self.guidance else ()
         return self.guidance_blocks or tuple(Block(entries=(Entry(text=text),)) for text in texts)
 
 
 class Lesson(_Frozen):
-    """What was learned, in words a person can read.
+    """A lesson in plain language.
 
-    `key` is what a note is looked up by; `importance` counts votes (insights) or how often it was noted (notes);
-    `sources` are the trajectories it came from; `data` holds what the method needs beside the text. `version` rises
-    by one with every change; `pinned` lessons are never changed by a method.
+    `key` is for looking up a note. `importance` counts votes (insights) or repetitions (notes). `sources` are the
+    trajectories it came from. `data` has what the method needs beside the text. `version` rises by one with every
+    change. Methods never change `pinned` lessons.
     """
 
     id: str = Field(default_factory=lambda: new_id("les"))
@@ -237,10 +235,10 @@ class Lesson(_Frozen):
 
 
 class Guidance(_Frozen):
-    """What recall returns: lessons, demonstrations, and what a prompt says of them, in blocks.
+    """The result of recall: lessons, demonstrations, and their text for the prompt, in blocks.
 
-    `text` is the blocks with an empty line between them, "" when there is nothing to say. Text given without blocks
-    is one block of one entry without ids.
+    `text` is the blocks with an empty line between them, or "". Text without blocks becomes one block with one entry
+    without ids.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -264,9 +262,9 @@ class Guidance(_Frozen):
         return Guidance(lessons=self.lessons, demonstrations=self.demonstrations, blocks=tuple(blocks))
 
     def without(self, lesson_ids: Iterable[str]) -> Guidance:
-        """The same without these lessons: entries that tell of them alone are left out, and headings over nothing.
+        """The same without these lessons: entries about them alone are removed, and headings without entries.
 
-        A lesson that stands in one entry with another, which stays, is still told, so it stays too.
+        A lesson that shares an entry with a lesson that stays is kept too.
         """
         gone = set(lesson_ids)
         blocks = []
@@ -279,7 +277,7 @@ class Guidance(_Frozen):
         return Guidance(lessons=lessons, demonstrations=self.demonstrations, blocks=tuple(blocks))
 
     def __add__(self, other: Guidance) -> Guidance:
-        """Both: each lesson and demonstration once, and the other's blocks below these, unless they stand there."""
+        """Both together: each lesson and demonstration once, and the other's blocks below, unless already there."""
         repeats = f"\n\n{other.text}\n\n" in f"\n\n{self.text}\n\n"
         return Guidance(
             lessons=tuple({lesson.id: lesson for lesson in (*self.lessons, *other.lessons)}.values()),

@@ -1,12 +1,11 @@
-"""Memory: for people who bring their own agent. Guidance before an attempt, the record of it, and learning from it.
+"""Memory: for people who bring their own agent. Guidance before an attempt, its record, and learning from it.
 
-One namespace of a store is two scopes: "memory/NAME" holds the attempts and all lessons, "flagged/NAME" the attempts
-whose text seems aimed at the model. Always holds: namespaces never see one another; secrets are masked before anything
-is stored; recall calls no model (but where a method that was handed over does); quarantined lessons are never recalled;
-an attempt is stored once, when it is finished or when its block, its memory or the program ends, and one that was never
-finished is stored as unknown; what is held back from an attempt is drawn by its id, never chosen. A program that a
-signal kills has no end of its own: with SIGKILL, and with SIGTERM unless the program makes an exit of it, open attempts
-are lost.
+A namespace has two scopes: "memory/NAME" for attempts and all lessons, "flagged/NAME" for suspected prompt injections.
+Always holds: namespaces are separate; secrets are masked before anything is stored; recall calls no model (unless a
+method of your own does); quarantined lessons are never recalled; an attempt is stored once, when it is finished or when
+its block, its memory or the program ends, and an unfinished one is stored as unknown; the id of an attempt decides what
+is withheld from it. A signal does not finish an attempt: after SIGKILL, or SIGTERM without a handler, open attempts are
+lost.
 """
 
 from __future__ import annotations
@@ -55,13 +54,14 @@ __all__ = ["Attempt", "EffectReport", "Forgotten", "Learned", "Learning", "Memor
 log = logging.getLogger(__name__)
 
 _DEFAULTS = {"retrieve": "embedding", "by": "embedding", "same_task": True}
-"""What a memory wants of a method made by name: recall without a model, also of what came from the same task."""
+"""Options for methods made by name: recall without a model, and also lessons from the same task."""
 
 
 class Memory:
-    """What an agent's attempts taught, in one namespace of a store. Safe in threads; each process opens its own.
+    """Records an agent's attempts, learns lessons from them, and recalls the relevant ones. Thread-safe.
 
-    `pool` holds the attempts and lessons, `quarantine` the flagged attempts and the lessons that wait for a person.
+    A memory is one namespace of a store; each process opens its own. `pool` has the attempts and lessons, `quarantine`
+    the flagged attempts and the lessons that wait for review.
     """
 
     def __init__(
@@ -84,33 +84,31 @@ class Memory:
         trust: TrustName = "imported",
         **options: Any,
     ) -> None:
-        """Open a memory; the model is opened when it is first needed.
+        """Open a memory. The model is opened at its first use.
 
         Args:
-            store: a file (made where there is none), a postgresql:// address, or a store, which stays open.
-            method: how attempts become lessons: a name that `seasoned.methods.make_method` knows, or a method.
+            store: a file (created if missing), a postgresql:// address, or a store, which stays open.
+            method: the method that learns and recalls: a name for `seasoned.methods.make_method`, or an object.
             llm: the model that learns and judges: "local" for the bundled one, another name for an OpenAI-compatible
-                server, a model, a client of OpenAI's or Anthropic's SDK, a function that answers messages (see
-                `seasoned.llm.clients`), or None: then methods that need one can only recall.
-            namespace: whose memory: an agent, a user, a project.
-            embedder: for recall by meaning: a name that `seasoned.embed.embedder` knows, an embedder, or None;
-                "auto" is "static" where it is installed, else "hashing".
-            judge: let the model decide whether attempts succeeded that were finished without anybody knowing; None does
-                so where it learns by itself.
-            learn: "auto" learns in the background from what was recorded, "manual" when `learn` is called; None is
-                "auto" where there is a model.
-            learn_budget: what learning in the background may use a day, such as "$0.50" or "200k tokens"; None for no
-                limit.
-            success_at: rewards count as success from here on.
-            cap: the most characters of guidance.
-            secrets: what is masked in all that is stored; None for what `seasoned.trust.mask` takes.
-            holdout: the share of attempts that get no guidance, such as 0.1, so that `effect` can tell what it does.
-            withhold: the probability that a recalled lesson is left out, for the effect of single lessons.
-            retire: "auto" disables lessons, or switches all guidance off, where the evidence of harm is strong.
-            trust: the least trusted source that lessons may have to be recalled without a person: "page", "imported",
-                "unchecked", "checked" or "person"; see `seasoned.trust.lineage`. What has less waits in quarantine.
-                With "page", a lesson may say what an observation alone said.
-            options: of the method, such as `k=3`.
+                server, a model, a client of OpenAI's or Anthropic's SDK, or a function that answers messages (see
+                `seasoned.llm.clients`). Without one, methods that need a model can only recall.
+            namespace: the name of the memory: an agent, a user, a project.
+            embedder: for search by meaning: a name for `seasoned.embed.embedder`, an embedder, or None. "auto" is
+                "static" if installed, else "hashing".
+            judge: let the model judge attempts with an unknown outcome. None does so if it learns automatically.
+            learn: "auto" learns in the background, "manual" only when `learn` is called. None is "auto" if there is a
+                model.
+            learn_budget: the daily limit of background learning, such as "$0.50" or "200k tokens"; None for no limit.
+            success_at: the least reward that counts as a success.
+            cap: the maximum number of characters of guidance.
+            secrets: patterns that are masked before anything is stored; None for those of `seasoned.trust.mask`.
+            holdout: the share of attempts without guidance, such as 0.1, so that `effect` can measure it.
+            withhold: the probability of leaving out a recalled lesson, to measure single lessons.
+            retire: "auto" disables lessons, or all guidance, if the evidence of harm is strong enough.
+            trust: the least trust that a lesson needs to be recalled without review: "page", "imported", "unchecked",
+                "checked" or "person"; see `seasoned.trust.lineage`. Other lessons are quarantined. With "page", a
+                lesson may come from an observation alone.
+            options: options of the method, such as `k=3`.
 
         Raises:
             ConfigError: when an argument has the wrong type or value.
@@ -160,10 +158,10 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Store attempts that were never finished, learn what waits, if by itself, and close what was opened here.
+        """Store unfinished attempts, finish automatic learning, and close what this memory opened.
 
         Raises:
-            StoreError: when an attempt cannot be stored. It and the store stay open, so call `close` again.
+            StoreError: when an attempt cannot be stored. The store stays open, so you can call `close` again.
         """
         with self._lock:
             running = list(self._learning)
@@ -179,14 +177,14 @@ class Memory:
             self.store.close()
 
     def attempt(self, task: str | Task, category: str = "", agent: str = "") -> Attempt:
-        """Begin an attempt: recall for it when it is entered or first used, record it until it is finished.
+        """Begin an attempt: recall lessons for the task, and record the steps until it is finished.
 
-        With a holdout, its id decides whether it is shown what was recalled, also by `advise` on the way.
+        With a holdout, the attempt's id decides whether it gets guidance, also from `advise`.
 
         Args:
-            task: what has to be done. Equal texts are the same task.
-            category: which family of tasks it belongs to, where a method makes a difference; "" for what the task says.
-            agent: the name of who tries, for the record.
+            task: the task. Equal texts are the same task.
+            category: the category of the task, for methods that use it; "" for the task's own.
+            agent: the agent's name, for the record.
 
         Raises:
             ConfigError: when the task is empty.
@@ -211,21 +209,21 @@ class Memory:
         return Attempt(wanted, first, self._keep, ask, agent=agent, attempt_id=attempt_id, drawn=drawn, **limits)
 
     def recall(self, task: str | Task, category: str = "", k: int | None = None) -> Guidance:
-        """What was learned for a task. Its text is delimited, capped, and said to be advice; "" when there is nothing.
+        """Recall the lessons for a task. The text is delimited, limited in length, and marked as advice; "" if empty.
 
-        Unless the method recalls heuristics itself, those nearest to the task, such as those of `add`, are added. With
-        `k` it is at most that many lessons, but lessons that stand together, such as contradicting ones, stay together.
-        Nothing is held back here, since there is no attempt to count; but where guidance is switched off, it is "".
+        Unless the method recalls heuristics itself, the nearest heuristics, such as those of `add`, are included. `k`
+        limits the number of lessons; contradicting ones stay together. A holdout withholds nothing here, because there
+        is no attempt to count. If guidance is switched off, the text is "".
         """
         if self._holdout.off:
             return Guidance()
         return self._recalled(self._task(task, category), self.pool, k)
 
     def record(self, trajectory: Trajectory) -> Trajectory:
-        """Store an attempt made elsewhere, masked; gives it as stored, with `meta["flags"]` where it was flagged.
+        """Store an attempt made elsewhere, masked. Returns it as stored, with `meta["flags"]` if it was flagged.
 
         Raises:
-            StoreError: when its id is taken by another.
+            StoreError: when another attempt has its id.
         """
         return self._keep(trajectory, False)
 
@@ -237,20 +235,20 @@ class Memory:
         why: str = "",
         who: Who = "person",
     ) -> Trajectory:
-        """Say how a recorded attempt ended after all. All verdicts stay in `meta["verdicts"]`, with time and author.
+        """Set the outcome of a recorded attempt. All verdicts stay in `meta["verdicts"]`, with time and author.
 
-        What a model learned from a wrong verdict alone is set to deleted, and the next `learn` takes the attempt again.
+        Lessons from a wrong verdict alone are set to deleted, and the next `learn` uses the attempt again.
 
         Args:
-            attempt_id: of an attempt of this namespace.
+            attempt_id: the id of an attempt in this namespace.
             success: True, False, or a reward, as for `Attempt.finish`.
-            reward: where it is not 1 for a success and 0 for a failure.
-            why: one line for the record.
-            who: who says so.
+            reward: a reward other than 1 for a success and 0 for a failure.
+            why: the reason, one line for the record.
+            who: the author of the verdict.
 
         Raises:
-            ConfigError: when `success` or `reward` is none of these.
-            StoreError: when there is no such attempt in this namespace.
+            ConfigError: when `success` or `reward` has another type or value.
+            StoreError: when this namespace has no such attempt.
         """
         verdict = outcome_of(success, "", "", self._success_at)
         if reward is not None:
@@ -266,27 +264,29 @@ class Memory:
         return revised
 
     def effect(self) -> EffectReport:
-        """Whether guidance helps, from what `holdout` and `withhold` held back; it may be asked every day.
+        """Measure whether guidance helps, from attempts that `holdout` and `withhold` left without it.
+
+        The interval stays valid if you look every day.
 
         Raises:
-            ConfigError: nothing was ever held back in this namespace; the sentence says how to begin.
+            ConfigError: when this namespace never had a holdout; the message says how to begin.
         """
         return self._holdout.report(self.namespace)
 
     def certify(
         self, tasks: Sequence[str | Task], attempt: Try, *, agent: str = "", waiting: bool = False
     ) -> Certificate:
-        """Try the lessons on tasks that nothing was learned from, each without them and with them; see docs/proof.md.
+        """Test the lessons on unseen tasks, each without and with them; see docs/proof.md.
 
         Args:
-            tasks: at least 6, and none that was attempted in this memory; 60 find most useful effects.
-            attempt: called with a task and the guidance for it ("" for none), says whether it worked out.
-            agent: names the agent and its model in the certificate.
-            waiting: try the lessons that wait for a second source as well, and release them if they are promoted.
+            tasks: at least 6 tasks that were not attempted in this memory; 60 detect most useful effects.
+            attempt: a function of a task and its guidance ("" for none) that returns whether the attempt succeeded.
+            agent: the names of the agent and its model, for the certificate.
+            waiting: also test lessons that wait for a second source, and release them if they are promoted.
 
         Returns:
-            The certificate: `deployed` is "" where the lessons did not prove themselves. Write `model_dump_json()`
-            into a file, and `seasoned certify --check FILE` checks it.
+            The certificate. `deployed` is "" if the lessons were not promoted. Write `model_dump_json()` into a file,
+            and check it with `seasoned certify --check FILE`.
 
         Raises:
             ConfigError: as `seasoned.memory.gate.run_gate`.
@@ -298,10 +298,10 @@ class Memory:
         return complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k)
 
     def resume(self, why: str) -> None:
-        """Show guidance again that `retire="auto"` switched off; the evidence against it begins anew.
+        """Switch guidance on again after `retire="auto"`; the evidence starts from zero.
 
         Raises:
-            ConfigError: when it is not switched off, or no reason is given.
+            ConfigError: when guidance is not switched off, or the reason is empty.
         """
         self._holdout.resume(self._masking(why))
 
@@ -310,14 +310,14 @@ class Memory:
     @overload
     def learn(self, *, background: Literal[True], again: bool = False) -> Learning: ...
     def learn(self, *, background: bool = False, again: bool = False) -> Learned | Learning:
-        """Learn from all attempts that were not learned from yet, whichever program recorded them.
+        """Learn from all new attempts, even if another program recorded them.
 
         Args:
-            background: return at once, with a handle; its `wait()` gives the result, or raises what went wrong.
-            again: also try what was tried with the same model and taught nothing; see `waiting`.
+            background: return a handle at once; its `wait()` returns the result, or raises the error.
+            again: also try skipped attempts again, with the same model; see `waiting`.
 
         Raises:
-            LLMError: when the model fails. What was learned before is kept, and the next call goes on.
+            LLMError: when the model fails. The lessons so far are kept, and the next call continues.
         """
 
         if self._auto is not None:
@@ -330,18 +330,18 @@ class Memory:
         return learning
 
     def to_learn(self) -> ToLearn:
-        """What `learn` would take now: attempts, calls of the model, tokens, dollars; and what waits for what."""
+        """Estimate what `learn` would use now: attempts, model calls, tokens, dollars; and what waits, and why."""
         sides = self.pool, self.quarantine
         return to_learn(self.method, self._name, self._model.name, sides, self._ledger, judges=self._judge)
 
     def waiting(self) -> dict[str, str]:
-        """By the id of an attempt, why it taught nothing yet; it is learned from once that changes."""
+        """The skipped attempts by id, with the reason. `learn` tries them again when the reason changes."""
         return dict(wait for scope in self.pool.scopes for wait in waits(self.store, scope, self._name))
 
     def lessons(
         self, kind: LessonKind | None = None, status: LessonStatus | None = "active", query: str | None = None
     ) -> list[Lesson]:
-        """The lessons of a kind and a state (None: all), those that hold the query, in order of insertion."""
+        """The lessons of a kind and status (None: all) that contain the query, in order of insertion."""
         return self.pool.lessons(kind, status, query=query)
 
     def add(
@@ -354,22 +354,22 @@ class Memory:
         why: str = "",
         who: Who = "person",
     ) -> list[Lesson]:
-        """Add lessons in words; a text that seems aimed at the model waits in quarantine.
+        """Add lessons. A suspected prompt injection is quarantined.
 
         Args:
             text: one lesson, or several that are added together.
-            kind: heuristics are recalled whatever the method; other kinds by the methods that have them.
-            key: what a note is looked up by, or the id of a reflection's task; both need one.
-            category: which family of tasks it is for.
-            why: one line for the history.
-            who: who says so.
+            kind: every method recalls heuristics; other kinds need a method that recalls them.
+            key: the key of a note, or the id of a reflection's task; required for both.
+            category: the category of tasks it is for.
+            why: the reason, one line for the history.
+            who: the author.
 
         Returns:
             The lessons as stored.
 
         Raises:
-            ConfigError: when a text is none, empty, or longer than 10,000 characters, there is no such kind, or a note
-                or a reflection has no key.
+            ConfigError: when a text is not a string, empty, or longer than 10,000 characters, the kind is unknown, or a
+                note or a reflection has no key.
         """
         several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
         texts = [checked_text(each) for each in several]
@@ -378,10 +378,10 @@ class Memory:
         return self.pool.add(fresh, why=why or "added by hand", who=who)
 
     def release(self, lesson_id: str, *, why: str = "", who: Who = "person") -> Lesson:
-        """Let a quarantined lesson be recalled.
+        """Release a lesson from quarantine, so that it can be recalled.
 
         Raises:
-            StoreError: when there is no such lesson in quarantine.
+            StoreError: when the quarantine has no such lesson.
         """
         lesson = self.store.get_lesson(lesson_id)
         if lesson is None or self.store.scope_of(lesson_id) != self.pool.scope or lesson.status != "quarantined":
@@ -390,33 +390,33 @@ class Memory:
         return self.store.update_lesson(changed, who=who, why=self._masking(why) or "released from quarantine")
 
     def forget(self, *ids: str, everything: bool = False) -> Forgotten:
-        """Delete attempts and lessons for good, with their history and vectors; no snapshot brings them back.
+        """Delete attempts and lessons for good, with their history and vectors. No snapshot restores them.
 
-        With an attempt go the lessons that came from it alone. Those that others taught as well stay and are named in
-        the result: read them, and forget them too where they tell what was to be forgotten. Attempts that were shown
-        what is forgotten lose the guidance they had. `erased` says whether SQLite's log could be emptied.
+        Lessons that came from a deleted attempt alone are deleted too. Lessons with other sources stay, and the result
+        names them: read them, and forget them too if needed. Attempts that were shown deleted text lose their guidance.
+        `erased` says whether SQLite's log could be emptied.
 
         Args:
-            ids: of attempts and lessons.
-            everything: all of this namespace.
+            ids: ids of attempts and lessons.
+            everything: delete all of this namespace.
 
         Raises:
             ConfigError: when neither is given, or both.
-            StoreError: when an id is not in this namespace; nothing is deleted then.
+            StoreError: when an id is not in this namespace; then nothing is deleted.
         """
         return forget(self.pool, ids, everything=everything)
 
     def snapshot(self, name: str, *, why: str = "", who: Who = "person") -> Snapshot:
-        """Name the present state of all lessons; see `Store.add_snapshot`."""
+        """Name the current state of all lessons; see `Store.add_snapshot`."""
         named = checked_snapshot_name(name, self._masking)
         return self.store.add_snapshot(self.pool.scope, named, who=who, why=self._masking(why))
 
     def diff(self, before: str, after: str = NOW) -> Difference:
-        """What led from one state to another: each the name of a snapshot, a time, or "now"."""
+        """The changes between two states, each the name of a snapshot, a time, or "now"."""
         return difference(*(self.store.lessons_at(self.pool.scope, when) for when in (before, after)))
 
     def rollback(self, when: str, *, why: str = "", who: Who = "person") -> Difference:
-        """Bring back the lessons of a snapshot or a time, as new versions; see `Store.rollback`."""
+        """Restore the lessons of a snapshot or a time, as new versions; see `Store.rollback`."""
         return self.store.rollback(self.pool.scope, when, who=who, why=self._masking(why))
 
     def _sides(self) -> tuple[ScreenedPool, ScreenedPool]:
