@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -118,7 +120,10 @@ def test_a_journey(browser, address, store, tmp_path):
 
     store.add_lessons("many", [Lesson(kind="note", text=f"note number {i:03}") for i in range(120)], who="rule")
     browser.get(f"{address}/?token={TOKEN}")
-    until(lambda: browser.current_url == f"{address}/lessons")  # the token has left the address
+    until(lambda: browser.current_url == f"{address}/")  # the token has left the address
+    look(browser, "overview", tmp_path)
+    browser.find_element("link text", "Lessons").click()
+    until(lambda: browser.current_url == f"{address}/lessons")
     look(browser, "lessons", tmp_path)
 
     keys(browser, "/")
@@ -171,6 +176,7 @@ def test_a_journey(browser, address, store, tmp_path):
         size = {"width": width, "height": 844, "deviceScaleFactor": 2 if width < 500 else 1, "mobile": width < 500}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         for path in (
+            "",
             "lessons",
             "lesson?id=les-1",
             "lesson/edit?id=les-1",
@@ -194,7 +200,7 @@ def test_learning_with_a_click(browser, store, runs, tmp_path):
 
     with served(make_app(store, token=TOKEN, runs_folder=runs, llm=ScriptedModel(say))) as address:
         browser.get(f"{address}/?token={TOKEN}")
-        until(lambda: browser.current_url == f"{address}/lessons")
+        until(lambda: browser.current_url == f"{address}/")
         browser.get(f"{address}/attempts")
         browser.find_element("link text", "Learn from them").click()
         until(lambda: "2 attempts to learn from" in text(browser))
@@ -212,9 +218,82 @@ def test_learning_with_a_click(browser, store, runs, tmp_path):
         assert [line["message"] for line in browser.get_log("browser")] == []
 
 
+def test_the_colours_that_a_person_chose_stay(browser, address, tmp_path):
+    browser.get(f"{address}/?token={TOKEN}")
+    until(lambda: "What waits for you" in text(browser))
+    paper = "return getComputedStyle(document.body).backgroundColor"
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
+    )
+    light = browser.execute_script(paper)
+    browser.find_element("css selector", "#theme option[value=dark]").click()
+    until(lambda: browser.execute_script(paper) != light)
+    dark = browser.execute_script(paper)
+    browser.get(f"{address}/lessons")
+    assert browser.execute_script(paper) == dark
+    browser.find_element("css selector", "#theme option[value='']").click()
+    until(lambda: browser.execute_script(paper) == light)
+
+
+def test_ticked_lessons_are_changed_together(browser, address, store, tmp_path):
+    browser.get(f"{address}/?token={TOKEN}")
+    until(lambda: browser.current_url == f"{address}/")
+    browser.get(f"{address}/lessons")
+    for name in ("les-1", "les-3"):
+        browser.find_element("name", name).click()
+    look(browser, "ticked", tmp_path)
+    browser.find_element("css selector", "#bulk button[value=disable]").click()
+    until(lambda: "1 changed. 1 stayed" in text(browser))
+    assert [store.get_lesson(name).status for name in ("les-1", "les-2", "les-3")] == [
+        "disabled",
+        "active",
+        "quarantined",
+    ]
+
+
+PAGES = (
+    *("", "lessons", "lessons?q=zzz", "lesson?id=les-1", "lesson?id=les-3", "lesson/edit?id=les-1", "lesson/add"),
+    *("attempts", "attempt?id=tra-1", "effect", "learn", "snapshots", "runs", "nowhere"),
+    *(
+        "run?id=20310406T101112-emoji-bbbbbb",
+        "compare?run=20310406T101112-emoji-bbbbbb&run=20310405T101112-emoji-aaaaaa",
+    ),
+    "diff?scope=memory/default&before=first",
+)
+"""All pages, those with marks in several states more than once."""
+
+
+@pytest.mark.parametrize("shade", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(browser, address, store, shade):
+    file = Path(os.environ.get("SEASONED_AXE", "node_modules/axe-core/axe.min.js"))
+    if not file.is_file():
+        pytest.skip("axe-core is not here: npm install axe-core, and name its axe.min.js in SEASONED_AXE")
+    axe = file.read_text(encoding="utf-8")
+    store.add_snapshot("memory/default", "first", who="person")
+    lesson = store.get_lesson("les-2")
+    store.update_lesson(lesson.model_copy(update={"text": "It was shipped late.", "pinned": True}), who="model")
+    browser.get(f"{address}/?token={TOKEN}")
+    until(lambda: browser.current_url == f"{address}/")
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": shade}]}
+    )
+    browser.set_script_timeout(60)
+    found = {}
+    for page in PAGES:
+        browser.get(f"{address}/{page}")
+        browser.execute_script(axe)  # also while figures are still drawn
+        wrong = browser.execute_async_script(
+            "const done = arguments[0]; axe.run().then((said) => done(said.violations.map("
+            "(one) => [one.id, ...one.nodes.map((node) => node.html + ' ' + node.failureSummary)])), "
+            "(error) => done([String(error)]))"
+        )
+        found |= {page: wrong} if wrong else {}
+    assert found == {}
+
+
 def test_a_run_with_its_figures(browser, address, tmp_path):
     browser.get(f"{address}/?token={TOKEN}")
-    until(lambda: browser.current_url.endswith("/lessons"))
+    until(lambda: browser.current_url == f"{address}/")
     browser.get(f"{address}/run?id=20310406T101112-emoji-bbbbbb")
     until(lambda: len(browser.find_elements("css selector", "figure svg")) > 1, 30)
     look(browser, "run", tmp_path)

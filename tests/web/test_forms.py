@@ -209,3 +209,16 @@ def test_broken_forms_are_sentences(client, store, form):
         assert answer.status_code in (400, 404, 422)
         assert "Traceback" not in answer.text
     assert store.get_lesson("les-1").version == 1
+
+
+def test_several_lessons_at_once(client, store):
+    picks = {"les-1": "1", "les-2": "7", "les-3": "1", "no-such": "1"}
+    page = client.post("/lessons/do", data={**picks, "action": "disable"}).text
+    assert "1 changed. 3 stayed" in page  # one was changed meanwhile, one waits, one is not there
+    assert [store.get_lesson(f"les-{n}").status for n in (1, 2, 3)] == ["disabled", "active", "quarantined"]
+    assert store.history("les-1")[-1].why == "disabled, with others"
+    assert "1 changed." in client.post("/lessons/do", data={"les-3": "1", "action": "release"}).text
+    assert "2 changed." in client.post("/lessons/do", data={"les-1": "2", "les-3": "2", "action": "delete"}).text
+    for form in ({"action": "delete"}, {"les-2": "1", "action": "explode"}):
+        assert client.post("/lessons/do", data=form).status_code == 400
+    assert store.get_lesson("les-2").status == "active"

@@ -1,13 +1,14 @@
 import threading
 import time
 
+from seasoned.memory import Memory
 from seasoned.types import Lesson
 from seasoned.web.show import COMPARED
 from seasoned.web.site import PAGE
 
 
 def test_the_list_shows_newest_first_and_counts(client):
-    page = client.get("/", follow_redirects=True).text
+    page = client.get("/lessons").text
     assert page.index("Ask twice.") < page.index("It was shipped.") < page.index("Look an order up")
     assert "2 active" in page
     assert "1 waits in quarantine" in page
@@ -32,7 +33,7 @@ def test_pages_follow_one_another_without_gaps(client, store):
     while path:
         page = client.get(path, headers={"hx-request": "true", "hx-request-type": "partial"}).text
         assert "<html" not in page
-        seen += [int(part[:3]) for part in page.split("text number ")[1:]]
+        seen += [int(part[:3]) for part in page.split('dir="auto">text number ')[1:]]
         path = page.split('hx-get="')[1].split('"')[0].replace("&amp;", "&") if "hx-get" in page else ""
     assert seen == list(range(PAGE * 2 + 5))[::-1]
 
@@ -155,3 +156,32 @@ def test_a_search_by_meaning_does_not_wait_for_the_start(store, runs):
             time.sleep(0.02)
     assert not Site(store, runs).warming
     assert "by meaning" in client.get("/lessons").text
+
+
+def test_sorted_by_use(client, store):
+    page = client.get("/lessons?sort=use").text
+    assert page.index("Look an order up") < page.index("Ask twice.") < page.index("It was shipped.")
+    assert page.count("never used") == 2
+    assert "used once" in page
+    store.add_lessons("many", [Lesson(kind="note", text=f"text number {i:03}") for i in range(PAGE + 5)], who="rule")
+    first = client.get("/lessons?sort=use").text
+    more = first.split('hx-get="')[2].split('"')[0].replace("&amp;", "&")
+    rest = client.get(more, headers={"hx-request-type": "partial"}).text
+    assert sum(page.count("text number ") for page in (first, rest)) >= PAGE + 5
+    assert "It was shipped." in rest
+    assert client.get("/lessons?sort=beauty").status_code == 400
+
+
+def test_sorted_by_effect(client, store):
+    assert "No lesson has an estimate" in client.get("/lessons?sort=effect").text
+    with Memory(store, method="nearest", embedder="hashing", withhold=0.5) as memory:
+        good, bad = (memory.add(text, who="model") for text in ("Refund with care.", "Refund at once."))
+        for _ in range(60):
+            with memory.attempt("Refund with care at once") as attempt:
+                attempt.finish(success="with care." in attempt.guidance.text)
+    page = client.get("/lessons?sort=effect").text
+    assert page.index("Refund with care.") < page.index("Refund at once.")
+    assert " points</b>" in page
+    assert "Refund with care." in client.get("/lessons?sort=effect&q=CARE").text
+    assert "Refund at once." not in client.get("/lessons?sort=effect&q=CARE").text
+    del good, bad

@@ -27,11 +27,12 @@ _MOST = 2**63 - 1
 
 @dataclass(frozen=True)
 class LessonLine:
-    """A lesson in a list: `seq` is its place, for the next page."""
+    """A lesson in a list: `seq` is its place, for the next page; `note` says what the list is sorted by."""
 
     seq: int
     scope: str
     lesson: Lesson
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,15 +76,44 @@ def lesson_page(
     `query` has words that the key or text contains, in any case; `before` is the `seq` of the last line of the page
     before.
     """
-    tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
-    tests += equal((_l.scope, scope), (_l.kind, kind))
-    tests += contain(store, _l.folded, _words(fold(query[:1000])))
-    page = _page(select(_l.seq), tests, _l.seq, before, limit)
+    page = _page(select(_l.seq), _tests(store, scope, kind, status, query), _l.seq, before, limit)
     with store._read() as connection:
         rows = connection.execute(
             select(_l.seq, _l.scope, _l.id, _l.body).where(_l.seq.in_(page)).order_by(_l.seq.desc())
         ).all()
     return [LessonLine(row.seq, row.scope, from_body(Lesson, row.body, f"the lesson {row.id}")) for row in rows]
+
+
+def most_used(
+    store: Database,
+    *,
+    scope: str | None = None,
+    kind: str | None = None,
+    status: str | None = None,
+    query: str = "",
+    before: int | None = None,
+    limit: int = 50,
+) -> list[LessonLine]:
+    """Lessons by how many attempts were shown them, the most first, as `lesson_page` filters them.
+
+    `before` is how many lines the pages before had.
+    """
+    uses = select(_u.lesson_id, func.count().label("uses")).group_by(_u.lesson_id).subquery()
+    count = func.coalesce(uses.c.uses, 0)
+    wanted = select(_l.seq, _l.scope, _l.id, _l.body, count.label("uses")).outerjoin(uses, uses.c.lesson_id == _l.id)
+    wanted = wanted.where(*_tests(store, scope, kind, status, query)).order_by(count.desc(), _l.seq.desc())
+    with store._read() as connection:
+        rows = connection.execute(wanted.limit(limit).offset(min(before or 0, _MOST))).all()
+    said = {0: "never used", 1: "used once"}
+    return [
+        LessonLine(
+            row.seq,
+            row.scope,
+            from_body(Lesson, row.body, f"the lesson {row.id}"),
+            said.get(row.uses, f"used {row.uses:,} times"),
+        )
+        for row in rows
+    ]
 
 
 def lesson_counts(store: Database, scope: str | None = None) -> dict[str, int]:
@@ -181,6 +211,14 @@ def run_scopes(store: Database, run_id: str) -> list[str]:
     )
     with store._read() as connection:
         return list(connection.execute(query).scalars())
+
+
+def _tests(
+    store: Database, scope: str | None, kind: str | None, status: str | None, query: str
+) -> list[ColumnElement[bool]]:
+    tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
+    tests += equal((_l.scope, scope), (_l.kind, kind))
+    return tests + contain(store, _l.folded, _words(fold(query[:1000])))
 
 
 def _words(text: str) -> list[str]:

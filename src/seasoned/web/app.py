@@ -22,9 +22,9 @@ from seasoned.store.faults import DATABASE_ERRORS
 from seasoned.store.pages import lesson_page
 from seasoned.store.sql import Store
 from seasoned.store.tokens import door
-from seasoned.web import attempts, effect, forms, learn, lessons, snapshots
+from seasoned.web import attempts, effect, forms, learn, lessons, overview, snapshots
 from seasoned.web.guard import FORM, App, guarded
-from seasoned.web.show import redirect, show, templates
+from seasoned.web.show import show, templates
 from seasoned.web.site import Site
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 _PAGES: dict[str, Callable[[Request], Response]] = {
-    "/": lambda request: redirect("/lessons"),
+    "/": overview.overview,
     "/lessons": lessons.lesson_list,
     "/lesson": lessons.lesson_page,
     "/lesson/add": forms.add_form,
@@ -53,6 +53,7 @@ _WRITES: dict[str, Callable[[Request], Response]] = {
     "/lesson/add": forms.add,
     "/lesson/edit": forms.edit,
     "/lesson/do": forms.do,
+    "/lessons/do": forms.bulk,
     "/attempt/outcome": effect.outcome,
     "/learn": learn.learn_now,
     "/effect/resume": effect.resume,

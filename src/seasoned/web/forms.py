@@ -8,10 +8,12 @@ shown.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from seasoned.errors import ConfigError, ConflictError
 from seasoned.memory.editing import Switch, edited, switched, written
+from seasoned.store.pages import lessons_named
 from seasoned.text import clean
 from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find
@@ -116,6 +118,25 @@ def do(request: Request) -> Response:
     changed = changed.model_copy(update={"version": version})
     site.store.update_lesson(changed, who=visitor(request).signed, why=_why(given, why))
     return redirect("/lesson", id=lesson.id, done=action)
+
+
+def bulk(request: Request) -> Response:
+    """A switch for all ticked lessons that are in the state for it, as one change of the store."""
+    store, given = site_of(request).store, dict(form(request))
+    action = given.pop("action", "")
+    if action not in _SWITCHES:
+        raise ConfigError(f"there is no button {action[:40]!r}")
+    ticked = {lesson.id: lesson for lesson in lessons_named(store, list(given))}
+    if not ticked:
+        raise ConfigError("no lesson is ticked: tick those that are meant")
+    changed = []
+    for lesson in ticked.values():
+        states = [change.lesson.status for change in store.history(lesson.id)]
+        with suppress(ConfigError):  # in another state, or changed since it was read
+            if _version({"version": given[lesson.id]}) == lesson.version:
+                changed.append(switched(lesson, cast(Switch, action), states))
+    store.update_lessons(changed, who=visitor(request).signed, why=f"{_SWITCHES[action]}, with others")
+    return redirect("/lessons", done=f"bulk-{len(changed)}-{len(given) - len(changed)}")
 
 
 def _purge(site: Site, lesson: Lesson, version: int, given: Mapping[str, str]) -> Response:

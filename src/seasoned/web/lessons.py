@@ -6,9 +6,11 @@ Always holds: no lesson is changed here (a search by meaning may store vectors, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, get_args
 
 from seasoned.errors import ConfigError
+from seasoned.memory.holdout import read_effect
 from seasoned.pool.lineage import trust_in
 from seasoned.proof.standing import standing
 from seasoned.store import pages
@@ -20,40 +22,43 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from seasoned.proof.effect import Effect
     from seasoned.store.sql import Change
     from seasoned.types import Lesson
     from seasoned.web.site import Site
 
 KINDS: tuple[str, ...] = get_args(LessonKind)
+SORTS = ("use", "effect")
 STATES: tuple[str, ...] = get_args(LessonStatus)
+_HOME = "memory/"
 _VERSIONS = 30  # of a lesson's history, shown before somebody asks for all
 _SOURCES = 30
+_ESTIMATED = 200  # lessons with an estimate of their effect, in a list by that
 
 
 def lesson_list(request: Request) -> Response:
-    """The lessons, newest first, or those that a search found."""
+    """The lessons, newest first or in another order, or those that a search found."""
     site = site_of(request)
     query, scope = asked(request, "q"), asked(request, "scope")
     kind, status = chosen(request, "kind", KINDS), chosen(request, "status", STATES)
+    sort, begun = chosen(request, "sort", SORTS), place(request)
     wanted = bool(asked(request, "by") == "meaning" and query.strip() and site.embedder)
     by_meaning = wanted and not site.warming
     if by_meaning:
         lines, more = site.nearest(query, scope or None, kind or None), False
+    elif sort == "effect":
+        lines, more = _by_effect(site, scope, kind, status, query), False
     else:
-        found = pages.lesson_page(
-            site.store,
-            scope=scope or None,
-            kind=kind or None,
-            status=status or None,
-            query=query,
-            before=place(request),
-            limit=PAGE + 1,
-        )
+        filters: dict[str, Any] = {"scope": scope or None, "kind": kind or None, "status": status or None}
+        listed = pages.most_used if sort == "use" else pages.lesson_page
+        found = listed(site.store, query=query, **filters, before=begun, limit=PAGE + 1)
         lines, more = found[:PAGE], len(found) > PAGE
-    asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "by": asked(request, "by")}
+    after = (begun or 0) + PAGE if sort == "use" else lines[-1].seq if lines else 0
+    asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "sort": sort, "by": asked(request, "by")}
     same = {
         "lines": lines,
         "more": more,
+        "after": after,
         "asked": asked_for,
         "by_meaning": by_meaning,
         "early": wanted and not by_meaning,
@@ -95,6 +100,25 @@ def lesson_page(request: Request) -> Response:
         versions=len(history),
         flags=[str(flag) for flag in lesson.data.get("flags", ())] if isinstance(lesson.data, dict) else [],
     )
+
+
+def _by_effect(site: Site, scope: str, kind: str, status: str, query: str) -> list[pages.LessonLine]:
+    """The lessons whose effect is estimated, the best first."""
+    found: dict[str, tuple[Effect, str]] = {}
+    for name in [scope] if scope else site.store.scopes():
+        if name.startswith(_HOME):
+            with suppress(ConfigError):  # nothing was held back there
+                report = read_effect(site.store, name.removeprefix(_HOME))
+                found |= {one.lesson_id: (one.effect, name) for one in report.lessons if one.effect}
+    best = sorted(found, key=lambda one: -found[one][0].value)[:_ESTIMATED]
+    lines = []
+    for lesson in pages.lessons_named(site.store, best):
+        there = status == lesson.status if status else lesson.status != "deleted"
+        words = f"{lesson.key}\n{lesson.text}".casefold()
+        if there and kind in ("", lesson.kind) and all(word in words for word in query.casefold().split()):
+            effect, name = found[lesson.id]
+            lines.append(pages.LessonLine(0, name, lesson, f"{100 * effect.value:+.0f} points"))
+    return lines
 
 
 def pairs(history: Sequence[Change]) -> list[tuple[Change, Change | None]]:

@@ -32,6 +32,7 @@ COMPARED = 10
 """Versions of a lesson, newest first, that are compared word by word with the ones before them."""
 _WORDS = 600  # of a text that are compared
 _WORK = 2_000_000  # words times pairs of equal words: a comparison takes no longer than about 0.1 s
+_SEVERAL = re.compile(r"bulk-(\d{1,6})-(\d{1,6})")
 _DONE = {
     "added": "The lesson was added.",
     "waits": "The lesson was added to quarantine: its text looks like an instruction to the model.",
@@ -81,9 +82,18 @@ def show(request: Request, name: str, status: int = 200, /, **values: Any) -> Re
     """A page made of a template."""
     from starlette.responses import HTMLResponse
 
-    done = _DONE.get(request.query_params.get("done", ""), "")
+    done = _done(request.query_params.get("done", ""))
     page = templates().get_template(name).render(path=request.url.path, done=done, visitor=visitor(request), **values)
     return HTMLResponse(page, status)
+
+
+def _done(name: str) -> str:
+    """What a change that led here did, as a sentence."""
+    if several := _SEVERAL.fullmatch(name):
+        left = int(several[2])
+        rest = f" {left:,} stayed: in another state, or changed meanwhile." if left else ""
+        return f"{int(several[1]):,} changed.{rest}"
+    return _DONE.get(name, "")
 
 
 def redirect(path: str, /, **parts: object) -> Response:
