@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seasoned.lab.benchmarks import NAMES
+from seasoned.lab.benchmarks.alfworld.games import generate
 from seasoned.lab.run.conditions import conditions
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.recipe import load_recipe
@@ -25,9 +26,12 @@ HEURISTIC = {
 }
 
 
+def benchmark_of(name):
+    return load_recipe(PAPER / f"{name}.toml").benchmark.name
+
+
 def runs_here(name):
-    recipe = load_recipe(PAPER / f"{name}.toml")
-    return recipe.benchmark.name in NAMES and recipe.benchmark.name not in ("alfworld", "gaia2", "tau2")
+    return benchmark_of(name) in NAMES and benchmark_of(name) not in ("alfworld", "gaia2", "tau2")
 
 
 def author(messages):
@@ -88,6 +92,59 @@ def test_a_recipe_of_the_papers_runs(name, go, tmp_path):
     assert any("The profile is paper" in remark for remark in summary["remarks"])
     assert not any("Scaffold" in remark for remark in summary["remarks"])
     assert not [problem for pool in summary["problems"] for problem in pool["problems"] if "no room" in problem]
+
+
+ENGINES = {"gaia2": "are_python", "tau2": "tau2_python"}
+
+
+def caller(messages):
+    """As `author`; the agents end each attempt with a call, and a ranking has the first heuristics."""
+    asked = messages[0]["content"]
+    if asked.startswith("You choose lessons"):
+        return {"ranking": [{"number": 1, "reason": WORDS, "score": 90}], "contradictions": []}
+    if "act for a user in the apps" in asked:
+        call = {"name": "AgentUserInterface__send_message_to_user", "arguments": {"content": "No."}}
+    elif "work on a ticket" in asked:
+        call = {"name": "done", "arguments": {}}
+    else:
+        return author(messages)
+    return json.dumps({"thought": WORDS, **call})
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", [name for name in RECIPES if benchmark_of(name) in ENGINES])
+def test_a_recipe_of_the_papers_runs_on_its_engine(name, go, request):
+    python = request.getfixturevalue(ENGINES[benchmark_of(name)])
+    fewer = ["gather.retries=1", "repeats=1", "limit=1", "benchmark.max_steps=3", f"benchmark.python={python}"]
+    own = load_recipe(PAPER / f"{name}.toml", [*SMALL, *fewer])
+    recipe = own.model_copy(update={"learner": None, "ranker": None})  # erl_table2 names hosted ones
+    directory = go(recipe, llm=ScriptedModel(caller, name="caller", window=128_000))
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    found = {block["name"]: (block["n"], block["errors"]) for block in summary["conditions"]}
+    assert found == dict.fromkeys(recipe.conditions, (len(recipe.seeds), 0))
+    steps = {one["condition"]: (one["actions"], one["invalid"]) for one in summary["steps"]}
+    assert steps == dict.fromkeys(recipe.conditions, (1.0, 0.0))
+    assert any("The profile is paper" in remark for remark in summary["remarks"])
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory, engine_python):
+    """Settings that name a few new games and the Python that has the engine."""
+    folder = tmp_path_factory.mktemp("games")
+    generate(4, 11, folder / "valid_unseen", python=engine_python)
+    generate(3, 12, folder / "valid_seen", python=engine_python)
+    return [f"benchmark.data={folder}", f"benchmark.python={engine_python}", "benchmark.max_steps=3"]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", [name for name in RECIPES if benchmark_of(name) == "alfworld"])
+def test_a_recipe_of_the_papers_runs_on_alfworld(name, go, games):
+    fewer = ["gather.retries=1", "method.trials=1", "limit=1"]
+    recipe = load_recipe(PAPER / f"{name}.toml", [*SMALL, *fewer, *games])
+    directory = go(recipe, llm=ScriptedModel(author, name="author", window=128_000))
+    summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
+    assert {block["name"]: block["errors"] for block in summary["conditions"]} == dict.fromkeys(recipe.conditions, 0)
+    assert any("The profile is paper" in remark for remark in summary["remarks"])
 
 
 def test_every_attempt_again_is_compared_with_as_many_tries_alone():
