@@ -83,6 +83,17 @@ def test_with_tools_what_is_no_call_of_them_is_told_so():
     assert made.meta["invalid"] == 2
 
 
+def test_it_writes_tests_of_its_own_first():
+    env = Workshop()
+    said = "Here:\n```python\nassert solve(3) == 7\nassert solve(4) == 9\nassert solve(5) == 1\n```"
+    made = Coder(ScriptedModel([said, SECOND]), "", tests=2).run(TASK, env, Guidance())
+    assert env.seen == ["assert solve(3) == 7\nassert solve(4) == 9", SECOND]
+    assert "up to 2 tests" in made.messages[1]["content"]
+    assert made.outcome.success
+    none = Coder(ScriptedModel(["No idea.", SECOND]), "", tests=2).run(TASK, Workshop(), Guidance())
+    assert [step.action for step in none.steps] == [SECOND]
+
+
 def test_what_is_no_program_is_told_so_and_ends_at_the_limit():
     made = Coder(ScriptedModel(["I do not know."] * 3), "", max_steps=3).run(TASK, Workshop(), Guidance())
     assert [step.observation for step in made.steps] == [NOTHING] * 3

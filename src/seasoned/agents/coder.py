@@ -39,6 +39,8 @@ TOOLS = (
 )
 """What a model with tools of its own calls; both reach the environment as the text that other models write."""
 
+TESTED = "First write up to {tests} tests of the function, one a line: assert name(..) == .."
+_ASIDE = (">>>", "NOTE[", "assert ")
 _STOPS = ("\n```\n", "\nprint(", "\nassert ", "\n# Test", "\nIt is called")
 
 
@@ -56,6 +58,7 @@ class Coder:
         shots: the most examples to show.
         notes: write a note after an attempt whose verdict is shown (for ExpNote).
         asks: ask for guidance again after an error, for the functions that the draft uses.
+        tests: tests that it writes itself before its first draft, at most; the environment runs its drafts on them.
         native: whether it calls `TOOLS`; else it writes programs and probes as text.
         prompt_tokens: a longer prompt ends the attempt; None or 0: only a prompt that the model refuses does.
         system: put guidance at the end of the system prompt.
@@ -70,6 +73,7 @@ class Coder:
     shots: int = 2
     notes: bool = False
     asks: bool = True
+    tests: int = 0
     native: bool = False
     prompt_tokens: int | None = None
     system: bool = False
@@ -103,7 +107,7 @@ class Coder:
         """Instruction and examples as a conversation, with the last judged program of each example."""
         messages: list[Message] = [{"role": "system", "content": self.instruction}]
         for example in examples:
-            programs = [step for step in example.steps if step.action and not step.action.startswith((">>>", "NOTE["))]
+            programs = [step for step in example.steps if step.action and not step.action.startswith(_ASIDE)]
             for step in programs[-1:]:
                 # A worked example also shows its guidance; the agent's own attempt, only its task and program.
                 guidance = [example.guidance] if example.agent == "worked" and example.guidance else []
@@ -116,6 +120,8 @@ class Coder:
         return messages
 
     def _write(self, recorder: Recorder, calls: list[Any]) -> Outcome:
+        if self.tests and self._test(recorder):
+            return ended(recorder)
         while len(recorder.steps) < self.max_steps:
             action, call = self._called(recorder) if self.native else (self._said(recorder), None)
             if not action:
@@ -133,6 +139,16 @@ class Coder:
             if self.asks:
                 self._advised(recorder)
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
+
+    def _test(self, recorder: Recorder) -> bool:
+        """Let the model write tests and hand them to the environment (Reflexion's programs); whether that ended it."""
+        recorder.say("user", TESTED.format(tests=self.tests))
+        reply = recorder.ask(self.llm, max_tokens=self.program_tokens, temperature=self.temperature)
+        tests = [line.strip() for line in reply.text.splitlines() if line.strip().startswith("assert ")][: self.tests]
+        if tests:
+            recorder.messages[-1] = {"role": "assistant", "content": "\n".join(tests)}
+        recorder.say("user", recorder.act("\n".join(tests)) if tests else NOTHING)
+        return recorder.over
 
     def _said(self, recorder: Recorder) -> str:
         """The program or probe of one reply in text."""

@@ -54,6 +54,7 @@ _LATER: dict[str, Any] = {
     "agent.omega": 1,
     "agent.epsilon": 30,
     "agent.cycle": 1,
+    "agent.tests": 0,
     "gather.answers": False,
     "method.coupled": False,
 }

@@ -45,9 +45,9 @@ class AgentSettings(Section):
     as many as the model takes). `halt` is another rule that ends an attempt: `reflexion`, with `omega`, `epsilon` and
     `cycle`, or the import path of a function; see `seasoned.agents.halting`. `note_turns` are the dialogue's turns
     after its answer was judged, in the free style (None: as many as are left), `example_notes` the notes of each
-    of its worked cases. `guidance` is where what is recalled for
-    a task stands: with the `task`, where the prefix cache still serves all before it, or at the end of the `system`
-    prompt (ERL, section 2).
+    of its worked cases; `tests` are those that an agent which writes programs writes itself first. `guidance` is where
+    what is recalled for a task stands: with the `task`, where the prefix cache still serves all before it, or at the
+    end of the `system` prompt (ERL, section 2).
     """
 
     style: Literal["guided", "free"] = "guided"
@@ -68,6 +68,7 @@ class AgentSettings(Section):
     answer_tokens: int | None = Field(default=None, ge=1)
     note_tokens: int | None = Field(default=None, ge=1)
     shots: int = Field(default=7, ge=0)
+    tests: int = Field(default=0, ge=0)
     guidance: Literal["task", "system"] = "task"
 
 

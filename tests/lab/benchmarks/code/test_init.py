@@ -6,7 +6,7 @@ from seasoned import Task
 from seasoned.contracts import check_environment
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.benchmarks.code import judged, program_task, same, shared_sandbox
+from seasoned.lab.benchmarks.code import CodeEnvironment, judged, program_task, same, shared_sandbox
 from seasoned.sandbox import Library, find_walls
 
 
@@ -77,6 +77,21 @@ def test_a_program_that_fails_in_whatever_way_is_wrong(library, program):
     verdict = judged(sandbox, library.train[0], program)
     assert not verdict.right
     assert verdict.says
+
+
+def test_drafts_are_run_on_tests_of_the_agents_own():
+    task = program_task("t", "def f(x):\n    'One more.'\n", "f", hidden=["assert f(1) == 2"], visible=[])
+    env = CodeEnvironment((Library(),), False, drafts=2, probes=0, unsafe=False)
+    env.reset(task)
+    assert env.step("assert f(1) == 2\nassert f(\n")[2:4] == (False, False)
+    observation, _, over, _, _ = env.step("def f(x):\n    return x")
+    assert "`assert f(1) == 2` fails: AssertionError (f(1) gave 1)" in observation
+    assert not over
+    assert env.step("def f(x):\n    return x + 1")[4]["success"]
+    env.reset(task)  # wrong tests do not make a right program wrong
+    env.step("assert f(1) == 5")
+    env.step("def f(x):\n    return x + 1")
+    assert env.step("def f(x):\n    return x + 1")[4]["success"]
 
 
 def test_answers_are_compared_as_values():

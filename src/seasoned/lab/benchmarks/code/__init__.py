@@ -160,21 +160,23 @@ def _environment(libraries: Sequence[Library], options: Mapping[str, Any], revea
 class CodeEnvironment:
     """Takes programs and probes; the first program that runs is judged.
 
-    An action that begins with `>>>` is a probe: its lines are run, and what the last one gives is observed. Any other
-    action is a program. It is run on what the task shows; an error is observed while there are drafts left, and
-    otherwise the program is judged. `info["calls"]` are the calls of the library that were made, and `info["verdict"]`
-    says what was wrong, for who reads the attempt; the agent sees it with `reveal` alone.
+    An action that begins with `>>>` is a probe: its lines are run, and what the last one gives is observed. Lines that
+    all begin with `assert` are tests of the agent's own: its drafts are run on them, too. Any other action is a
+    program. It is run on what the task shows; an error is observed while there are drafts left, and otherwise the
+    program is judged. `info["calls"]` are the calls of the library that were made, and `info["verdict"]` says what was
+    wrong, for who reads the attempt; the agent sees it with `reveal` alone.
     """
 
     def __init__(self, libraries: Sequence[Library], reveal: bool, drafts: int, probes: int, unsafe: bool) -> None:
         self.libraries, self.reveal, self.drafts, self.probes, self.unsafe = libraries, reveal, drafts, probes, unsafe
         self._task: Task | None = None
         self._drafts = self._probes = 0
+        self._tests: list[str] = []
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin a task."""
         del seed
-        self._task, self._drafts, self._probes = task, 0, 0
+        self._task, self._drafts, self._probes, self._tests = task, 0, 0, []
         return task.text, {"probes": self.probes}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -183,8 +185,12 @@ class CodeEnvironment:
         sandbox = shared_sandbox(self._library(self._task), self.unsafe)
         if action.lstrip().startswith(PROBE):
             return self._probed(sandbox, action)
+        if not self._drafts and (tests := _asserts(action)):
+            self._tests = tests
+            return "Now write the function.", 0.0, False, False, {}
         self._drafts += 1
-        seen = tried(sandbox, self._task, action) if self.drafts > 1 or self.libraries[0].name else Verdict(True)
+        judges = self.drafts > 1 or self.libraries[0].name
+        seen = tried(sandbox, self._task, action, self._tests) if judges else Verdict(True)
         info = self._info(sandbox, seen.ran)
         if not seen.right and self._drafts < self.drafts:
             return f"{seen.says}\nWrite the function again.", 0.0, False, False, info
@@ -221,14 +227,36 @@ class CodeEnvironment:
         return {"calls": [{**asdict(call), **library} for call in (ran.calls if ran else ())]}
 
 
-def tried(sandbox: Sandbox, task: Task, program: str) -> Verdict:
-    """The program on what the task shows: an input, which it must take, or visible tests, which it must pass."""
+def tried(sandbox: Sandbox, task: Task, program: str, own: Sequence[str] = ()) -> Verdict:
+    """The program on what the task shows: an input, which it must take, or visible tests, which it must pass.
+
+    Args:
+        sandbox: with the library.
+        task: whose program it is.
+        program: as it was written.
+        own: tests of the agent's, which come after the visible ones.
+    """
     if "visible" in task.data:
-        return _tested(sandbox, task, program, task.data["visible"]) if task.data["visible"] else Verdict(True)
+        tests = [*task.data["visible"], *own]
+        return _tested(sandbox, task, program, tests) if tests else Verdict(True)
     ran = sandbox.run(program, calls=[task.data["sample"]], trace=True)
     if fault := _fault(ran):
         return Verdict(False, f"{task.data['sample']}: {fault}{_where(program, ran)}", ran)
     return Verdict(True, "", ran)
+
+
+def _asserts(action: str) -> list[str]:
+    """The tests of an action that holds nothing else, as far as they are Python; [] for any other."""
+    lines = [line.strip() for line in action.splitlines() if line.strip()]
+    return [line for line in lines if _is_python(line)] if all(line.startswith("assert ") for line in lines) else []
+
+
+def _is_python(line: str) -> bool:
+    try:
+        ast.parse(line)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def judged(sandbox: Sandbox, task: Task, program: str) -> Verdict:
