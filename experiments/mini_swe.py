@@ -1,6 +1,6 @@
 """mini-swe-agent with the bundled model on three tiny repairs, before and after Seasoned has read its sessions.
 
-Run it: python experiments/mini_swe.py --mini /path/to/mini --folder FOLDER [--steps 10] [--seconds 150]
+Run it: python experiments/mini_swe.py --mini /path/to/mini --folder FOLDER [--steps 10] [--seconds 150] [--plain]
 `mini` is mini-swe-agent's program, in an environment that has pytest, too. Each repair is a folder with one fault and a
 test that shows it; the source lies in `src`, so tests run only with PYTHONPATH=src. The agent can write in that folder
 alone (bubblewrap). First each repair is tried with nothing known, and its session is imported; then each is tried again
@@ -36,6 +36,17 @@ REPAIRS = {
 }
 
 
+SYSTEM = """You repair Python programs with shell commands. Answer with one short sentence, then exactly one command:
+
+```bash
+COMMAND
+```
+
+You see what the command printed, and give the next one. Edit with sed, such as: sed -i 's/old text/new text/' FILE
+When the tests pass, end with: echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"""
+"""Much shorter than what mini-swe-agent says by default, which a model of 1.5 billion parameters loses its way in."""
+
+
 def main():
     """Try all repairs twice, print how each ended."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -43,6 +54,7 @@ def main():
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=150)
+    parser.add_argument("--plain", action="store_true", help="with mini-swe-agent's own prompts")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     store = asked.folder / "notes.db"
@@ -75,7 +87,9 @@ def tried(asked, model, name, task, known):
         "model.model_kwargs.api_base": model.base_url,
         "model.model_kwargs.api_key": model.api_key,
         "model.model_kwargs.temperature": 0,
-        "model.model_kwargs.max_tokens": 500,
+        "model.model_kwargs.max_tokens": 250,
+        **({} if asked.plain else {"agent.system_template": SYSTEM, "agent.instance_template": "{{task}}"}),
+        **({} if asked.plain else {"model.action_regex": r"```(?:bash|sh)\s*\n(.*?)\n```"}),
     }
     words = [asked.mini, "-m", "openai/local", "--model-class", "litellm_textbased", "--agent-class", "default"]
     words += ["-c", "default.yaml", *(word for key, value in settings.items() for word in ("-c", f"{key}={value}"))]

@@ -23,6 +23,12 @@ _ERROR = re.compile(
     r"cannot find|not found|permission denied|undefined reference).{0,300}$",
     re.IGNORECASE | re.MULTILINE,
 )
+_NAMED = re.compile(r"^.{0,200}?\b[A-Z]\w{0,60}(?:Error|Exception): .{0,300}$", re.MULTILINE)
+_SUMMARY = re.compile(r"[\s=!]{0,100}(?:\d{1,7} (?:errors?|failed|failures?|passed)\b|Interrupted:|ERROR )")  # pytest's
+_PARTS = re.compile(r"&&|\|\||;|\n")
+_SET = re.compile(r"(?:env\s+)?(?:[A-Za-z_]\w{0,60}=\S{0,200}\s+){1,20}")
+_PYTHON = re.compile(r"(?:\S{0,100}/)?(?:python[\d.]*|uv|poetry|pdm|pipenv|hatch|coverage|npx) (?:-m|run|exec)")
+_NAME = re.compile(r"[A-Za-z][\w:]*|\S+\.(?:py|sh|js|ts|rb)")
 
 
 @dataclass(frozen=True)
@@ -46,15 +52,15 @@ def fixes(attempt: Trajectory) -> list[Fix]:
     waiting: dict[str, tuple[int, str, str]] = {}  # by the command's first words: place, command, error
     for place, step in enumerate(attempt.steps):
         command, wrong, error = one_line(command_of(step), 120), failed(step), _error_of(step)
-        head = " ".join(command.split()[:2])
+        head = _program(command_of(step))
         if wrong or (wrong is None and error):
             if error:
                 waiting.setdefault(head, (place, command, error))
         elif head in waiting:
             began, first, said = waiting.pop(head)
             between = [one_line(command_of(each), 120) for each in attempt.steps[began + 1 : place]]
-            worked = tuple(between) or (command,)
-            if len(worked) <= _BETWEEN and (between or command != first):
+            worked = (*between, *([command] if command != first else ()))
+            if 0 < len(worked) <= _BETWEEN:
                 by_error.setdefault(said, Fix(first, said, worked))
     return list(by_error.values())
 
@@ -81,7 +87,20 @@ def keep_fixes(pool: ExperiencePool, attempts: Iterable[Trajectory]) -> list[Les
     return pool.add(fresh, why="an error of a coding session and what fixed it", who="person") if fresh else []
 
 
+def _program(command: str) -> str:
+    """What a command runs, by which it is known again: the last part of a line, without folder, variables and options.
+
+    `cd app && PYTHONPATH=src python -m pytest -q tests` is `pytest`, `npm test -- --watch` is `npm test`.
+    """
+    parts = [part for part in _PARTS.split(command[:2000]) if part.strip()]
+    words = _SET.sub("", parts[-1].partition("|")[0].strip()).split() if parts else []
+    if _PYTHON.fullmatch(" ".join(words[:2])):
+        words = words[2:]
+    return " ".join(words[: 1 if len(words) > 1 and not _NAME.fullmatch(words[1]) else 2])
+
+
 def _error_of(step: Step) -> str:
-    """The last line of an observation that names an error, or ""."""
-    lines = _ERROR.findall(step.observation[-8000:])
+    """The last line of an observation that names an error, an exception where there is one; "" for none."""
+    end = step.observation[-8000:]
+    lines = _NAMED.findall(end) or [line for line in _ERROR.findall(end) if not _SUMMARY.match(line)]
     return one_line(lines[-1], 160) if lines else ""
