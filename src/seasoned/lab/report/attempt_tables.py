@@ -262,11 +262,11 @@ def efficiency_table(summary: Summary) -> Table | None:
         figures = (f"{one.lessons:.1f}", signed(one.points), signed(one.points_per_lesson, 3))
         lines.append(Line((label(one.condition), source, *figures), one.to_json()))
     types = {one.type for one in summary.efficiency}
-    for one in further_references(summary.run.benchmark):
-        if one.unit == "points a note" and one.condition in types:
-            source = "solved attempts" if one.condition == "positive" else "failed attempts"
-            values = {"name": one.condition, "points_per_lesson": one.value, "place": one.place}
-            lines.append(Line((one.condition, source, "", "", signed(one.value, 3)), values, source=one.source))
+    for told in further_references(summary.run.benchmark):
+        if told.unit == "points a note" and told.condition in types:
+            source = "solved attempts" if told.condition == "positive" else "failed attempts"
+            values = {"name": told.condition, "points_per_lesson": told.value, "place": told.place}
+            lines.append(Line((told.condition, source, "", "", signed(told.value, 3)), values, source=told.source))
     heads = map(Column, ("lessons", "points", "points per lesson"))
     return Table("What a lesson is worth", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
 
