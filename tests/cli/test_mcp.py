@@ -18,7 +18,8 @@ def test_the_memory_that_is_served(cli, monkeypatch):
 def test_the_address_and_the_token_are_printed(cli, monkeypatch):
     given = {}
 
-    def serve(memory, *, port, token, ready):
+    def serve(memory, *, port, token, ready, host):
+        assert host == "127.0.0.1"
         given.update(port=port, token=token)
         ready("http://127.0.0.1:1/mcp")
 

@@ -31,6 +31,9 @@ def mcp(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help=f"For --http; {PORT} without it, 0 for a free one.")
     ] = None,
+    host: Annotated[
+        str, typer.Option(help="For --http: the address to listen on; warns if it is not loopback.")
+    ] = "127.0.0.1",
     store: StoreOption = STORE,
 ) -> None:
     """Serve a memory over MCP, with tools to recall, record, learn, note, list and show the effect."""
@@ -48,8 +51,11 @@ def mcp(
         given = os.environ.get(TOKEN, "")
         token = given or secrets.token_urlsafe(24)
 
+        if host != "127.0.0.1":
+            typer.echo(f"seasoned: {host} can be reached from other machines, and nothing is encrypted", err=True)
+
         def ready(address: str) -> None:
             typer.echo(address)
             typer.echo(f"Authorization: Bearer {f'(the value of {TOKEN})' if given else token}")
 
-        serve_http(memory, port=PORT if port is None else port, token=token, ready=ready)
+        serve_http(memory, port=PORT if port is None else port, token=token, ready=ready, host=host)

