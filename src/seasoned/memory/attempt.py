@@ -1,7 +1,7 @@
-"""An attempt at one task: the record of it until it is finished, and the guidance it is shown.
+"""An attempt at one task: its record until it is finished, and its guidance.
 
-Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; what
-comes after that is refused; it is given guidance once, before anything else is done with it.
+Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; later
+calls are refused; its first guidance is drawn once, before anything else is done with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seasoned.protocols import Advise
 from seasoned.types import Guidance, Message, Outcome, Step, Task, Trajectory, new_id
 
 Keep = Callable[[Trajectory, bool], Trajectory]
-"""Stores a finished attempt and gives it back as stored; its second argument says whether a model may judge it."""
+"""Stores a finished attempt and returns it as stored; its second argument says whether a model may judge it."""
 
 _open: set[Attempt] = set()
 
@@ -30,7 +30,7 @@ _open: set[Attempt] = set()
 class Attempt:
     """An attempt at one task, from `Memory.attempt`. Safe in threads; use it in a `with` block, or call `finish`.
 
-    `async with` recalls and stores beside the event loop. `task` is what it is at, and `id` what it is stored under.
+    `async with` recalls and stores outside the event loop. `task` is its task, and `id` its id in the store.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class Attempt:
         self.id = attempt_id or new_id("tra")
         self._drawn = drawn
         self.task, self._given, self._cap = task, guidance, cap
-        self._shown: Guidance | None = None  # till it is begun
-        self._recalled = self._first = Guidance()  # all of it so far, and the first
+        self._shown: Guidance | None = None  # until it begins
+        self._recalled = self._first = Guidance()  # all guidance so far, and the first
         self._ask = ask
         self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
         self._steps: list[Step] = []
@@ -67,7 +67,7 @@ class Attempt:
 
     @property
     def guidance(self) -> Guidance:
-        """What it is shown of what was recalled: put `guidance.text` into the prompt."""
+        """The guidance for this attempt: put `guidance.text` into the prompt."""
         return self._begun()
 
     def __enter__(self) -> Self:
@@ -91,25 +91,25 @@ class Attempt:
             error.add_note(f"The attempt could not be kept either: {trouble}")
 
     def step(self, action: str = "", observation: str = "", thought: str = "", reward: float = 0.0) -> None:
-        """Record one step, in the order in which they are made; what is no text is kept as its text.
+        """Record the next step; values other than text are converted to text.
 
         Raises:
             ContractError: when the attempt was finished.
-            ConfigError: when the reward is no finite number.
+            ConfigError: when the reward is not a finite number.
         """
-        given = finite(reward)
-        if given is None:
+        finite_reward = finite(reward)
+        if finite_reward is None:
             raise ConfigError(f"the reward of a step is a finite number, and was {reward!r}")
-        made = Step(thought=str(thought), action=str(action), observation=str(observation), reward=given)
+        step = Step(thought=str(thought), action=str(action), observation=str(observation), reward=finite_reward)
         with self._lock:
             self._still_open("a step")
-            self._steps.append(made)
+            self._steps.append(step)
 
     def advise(self) -> Guidance:
-        """Ask again on the way: guidance for what was done so far, where the method has any (`autoguide` has).
+        """Recall again during the attempt: guidance for the steps so far, if the method has any (`autoguide` has).
 
-        What is new counts as in force from here on, and all of it is kept with the attempt. `guidance` then holds the
-        first guidance and the newest or, where both together are longer than the memory's cap, the newest.
+        New guidance is in force from here on, and all of it is stored with the attempt. `guidance` then has the first
+        and the newest guidance, or only the newest if both are longer than the memory's cap.
 
         Raises:
             ContractError: when the attempt was finished.
@@ -126,13 +126,12 @@ class Attempt:
     def messages(self, messages: Iterable[object]) -> None:
         """Record the conversation, as chat messages have it; see `memory.chat.read_chat`.
 
-        Called again with a longer list that begins as the last one did, it keeps the longer one; any other list is
-        added. The steps are read from it unless `step` was used. What is no message is passed over, and counted in
-        `meta["broken_messages"]`.
+        A longer list that begins like the last one replaces it; any other list is added. The steps are read from the
+        messages unless `step` was used. Anything else is skipped, and counted in `meta["broken_messages"]`.
 
         Raises:
             ContractError: when the attempt was finished.
-            ConfigError: when it is no list of messages.
+            ConfigError: when it is not a list of messages.
         """
         if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
             raise ConfigError(f"messages are a list of chat messages, and were {messages!r:.80}")
@@ -145,28 +144,28 @@ class Attempt:
             self._broken = chat.broken if longer else self._broken + chat.broken
 
     def made(self, answer: str = "") -> Trajectory:
-        """The record so far, the tool calls and their results among the steps, as a check is shown it."""
+        """The record so far as a check sees it, with the tool calls and their results among the steps."""
         with self._lock:
             return self._trajectory(Outcome(answer=answer))
 
     def finish(
         self, success: bool | SupportsFloat | Check | None = None, answer: str = "", detail: str = ""
     ) -> Trajectory:
-        """Store the attempt with its outcome; it is safe from the end of the process when this returns.
+        """Store the attempt with its outcome; it survives the end of the process once this returns.
 
         Args:
-            success: True, False, a reward (success from the memory's `success_at` on), a check that says which (see
-                `seasoned.memory.checks`), or None for unknown: then a memory with a judge asks its model.
-            answer: what the agent answered, if anything.
-            detail: anything worth knowing about how it ended.
+            success: True, False, a reward (success from the memory's `success_at` on), a check that decides (see
+                `seasoned.memory.checks`), or None for unknown: a memory with a judge then asks its model.
+            answer: the agent's answer, if any.
+            detail: remarks on the outcome.
 
         Returns:
-            The attempt as it was stored.
+            The attempt as stored.
 
         Raises:
-            ContractError: when it was finished already; what was stored first stays.
+            ContractError: when it was finished already; the stored record stays.
             ConfigError: when `success` is none of these.
-            StoreError: when it cannot be stored. It is open still, so `finish` can be called again.
+            StoreError: when it cannot be stored. It is still open, so `finish` can be called again.
         """
         why = ""
         if callable(success):
@@ -220,14 +219,14 @@ class Attempt:
                 f"{what} came for the attempt at {self.task.text[:60]!r}, which was finished already and is kept as "
                 f"{self._kept.id} (success: {self._kept.outcome.success}); begin another with memory.attempt(..)"
             )
-        self._begun()  # what is recalled comes before what is done
+        self._begun()  # recall before anything else
 
 
 def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, success_at: float) -> Outcome:
-    """The outcome that `finish` was told.
+    """The outcome for the arguments of `finish`.
 
     Raises:
-        ConfigError: when `success` is neither True, False, None nor a finite number.
+        ConfigError: when `success` is not True, False, None or a finite number.
     """
     solved: bool | None = None
     reward: float | None = None
@@ -244,10 +243,10 @@ def outcome_of(success: bool | SupportsFloat | None, answer: str, detail: str, s
 
 
 def close_open(keep: Keep | None = None) -> None:
-    """Store the attempts that were never finished: those of one memory, by its function, or all.
+    """Store unfinished attempts: those of one memory, by its `keep` function, or all.
 
     Raises:
-        StoreError: when one cannot be stored; the others were tried all the same.
+        StoreError: when one cannot be stored; the others are still tried.
     """
     first: Exception | None = None
     for attempt in [each for each in list(_open) if keep is None or each._keep == keep]:
@@ -261,5 +260,5 @@ def close_open(keep: Keep | None = None) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    with suppress(Exception):  # of a store that was closed, or opened before a fork: nobody is left to hear
+    with suppress(Exception):  # of a store that was closed, or opened before a fork: nobody can handle it
         close_open()

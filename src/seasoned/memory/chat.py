@@ -1,7 +1,7 @@
-"""Chat messages as agents send them, read as the messages and steps of a trajectory.
+"""Reads chat messages, as agents send them, as the messages and steps of a trajectory.
 
-They are read as those of a log are (`traces.conversation`), once somebody's objects are plain values. Always holds:
-nothing that a message holds makes this raise; what cannot be read is counted; the order is kept.
+They are converted to plain values, then read like a log (`traces.conversation`). Always holds: no message raises;
+unreadable ones are counted; the order is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from seasoned.traces.conversation import Turn, read_message, steps_of
 from seasoned.types import Message, Step
 
-_DEEP = 8  # a message's content, its parts, what is in them
+_DEEP = 8  # a message's content, its parts, and their content
 _FIELDS = (
     *("role", "type", "content", "text", "refusal", "tool_calls", "function_call", "function", "custom"),
     *("id", "name", "arguments", "input", "call_id", "tool_call_id", "tool_use_id", "output"),
@@ -25,7 +25,7 @@ _ARGUMENTS = ("arguments", "input")
 
 @dataclass(frozen=True)
 class Chat:
-    """A conversation as it was read: `broken` counts what was neither a message nor a call of a tool."""
+    """A conversation as read: `broken` counts what was neither a message nor a tool call."""
 
     messages: list[Message]
     steps: list[Step]
@@ -35,15 +35,15 @@ class Chat:
 def read_chat(raw: Iterable[object]) -> Chat:
     """Read messages in order.
 
-    The steps are those of `traces.conversation.steps_of`. The messages say all that was said in texts: a call is
-    `name(arguments)` of the assistant, and its result is said by the user.
+    The steps are those of `traces.conversation.steps_of`. The messages have everything as text: a call is the
+    assistant's `name(arguments)`, and its result is a user message.
 
     Args:
         raw: dictionaries or an SDK's objects.
     """
     read = [_read(item) for item in raw]
     turns = [turn for found in read for turn in found or ()]
-    # What comes piece by piece may begin with the result of a call that came before.
+    # Messages that arrive in pieces may begin with the result of an earlier call.
     results = (turn for turn in takewhile(lambda turn: turn.role != "assistant", turns) if turn.role == "tool")
     steps = [*(Step(observation=turn.text) for turn in results), *steps_of(turns)]
     return Chat([message for turn in turns for message in _messages(turn)], steps, read.count(None))
@@ -52,18 +52,18 @@ def read_chat(raw: Iterable[object]) -> Chat:
 def _read(item: object) -> list[Turn] | None:
     try:
         return read_message(_plain(item))
-    except Exception:  # somebody else's object: whatever it may raise, it is not a message that can be read
+    except Exception:  # a user's object may raise anything; it is then not a readable message
         return None
 
 
 def _messages(turn: Turn) -> Iterable[Message]:
-    said = [turn.text] if turn.text or turn.role == "tool" else []
+    texts = [turn.text] if turn.text or turn.role == "tool" else []
     role = "user" if turn.role == "tool" else turn.role
-    return [{"role": role, "content": text} for text in (*said, *(call.shown() for call in turn.calls))]
+    return [{"role": role, "content": text} for text in (*texts, *(call.shown() for call in turn.calls))]
 
 
 def _plain(value: object, depth: int = 0) -> Any:
-    """A value as JSON has it; of an object what a message may have, and None where that is no text at all."""
+    """A value as JSON; of an object, the fields of a message, or None if none of them is text."""
     if value is None or isinstance(value, str | int | float):
         return value
     if depth > _DEEP:

@@ -1,7 +1,7 @@
-"""Checks: whether an attempt succeeded. What a check may take and give, and checks that are ready to use.
+"""Checks decide whether an attempt succeeded: what a check may take and return, and ready-made checks.
 
-Always holds: a check says True, False, a reward, None where nobody knows, or a text: why the attempt failed, "" for
-that nothing is wrong; a command that cannot be run is an error and no failure.
+Always holds: a check returns True, False, a reward, None for unknown, or a text: why the attempt failed, or "" if it
+succeeded; a command that cannot be run is an error, not a failure.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = bool | SupportsFloat | str | None
 Check: TypeAlias = Callable[..., Verdict | Awaitable[Verdict]]
-"""Told the attempt where it takes one argument, else the task and the answer. Coroutine functions too."""
+"""Takes the attempt if it has one argument, else the task and the answer. May be a coroutine function."""
 
-_SAID = 600  # characters of what a command printed that are kept
+_SAID = 600  # characters of a command's output to keep
 
 
 def ask(check: Check, attempt: Trajectory, answer: Any) -> Verdict | Awaitable[Verdict]:
-    """What a check says of an attempt, or what has to be awaited for that."""
+    """The verdict of a check on an attempt, or an awaitable for it."""
     return check(attempt) if takes_attempt(check) else check(attempt.task, answer)
 
 
@@ -39,7 +39,7 @@ def takes_attempt(check: Check) -> bool:
     """Whether a check takes one argument, the attempt; else it takes the task and the answer."""
     try:
         parameters = list(inspect.signature(check).parameters.values())
-    except (TypeError, ValueError):  # of a function in C
+    except (TypeError, ValueError):  # for a function in C
         return False
     several = any(each.kind is each.VAR_POSITIONAL for each in parameters)
     return (
@@ -48,32 +48,30 @@ def takes_attempt(check: Check) -> bool:
 
 
 def read(verdict: Verdict) -> tuple[bool | SupportsFloat | None, str]:
-    """A verdict as `Attempt.finish` takes it: how it ended, and why not."""
+    """A verdict for `Attempt.finish`: the success, and why it failed."""
     if isinstance(verdict, str):
         return not verdict.strip(), verdict.strip()
     return verdict, ""
 
 
 def matches(pattern: str, flags: int = 0) -> Check:
-    """The answer holds the regular expression.
+    """Check that the answer matches a regular expression.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it is not a regular expression.
     """
     try:
-        wanted = re.compile(pattern, flags)
+        regex = re.compile(pattern, flags)
     except re.error as error:
         raise ConfigError(f"{pattern!r:.200} is no regular expression: {error}") from error
-    return lambda attempt: (
-        "" if wanted.search(attempt.outcome.answer) else f"the answer does not match {pattern!r:.200}"
-    )
+    return lambda attempt: "" if regex.search(attempt.outcome.answer) else f"the answer does not match {pattern!r:.200}"
 
 
 def json_schema(schema: Mapping[str, Any]) -> Check:
-    """The answer is JSON that fits a schema; a fence around it is left aside.
+    """Check that the answer is JSON that fits a schema; a fence around it is ignored.
 
     Raises:
-        ConfigError: the schema has what is not supported here.
+        ConfigError: the schema has an unsupported keyword.
     """
     check_schema(schema)
 
@@ -92,13 +90,13 @@ def json_schema(schema: Mapping[str, Any]) -> Check:
 def exit_code(
     command: str | Sequence[str], *, folder: str | Path = ".", code: int = 0, seconds: float = 600.0
 ) -> Check:
-    """A command, run when the attempt is over, ends with a code: `exit_code("pytest -q")`.
+    """Check that a command, run after the attempt, ends with an exit code: `exit_code("pytest -q")`.
 
     Args:
-        command: a line or a list of words; no shell reads it.
+        command: a line or a list of words, run without a shell.
         folder: where it runs.
         code: the exit code that means success.
-        seconds: it may take; longer is a failure.
+        seconds: the most seconds; a longer run is a failure.
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if not words:
@@ -123,14 +121,14 @@ def exit_code(
             raise ConfigError(f"{named} cannot be run in {folder}: {error.strerror or error}") from error
         if done.returncode == code:
             return ""
-        said = done.stdout.decode("utf-8", "replace").strip()[-_SAID:]
-        return f"{named} ended with {done.returncode}: {said}" if said else f"{named} ended with {done.returncode}"
+        output = done.stdout.decode("utf-8", "replace").strip()[-_SAID:]
+        return f"{named} ended with {done.returncode}: {output}" if output else f"{named} ended with {done.returncode}"
 
     return runs
 
 
 def passed_tests(attempt: Trajectory) -> Verdict:
-    """The tests that the agent itself ran last passed, as the results of its tools show; None where it ran none."""
+    """Check that the last tests the agent ran passed, by the results of its tools; None if it ran none."""
     outcome = ended(attempt.steps)
     return outcome.detail if outcome.success is False else outcome.success
 
@@ -141,18 +139,18 @@ class Thumbs:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self.last = ""
-        """The id of the attempt that ended last; with many users at a time, keep it with the answer."""
+        """The id of the attempt that ended last; with several users, store it with the answer."""
 
     def __call__(self, attempt: Trajectory) -> None:
-        """Nobody knows yet how it ended."""
+        """Leave the outcome open."""
         self.last = attempt.id
 
     def up(self, attempt_id: str = "", why: str = "") -> Trajectory:
-        """It worked: the attempt that is named, or the last one."""
+        """Record that the attempt with this id, or the last one, worked."""
         return self._memory.outcome(self._named(attempt_id), True, why=why or "the user's thumb is up")
 
     def down(self, attempt_id: str = "", why: str = "") -> Trajectory:
-        """It did not."""
+        """Record that it did not work."""
         return self._memory.outcome(self._named(attempt_id), False, why=why or "the user's thumb is down")
 
     def _named(self, attempt_id: str) -> str:

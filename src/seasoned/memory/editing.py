@@ -1,7 +1,7 @@
-"""How a person writes and edits lessons: one rule for the page, the command line and `Memory.add`.
+"""Rules for writing and editing lessons, shared by the page, the command line and `Memory.add`.
 
-Always holds: a text that seems aimed at the model waits in quarantine, whoever wrote it, until it is released; a lesson
-is switched only from the state that the switch is for; nothing is stored here.
+Always holds: a text that seems aimed at the model is quarantined, whoever wrote it, until it is released; each switch
+applies only to lessons in the matching state; nothing is stored here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Switch = Literal["disable", "enable", "release", "delete", "restore"]
 
 MAX_KEY = 1000
 EARLIER = "was flagged in an earlier version"
-"""Why a lesson was flagged whose words have changed since."""
+"""The reason for a flagged lesson whose words changed since."""
 _KINDS: tuple[LessonKind, ...] = get_args(LessonKind)
 _FROM: dict[Switch, tuple[tuple[LessonStatus, ...], str]] = {
     "disable": (("active",), "an active one can be disabled"),
@@ -37,7 +37,7 @@ def as_task(task: str | Task, category: str, masking: Mask) -> Task:
     """A task without secrets; equal texts are the same task.
 
     Raises:
-        ConfigError: when it is neither a text nor a task.
+        ConfigError: when it is not a text or a task.
     """
     if isinstance(task, Task):
         masked = {"id": masking(task.id), "text": masking(task.text)}
@@ -50,10 +50,10 @@ def as_task(task: str | Task, category: str, masking: Mask) -> Task:
 
 
 def checked_text(text: object, limit: int = MAX_LESSON) -> str:
-    """A lesson's text, if it may be one.
+    """Check and return a lesson's text.
 
     Raises:
-        ConfigError: when it is no text, is empty, or is longer than the limit.
+        ConfigError: when it is not a text, is empty, or is longer than the limit.
     """
     if not isinstance(text, str):
         raise ConfigError(f"a lesson is a text, and this is {text!r:.80}")
@@ -63,7 +63,7 @@ def checked_text(text: object, limit: int = MAX_LESSON) -> str:
 
 
 def checked_kind(kind: object) -> LessonKind:
-    """A kind of lessons.
+    """Check and return a kind of lesson.
 
     Raises:
         ConfigError: when there is no such kind.
@@ -79,8 +79,8 @@ def checked_key(kind: LessonKind, key: object) -> str:
     """A key as it is stored: with single spaces, and that of a note folded.
 
     Raises:
-        ConfigError: when it is no text or too long, or is empty for a note or a reflection. Those are found by it
-            alone: a note by its words, a reflection by the id of its task.
+        ConfigError: when it is not a text or too long, or is empty for a note or a reflection, which are found only by
+            it: a note by its words, a reflection by the id of its task.
     """
     if not isinstance(key, str):
         raise ConfigError(f"a key is a text, and this is {key!r:.80}")
@@ -94,10 +94,10 @@ def checked_key(kind: LessonKind, key: object) -> str:
 
 
 def checked_category(category: object) -> str:
-    """A category, if it may be one.
+    """Check and return a category.
 
     Raises:
-        ConfigError: when it is no text.
+        ConfigError: when it is not a text.
     """
     if not isinstance(category, str):
         raise ConfigError(f"a category is a text, and this is {category!r:.80}")
@@ -105,10 +105,10 @@ def checked_category(category: object) -> str:
 
 
 def written(kind: str, text: str, *, key: str = "", category: str = "", pinned: bool = False) -> Lesson:
-    """A new lesson in a person's words: masked, and quarantined where it seems aimed at the model.
+    """A new lesson in a person's words: masked, and quarantined if it seems aimed at the model.
 
     Raises:
-        ConfigError: as the checks above.
+        ConfigError: as in the checks above.
     """
     known = checked_kind(kind)
     fields = {"key": mask(checked_key(known, key)), "category": _category(category)}
@@ -123,13 +123,13 @@ def edited(
     category: str | None = None,
     pinned: bool | None = None,
 ) -> Lesson:
-    """A lesson as a person wants it; None leaves a field as it is.
+    """A lesson with a person's changes; None leaves a field as it is.
 
-    New words are masked, and where they seem aimed at the model, the lesson waits in quarantine. A text that is longer
-    than a lesson may be can be edited as long as it grows no more.
+    New words are masked, and if they seem aimed at the model, the lesson is quarantined. A text over the limit can be
+    edited as long as it does not grow.
 
     Raises:
-        ConfigError: as the checks above, or when the lesson is deleted.
+        ConfigError: as in the checks above, or when the lesson is deleted.
     """
     if lesson.status == "deleted":
         raise ConfigError(f"the lesson {lesson.id} is deleted: restore it first: `seasoned lessons rollback`")
@@ -146,7 +146,7 @@ def edited(
 
 
 def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> Lesson:
-    """A lesson in another state. What was in quarantine before it was disabled or deleted goes back there.
+    """A lesson in another state. A lesson that was quarantined before it was disabled or deleted returns to quarantine.
 
     Args:
         lesson: as it is.
@@ -154,7 +154,7 @@ def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> 
         states: its earlier states, oldest first.
 
     Raises:
-        ConfigError: when it is in no state that this is for.
+        ConfigError: when the switch does not apply to its state.
     """
     before, only = _FROM[switch]
     if lesson.status not in before:
@@ -170,13 +170,13 @@ def switched(lesson: Lesson, switch: Switch, states: Sequence[LessonStatus]) -> 
 
 
 def reasons(lesson: Lesson) -> list[str]:
-    """Why a lesson was flagged, as ends of a sentence that begins with "the text"."""
-    found = lesson.data.get("flags", ())
-    return [str(each) for each in found] if isinstance(found, list | tuple) else []
+    """Why a lesson was flagged, each the end of a sentence that begins with "the text"."""
+    flags = lesson.data.get("flags", ())
+    return [str(each) for each in flags] if isinstance(flags, list | tuple) else []
 
 
 def _screened(lesson: Lesson) -> Lesson:
-    """A lesson with new words: quarantined where these are flagged; old reasons stay only where they still hold."""
+    """A lesson with new words: quarantined if these are flagged; old reasons stay only if they still apply."""
     new, before = flags(_words(lesson)), reasons(lesson)
     kept = [reason for reason in before if reason in (*new, FROM_FLAGGED, EARLIER)]
     kept += [EARLIER] if len(kept) < len(before) and EARLIER not in kept else []
@@ -194,10 +194,10 @@ def _stored(text: str, limit: int = MAX_LESSON) -> str:
 
 
 def checked_snapshot_name(name: str, masking: Mask = mask) -> str:
-    """The name, where it holds no secret: it could not be masked, since a rollback asks for it by name.
+    """Check and return the name: a secret in it could not be masked, since a rollback needs the exact name.
 
     Raises:
-        ConfigError: when it holds one.
+        ConfigError: when it contains a secret.
     """
     if masking(name) != name:
         raise ConfigError(f"the name of a snapshot seems to hold a secret ({masking(name)[:80]}): give another name")

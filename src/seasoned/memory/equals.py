@@ -1,7 +1,7 @@
-"""What says or did the same: equal attempts are learned from once, and equal lessons are one, with a count.
+"""Equal attempts and lessons: equal attempts are learned from once, and equal lessons become one, with a count.
 
 The count of a lesson is its `importance`, and its `sources` are all attempts that taught it. Always holds: no model is
-asked here; texts that differ in a number, a name, a negation or an outcome are never one, however near they are.
+asked; texts that differ in a number, a name, a negation or an outcome are never merged, however near they are.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Store
 
 NEAR = 0.95
-"""The least cosine of lessons that may say the same."""
+"""The least cosine of lessons that may be merged."""
 AT_ONCE = 20
-"""Of more lessons than these, added at once, only those of equal words are merged."""
+"""If more lessons than this are added at once, only those with equal words are merged."""
 
-_SHARED = 0.8  # of the telling words of both
+_SHARED = 0.8  # of the distinctive words of both
 _SPACE = re.compile(r"\s+")
 _NAMES = re.compile(r"\S*\d\S*|\w*_\w+|\b\w+[A-Z]\w*|(?<=[a-z,;:] )[A-Z]\w+|\"[^\"]+\"|`[^`]+`")
 _NOT = re.compile(
@@ -41,17 +41,17 @@ _PLAIN = frozenset(
 
 
 def attempt_key(attempt: Trajectory) -> str:
-    """What equal attempts share: the task, what was done and seen, the answer and the outcome; thoughts may differ."""
+    """The key of equal attempts: task, actions, observations, answer and outcome; thoughts may differ."""
     steps = [(step.action, step.observation) for step in attempt.steps]
     if not any(action for action, _ in steps):
         steps = [(step.thought, step.observation) for step in attempt.steps]
     end = attempt.outcome
-    said = [attempt.task, attempt.category, end.success, end.reward, end.reason, end.answer, end.detail, steps]
-    return hashlib.sha256(repr(said).encode("utf-8", "replace")).hexdigest()
+    parts = [attempt.task, attempt.category, end.success, end.reward, end.reason, end.answer, end.detail, steps]
+    return hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()
 
 
 class Said(NamedTuple):
-    """What lessons of equal words share."""
+    """The key of lessons with equal words."""
 
     kind: str
     category: str
@@ -61,21 +61,21 @@ class Said(NamedTuple):
 
 
 def said(lesson: Lesson) -> Said:
-    """The words of a lesson, whatever their case and spaces, and what it is about."""
+    """The key of a lesson: its words, ignoring case and spaces, and what it is about."""
     return Said(
         lesson.kind, lesson.category, _plain(lesson.key), _plain(lesson.text).rstrip(".!"), lesson.data.get("success")
     )
 
 
 class Words:
-    """Where lessons of equal words are: an index over the lessons of a pool, by their status and words."""
+    """An index of a pool's lessons by status and words, to find those with equal words."""
 
     def __init__(self) -> None:
         self._at = 0, -1
         self._ids: dict[tuple[str, Said], str] = {}
 
     def refresh(self, store: Store, scope: str, seen: LessonsSeen) -> None:
-        """Take in what was written since; within a transaction, which may be rolled back, nothing is."""
+        """Add lessons written since the last time; does nothing within a transaction, which may be rolled back."""
         if store.in_transaction or (seen.change, seen.purges) == self._at:
             return
         if seen.purges != self._at[1]:
@@ -86,18 +86,18 @@ class Words:
         self._at = seen.change, seen.purges
 
     def find(self, store: Store, scope: str, lessons: Sequence[Lesson]) -> dict[str, Lesson]:
-        """Stored lessons that say the same in equal words as these, by the ids of these and in the same state."""
+        """Stored lessons with equal words and in the same state, by the ids of the given ones."""
         news = _places(store.lessons_since(scope, max(self._at[0], 0))) if store.changes(scope) != self._at else {}
-        found: dict[str, Lesson] = {}
+        equal: dict[str, Lesson] = {}
         for lesson in lessons:
             for status in dict.fromkeys((lesson.status, "disabled", "deleted")):
                 place = status, said(lesson)
                 other = store.get_lesson(news.get(place) or self._ids.get(place) or "")
-                # One that was changed since may say something else now.
+                # A lesson changed since may have other words now.
                 if other is not None and other.status == status and said(other) == said(lesson):
-                    found[lesson.id] = other
+                    equal[lesson.id] = other
                     break
-        return found
+        return equal
 
 
 def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
@@ -108,21 +108,21 @@ def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
 
 
 def near_ones(pool: ScreenedPool, lessons: Sequence[Lesson]) -> dict[str, str]:
-    """The ids of lessons of a pool that mean the same as some of these, by the ids of these.
+    """The ids of a pool's lessons that mean the same, by the ids of the given ones.
 
-    Nothing is looked up within a transaction, of many lessons at once, or where the embedder fails.
+    Empty within a transaction, for many lessons at once, or if the embedder fails.
     """
-    found: dict[str, str] = {}
+    near: dict[str, str] = {}
     if not pool.searches or pool.store.in_transaction or len(lessons) > AT_ONCE:
-        return found
+        return near
     for lesson in lessons:
         text = f"{lesson.key}\n{lesson.text}" if lesson.key else lesson.text
-        with suppress(SeasonedError):  # of an embedder on a server: then equal words alone are merged
+        with suppress(SeasonedError):  # of an embedder on a server: then only equal words are merged
             for other, score in pool.nearest_lessons(text, 3, lesson.kind):
                 if score >= NEAR and same_meaning(lesson, other):
-                    found[lesson.id] = other.id
+                    near[lesson.id] = other.id
                     break
-    return found
+    return near
 
 
 def same_meaning(one: Lesson, other: Lesson) -> bool:
@@ -142,9 +142,9 @@ def same_meaning(one: Lesson, other: Lesson) -> bool:
 
 @dataclass
 class Union:
-    """What becomes of lessons that are to be added: `fresh` ones, and stored ones that are said again, with the reason.
+    """How to add lessons: `fresh` ones to add, and stored ones that are repeated, with the reason.
 
-    `ids` are those of the lessons that stand for the given ones, in their order.
+    `ids` are those of the lessons that represent the given ones, in their order.
     """
 
     fresh: list[Lesson] = field(default_factory=list)
@@ -153,16 +153,16 @@ class Union:
 
 
 def unite(pool: ScreenedPool, lessons: Sequence[Lesson], words: Words, near: Mapping[str, str], who: Who) -> Union:
-    """Find what says the same among lessons that are to be added, and in a pool; nothing is written here.
+    """Find equal lessons among those to be added and in a pool; nothing is written.
 
-    What a person took away stays away where a model says it again. A pinned lesson stays as it is.
+    A lesson that a person removed is not added again by a model. A pinned lesson stays as it is.
 
     Args:
-        pool: where they are to be added.
-        lessons: screened ones.
-        words: its index, refreshed.
-        near: what `near_ones` gave for them.
-        who: who says so; a person's words take the place of a model's.
+        pool: the pool to add them to.
+        lessons: the screened lessons.
+        words: the pool's index, refreshed.
+        near: the result of `near_ones` for them.
+        who: the author; a person's words replace a model's.
     """
     union, new = Union(), dict[tuple[str, Said], int]()
     equal = words.find(pool.store, pool.scope, lessons)
@@ -191,7 +191,7 @@ def unite(pool: ScreenedPool, lessons: Sequence[Lesson], words: Words, near: Map
 
 
 def with_another(lesson: Lesson, sources: Iterable[str], times: float = 1.0) -> Lesson:
-    """The lesson with more sources, counted so many times more."""
+    """The lesson with more sources, and its count raised by `times`."""
     known = tuple(dict.fromkeys((*lesson.sources, *sources)))
     return lesson.model_copy(update={"sources": known, "importance": lesson.importance + times})
 

@@ -1,7 +1,7 @@
-"""The gate of a memory: its lessons are tried on tasks of the user's, by an agent of the user's.
+"""The gate of a memory: tries its lessons on the user's tasks with the user's agent.
 
-Always holds: nothing is learned from a gate's attempts; an attempt for which nothing is recalled is a tie and is made
-once; the claim is kept with the lessons as they were.
+Always holds: a gate's attempts are not learned from; a task for which nothing is recalled is a tie and is attempted
+once; the claim is stored with the lessons as they were.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from seasoned.trust.lineage import OBSERVED
 from seasoned.types import Guidance, Lesson, Outcome, Task, Trajectory, new_id
 
 Try = Callable[[str, str], bool]
-"""One attempt by the user's agent: the task and the guidance for its prompt in ("" for none), whether it worked out."""
+"""One attempt by the user's agent: takes the task and the guidance for its prompt (or ""), returns its success."""
 
 
 def run_gate(
@@ -31,19 +31,19 @@ def run_gate(
     name: str,
     waiting: bool = False,
 ) -> Certificate:
-    """Try a pool's lessons on these tasks until a look decides.
+    """Try a pool's lessons on tasks until a look decides.
 
     Args:
         pool: holds the lessons.
-        recall: what a pool knows for a task.
-        tasks: that nothing was learned from.
-        attempt: makes one attempt; an InfrastructureError of its own leaves the task out of both arms.
+        recall: returns a pool's guidance for a task.
+        tasks: tasks that nothing was learned from.
+        attempt: makes one attempt; if it raises InfrastructureError, both arms leave out the task.
         agent: names the agent and its model in the certificate.
-        name: of the method.
-        waiting: try the lessons that wait for a second source, too, and release them if all together are promoted.
+        name: name of the method.
+        waiting: also try the lessons that wait for a second source, and release them if all together are promoted.
 
     Raises:
-        ConfigError: there are too few tasks, one of them twice, or one that was learned from.
+        ConfigError: there are too few tasks, a task is repeated, or one was learned from.
     """
     check_gate(len(tasks))
     known = {trajectory.task_id for trajectory in pool.trajectories()}
@@ -82,7 +82,7 @@ def _released(lesson: Lesson) -> Lesson:
 
 @contextmanager
 def _trial_pool(pool: ExperiencePool, lessons: Sequence[Lesson]) -> Iterator[ExperiencePool]:
-    """A pool of copies of these lessons, for the time of a gate: nobody else recalls from it."""
+    """A temporary pool with copies of these lessons, used only by the gate."""
     scope = f"{pool.scope}{GATE}/{new_id('try')}"
     copies = [one.model_copy(update={"id": new_id("les"), "version": 1}) for one in lessons]
     try:
@@ -96,7 +96,7 @@ def _trial_pool(pool: ExperiencePool, lessons: Sequence[Lesson]) -> Iterator[Exp
 def _trials(
     pool: ExperiencePool, tasks: Sequence[Task], recall: Callable[[Task], Guidance], attempt: Try, agent: str
 ) -> tuple[list[Trial], list[Look]]:
-    """Half of the tasks, and then the rest if the first look does not decide; the looks at them."""
+    """Attempt half of the tasks, then the rest if the first look does not decide; return the looks."""
     trials: list[Trial] = []
     decided = looks([], planned=len(tasks))
     for begun, end in ((0, len(tasks) // 2), (len(tasks) // 2, len(tasks))):

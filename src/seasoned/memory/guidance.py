@@ -1,12 +1,13 @@
-"""Guidance as a memory gives it: what the method recalled, advice and examples beside it, in a frame.
+"""The guidance of a memory: what the method recalled, further advice and examples, in a frame.
 
-Always holds: the text is delimited and cannot close its block, at most so long as asked for (the frame is not counted),
-free of characters that hide text, and "" where there is nothing to say.
+Always holds: the text is delimited and cannot close its block, keeps to its limit (not counting the frame), has no
+hiding characters, and is "" if there is no guidance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from seasoned.pool import ExperiencePool
 from seasoned.text import not_in_text, prompt_line, render_prompt, transcript
@@ -14,12 +15,12 @@ from seasoned.trust import enclosed, visible
 from seasoned.types import Block, Entry, Guidance, Lesson, Task, Trajectory
 
 ADVICE = 5
-"""At most so many heuristics stand beside what a method recalls that recalls none itself."""
+"""The most heuristics added for a method that does not recall heuristics itself."""
 
 TAG = "experience"
 
 _SOURCE = 16  # characters of where a lesson comes from, at most in most cases
-_LEAST = 200  # characters of an example that is worth its place
+_LEAST = 200  # least characters of a useful example
 
 
 def complete(
@@ -30,18 +31,18 @@ def complete(
     most: int | None = None,
     show: Callable[[Guidance], Guidance] = lambda guidance: guidance,
 ) -> Guidance:
-    """What a method recalled for a task, framed, with what a prompt needs beside it.
+    """What a method recalled for a task, with additions, in a frame.
 
-    That is the heuristics nearest to the task where the method recalled none, and the demonstrations, where the method
-    leaves it to the agent to show them. Lessons come first; demonstrations are shortened to the room that is left.
+    The additions are the heuristics nearest to the task if the method recalled none, and the demonstrations if the
+    method leaves showing them to the agent. Lessons come first; demonstrations are shortened to the remaining room.
 
     Args:
-        recalled: from the method.
-        task: what it was recalled for.
-        pool: where heuristics are found: by meaning, or where the pool has no embedder by importance.
+        recalled: the method's guidance.
+        task: the task it was recalled for.
+        pool: holds the heuristics: found by meaning, or by importance without an embedder.
         cap: the most characters of the text within the frame.
-        most: at most so many lessons, see `shortened`; None for all.
-        show: what is shown of all that, before it is framed.
+        most: the most lessons, see `shortened`; None for all.
+        show: selects what to show, before framing.
     """
     advice = [] if any(lesson.kind == "heuristic" for lesson in recalled.lessons) else _advice(task, pool)
     if most is not None:
@@ -63,10 +64,10 @@ def complete(
 
 
 def shortened(recalled: Guidance, most: int) -> Guidance:
-    """What a method recalled, with its first lessons alone: the entries that tell only of others are left out.
+    """What a method recalled, limited to its first lessons; entries only about others are left out.
 
-    Lessons that stand in one entry, as those that contradict each other do, stay together; so some more may be left. An
-    entry without ids may tell of any of the lessons, so it stays, and so do the lessons that no entry names.
+    Lessons in one entry, such as contradicting ones, stay together, so there may be more. An entry without ids may be
+    about any lesson, so it stays, as do lessons that no entry names.
     """
     first = {lesson.id for lesson in recalled.lessons[:most]}
     blocks = []
@@ -82,7 +83,7 @@ def shortened(recalled: Guidance, most: int) -> Guidance:
 
 
 def framed(guidance: Guidance, cap: int) -> Guidance:
-    """Guidance whose text is one block that says that it is advice; cut after the last line that fits, or in a line.
+    """Guidance as one block that is labelled as advice; cut after the last line that fits, or within a line.
 
     A line that tells of lessons ends with where they come from: a person, an import, or so many attempts.
     """
@@ -110,15 +111,15 @@ def _sourced(guidance: Guidance) -> str:
 
 
 def _source(lessons: Iterable[Lesson]) -> str:
-    """Where lessons that stand in one line come from, in a few tokens; "" where nothing is known of that."""
-    told = list(lessons)
-    if any(lesson.origin == "person" for lesson in told):
+    """The sources of the lessons in one line, in a few tokens; "" if unknown."""
+    group = list(lessons)
+    if any(lesson.origin == "person" for lesson in group):
         return "a person"
-    if any(lesson.data.get("imported") for lesson in told):
+    if any(lesson.data.get("imported") for lesson in group):
         return "imported"
-    count = len({source for lesson in told for source in lesson.sources})
-    ended = {lesson.data.get("success") for lesson in told}
-    word = {frozenset({True}): "success", frozenset({False}): "failure"}.get(frozenset(ended), "attempt")
+    count = len({source for lesson in group for source in lesson.sources})
+    outcomes: set[Any] = {lesson.data.get("success") for lesson in group}
+    word = {frozenset({True}): "success", frozenset({False}): "failure"}.get(frozenset(outcomes), "attempt")
     plural = f"{word}es" if word == "success" else f"{word}s"
     return f"{count} {word if count == 1 else plural}" if count else ""
 
@@ -136,5 +137,5 @@ def _advice(task: Task, pool: ExperiencePool) -> list[Lesson]:
 
 def _example(attempt: Trajectory, room: int) -> Entry:
     answer = f"\nAnswer: {prompt_line(attempt.outcome.answer, _LEAST // 2)}" if attempt.outcome.answer else ""
-    said = transcript(attempt, limit=room - len(answer) - 2) + answer
-    return Entry(text=f"\n{said}", demonstration_ids=(attempt.id,))
+    shown_text = transcript(attempt, limit=room - len(answer) - 2) + answer
+    return Entry(text=f"\n{shown_text}", demonstration_ids=(attempt.id,))

@@ -1,8 +1,8 @@
-"""Guidance held back from a share of attempts, so that a memory can tell whether it helps, and stop what harms.
+"""Holds back guidance from a share of attempts, so that a memory can measure whether it helps, and stop what harms.
 
-Always holds: what is held back is drawn by a keyed hash of the attempt, never chosen; an attempt for which nothing was
-recalled counts for neither side; each outcome is counted once, when it is known; what one namespace counts never mixes
-with another's, not even where an attempt was carried over.
+Always holds: a keyed hash of the attempt decides what is held back; an attempt for which nothing was recalled counts
+for neither side; each outcome is counted once, when it is known; the counts of namespaces never mix, even if an attempt
+was copied.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from seasoned.trust import mask
 from seasoned.types import Guidance, Lesson, Trajectory, now
 
 META = "holdout"
-"""The key in a trajectory's `meta`: what was shown, what was held back, and how likely that was."""
+"""The key in a trajectory's `meta`: what was shown, what was held back, and the probabilities."""
 ESTIMATED = 30
-"""Lessons whose effect is estimated in a report: those with the strongest evidence of harm, then the most used."""
+"""The number of lessons in a report: those with the strongest evidence of harm, then the most used."""
 LIMIT = 1 / ALPHA
-"""The evidence of harm at which all guidance is switched off; of a single lesson, times the number of lessons."""
+"""The evidence of harm at which all guidance is switched off; for a single lesson, times the number of lessons."""
 _KEY, _OFF, _SWITCHED, _ALL = "key", "off", "switched", "all"
 
 Retire = Literal["off", "auto"]
@@ -48,9 +48,9 @@ class Switched(BaseModel):
 
 
 class LessonEffect(BaseModel):
-    """What is known of one lesson: its uses, its effect (None: not estimated), and its evidence of harm.
+    """One lesson: its uses, its effect (None: not estimated), and its evidence of harm.
 
-    `uses` are attempts with a known outcome for which it was recalled, shown or withheld. It is retired where `harm`
+    `uses` counts attempts with a known outcome for which it was recalled, shown or withheld. It is retired if `harm`
     reaches `limit`, unless it is pinned.
     """
 
@@ -70,9 +70,8 @@ class LessonEffect(BaseModel):
 class EffectReport(BaseModel):
     """Whether guidance helps in one namespace: over all attempts, by category and by month, and lesson by lesson.
 
-    `overall` is None as long as no outcome is known, or single lessons alone are withheld; `verdict` is "helps",
-    "harms" or "not known yet". `waiting` attempts have no known outcome. `off` says why guidance is switched off, ""
-    where it is on.
+    `overall` is None while no outcome is known, or if only single lessons are withheld; `verdict` is "helps", "harms"
+    or "not known yet". `waiting` counts attempts of unknown outcome. `off` says why guidance is switched off, or "".
     """
 
     model_config = ConfigDict(frozen=True)
@@ -91,7 +90,7 @@ class EffectReport(BaseModel):
 
 
 class _Row(NamedTuple):
-    """An attempt as it counts; as a list in the store. `lessons` are (id, shown, chance)."""
+    """An attempt as counted; a list in the store. `lessons` are (id, shown, chance)."""
 
     shown: bool
     chance: float
@@ -103,7 +102,7 @@ class _Row(NamedTuple):
 
 
 class Draw:
-    """The coins of one attempt. `meta` is what to keep of them; empty where nothing was recalled for it yet."""
+    """The random draws of one attempt. `meta` records them; it is empty if nothing was recalled yet."""
 
     def __init__(self, attempt_id: str, *, key: bytes, share: float, withhold: float, off: bool) -> None:
         self._id, self._key, self._share, self._withhold, self._off = attempt_id, key, share, withhold, off
@@ -112,12 +111,12 @@ class Draw:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing that is recalled from here on will be shown."""
+        """Whether nothing recalled from here on will be shown."""
         return self._off or (self._recalled and self._held)
 
     @property
     def meta(self) -> dict[str, Any]:
-        """For the trajectory's `meta`."""
+        """The record for the trajectory's `meta`."""
         if not self._recalled or self._off or not (self._share or self._withhold):
             return {}
         lessons = {} if self._held else self._lessons
@@ -133,7 +132,7 @@ class Draw:
         }
 
     def show(self, guidance: Guidance) -> Guidance:
-        """What is shown of what was recalled. A lesson that shares an entry with another is never withheld alone."""
+        """The part of the guidance to show. A lesson that shares an entry with another is never withheld alone."""
         if not guidance.text or self._off:
             return Guidance() if self._off else guidance
         self._recalled = True
@@ -150,14 +149,14 @@ class Draw:
 
 
 class Holdout:
-    """The coins of one memory, and what they tell. Safe in threads and processes: the store keeps it all."""
+    """The random draws of one memory, and their results, kept in the store. Safe in threads and processes."""
 
     def __init__(self, pool: ExperiencePool, *, share: float = 0.0, withhold: float = 0.0, retire: Retire = "off"):
-        """Give the coins their odds.
+        """Set the probabilities.
 
         Args:
             pool: of the memory.
-            share: of attempts that get no guidance, from 0 up to (not including) 1.
+            share: share of attempts that get no guidance, from 0 up to (not including) 1.
             withhold: probability that a recalled lesson is left out of an attempt, likewise.
             retire: "auto" disables lessons, or all guidance, once the evidence of harm is strong enough.
 
@@ -173,19 +172,19 @@ class Holdout:
 
     @property
     def off(self) -> str:
-        """Why guidance is switched off; "" where it is on."""
+        """Why guidance is switched off, or ""."""
         return str(self._store.marked(self._switch, _OFF) or "")
 
     def draw(self, attempt_id: str) -> Draw:
-        """The coins of an attempt."""
+        """The random draws of an attempt."""
         key = self._key() if self._share or self._withhold else b""
         return Draw(attempt_id, key=key, share=self._share, withhold=self._withhold, off=bool(self.off))
 
     def resume(self, why: str, who: Who = "person") -> None:
-        """Show guidance again; the evidence against all of it begins anew.
+        """Show guidance again; the evidence against it starts again.
 
         Raises:
-            ConfigError: it is not switched off, or no reason is given.
+            ConfigError: it is not switched off, or the reason is missing.
         """
         if not why.strip():
             raise ConfigError("say why guidance is to be shown again: memory.resume('lesson 3 is mended')")
@@ -197,13 +196,13 @@ class Holdout:
             self._store.unmark(self._evidence, _ALL)
 
     def count(self, attempt: Trajectory) -> list[str]:
-        """Count an attempt as it was recorded; call it within a transaction that holds the pool's scope.
+        """Count a recorded attempt; call it within a transaction that locks the pool's scope.
 
-        One whose outcome is not known waits until it is. One that was counted is not counted again, but a changed
-        outcome takes the place of the old one in the effect; the evidence of harm keeps the first.
+        An attempt of unknown outcome waits. A counted attempt is not counted again; a changed outcome replaces the old
+        one in the effect, but the evidence of harm keeps the first.
 
         Returns:
-            A sentence for each thing that was retired.
+            A sentence for each retired lesson, or for switching off guidance.
         """
         kept = attempt.meta.get(META)
         if not isinstance(kept, Mapping):
@@ -218,17 +217,17 @@ class Holdout:
         self._store.mark(self._rows, attempt.id, list(row))
         if row.outcome is None:
             return []
-        found = list(self._weighed(row, row.outcome))
-        return list(self._retired(found)) if self._retire == "auto" else []
+        weighed = list(self._weighed(row, row.outcome))
+        return list(self._retired(weighed)) if self._retire == "auto" else []
 
     def report(self, namespace: str) -> EffectReport:
         """Whether guidance helps.
 
         Args:
-            namespace: whose memory it is, for the report.
+            namespace: name of the memory, for the report.
 
         Raises:
-            ConfigError: nothing was ever held back; the sentence says how to begin.
+            ConfigError: nothing was ever held back; the message says how to begin.
         """
         rows = [row for row in map(_read_row, self._store.marks(self._rows).values()) if row is not None]
         if not rows:
@@ -277,7 +276,7 @@ class Holdout:
             )
 
     def _weighed(self, row: _Row, outcome: float) -> Iterator[tuple[Lesson | None, Evidence]]:
-        """Add one outcome to the evidence on all guidance (None) and on each lesson that had a coin."""
+        """Add one outcome to the evidence on all guidance (None) and on each lesson that was drawn for."""
         if row.chance < 1:
             evidence = _read(self._store.marked(self._evidence, _ALL)).after(Use(row.shown, row.chance, outcome))
             self._store.mark(self._evidence, _ALL, _state(evidence))
@@ -287,27 +286,27 @@ class Holdout:
             if (lesson := there.get(name)) is None:  # forgotten meanwhile
                 continue
             state = self._store.marked(self._evidence, _mark(name))
-            # Other words are another lesson; and who switched a retired one on again gives it a new beginning.
+            # A lesson with other words is another lesson; a retired one that was enabled again starts again.
             same = isinstance(state, list) and len(state) == 5 and state[3:] == [_digest(lesson), False]
             evidence = (_read(state) if same else Evidence()).after(Use(shown, chance, outcome))
             self._store.mark(self._evidence, _mark(name), [*_state(evidence), _digest(lesson), False])
             yield lesson, evidence
 
-    def _retired(self, found: Iterable[tuple[Lesson | None, Evidence]]) -> Iterator[str]:
-        for lesson, evidence in found:
+    def _retired(self, weighed: Iterable[tuple[Lesson | None, Evidence]]) -> Iterator[str]:
+        for lesson, evidence in weighed:
             if evidence.value < LIMIT:
                 continue
-            said = f"evidence of harm {evidence.value:,.0f} after {evidence.uses:,} attempts"
+            evidence_text = f"evidence of harm {evidence.value:,.0f} after {evidence.uses:,} attempts"
             if lesson is None:
                 if not self.off:
-                    why = f"guidance was switched off: {said}, and the limit is {LIMIT:.0f}"
+                    why = f"guidance was switched off: {evidence_text}, and the limit is {LIMIT:.0f}"
                     self._turn(on=False, who="rule", why=why)
                     self._store.mark(self._switch, _OFF, why)
                     yield why
             elif evidence.value >= (limit := self._limit()) and lesson.status == "active" and not lesson.pinned:
                 if self._store.scope_of(lesson.id) != self._pool.scope:
-                    continue  # a method of somebody's own recalls from elsewhere
-                why = f"retired: {said}, and the limit is {limit:,.0f}"
+                    continue  # a user's method may recall from elsewhere
+                why = f"retired: {evidence_text}, and the limit is {limit:,.0f}"
                 self._pool.update(lesson.model_copy(update={"status": "disabled"}), why=why, who="rule")
                 self._store.mark(self._evidence, _mark(lesson.id), [*_state(evidence), _digest(lesson), True])
                 yield f"the lesson {lesson.id} was {why}"
@@ -317,7 +316,7 @@ class Holdout:
         self._store.mark(self._switch, _SWITCHED, [*before, {"at": now(), "on": on, "who": who, "why": why}])
 
     def _limit(self) -> float:
-        """Times all lessons that there were, disabled and deleted ones too: a limit that fell would promise less."""
+        """Counts all lessons ever, including disabled and deleted ones: a limit that fell would guarantee less."""
         return LIMIT * max(1, sum(lesson_counts(self._store, self._pool.scope).values()))
 
     def _key(self) -> bytes:
@@ -330,7 +329,7 @@ class Holdout:
 
 
 def check_shares(share: object, withhold: object, retire: object) -> None:
-    """See that the odds of the coins can be used; see `Holdout`.
+    """Check the probabilities; see `Holdout`.
 
     Raises:
         ConfigError: a share is out of range, or `retire` has nothing to rest on.
@@ -351,18 +350,18 @@ def read_effect(store: Store, namespace: str) -> EffectReport:
     """Whether guidance helps in a namespace of a store.
 
     Raises:
-        ConfigError: nothing was ever held back there; the sentence says how to begin.
+        ConfigError: nothing was ever held back there; the message says how to begin.
     """
     return Holdout(ExperiencePool(store, f"memory/{namespace}")).report(namespace)
 
 
 def resume_guidance(store: Store, namespace: str, why: str, who: Who = "person") -> None:
-    """Show the guidance of a namespace again that was switched off; see `Holdout.resume`."""
+    """Show the guidance of a namespace again; see `Holdout.resume`."""
     Holdout(ExperiencePool(store, f"memory/{namespace}")).resume(mask(why), who)
 
 
 def drop_counts(store: Store, scope: str, ids: Sequence[str] | None = None) -> None:
-    """Forget what was counted of these attempts and lessons of a scope, or all of it, the key too."""
+    """Delete the counts of these attempts and lessons of a scope, or all of them and the key."""
     switch, rows, evidence = _scopes(scope)
     if ids is None:
         for each in (switch, rows, evidence):
@@ -374,20 +373,20 @@ def drop_counts(store: Store, scope: str, ids: Sequence[str] | None = None) -> N
 
 
 def seal(key: bytes, attempt_id: str) -> str:
-    """What only the memory can write that drew for this attempt."""
+    """A seal that only the memory that drew for this attempt can write."""
     return hmac.new(key, f"seal\n{attempt_id}".encode(), hashlib.sha256).hexdigest()[:12]
 
 
-def in_points(found: Effect | None) -> str:
+def in_points(estimate: Effect | None) -> str:
     """An effect in words: "+12 points (-3 to +27) from 90 attempts with guidance and 10 without"."""
-    if found is None:
+    if estimate is None:
         return "not known yet"
-    value, low, high = (f"{round(100 * each):+d}" for each in (found.value, found.low, found.high))
-    return f"{value} points ({low} to {high}) from {found.shown:,} attempts with and {found.withheld:,} without"
+    value, low, high = (f"{round(100 * each):+d}" for each in (estimate.value, estimate.low, estimate.high))
+    return f"{value} points ({low} to {high}) from {estimate.shown:,} attempts with and {estimate.withheld:,} without"
 
 
 def _scopes(scope: str) -> tuple[str, str, str]:
-    """The scopes of marks: the key and the switch, attempts, evidence. What it is comes first: scopes may hold any."""
+    """The scopes of marks: the key and the switch, attempts, evidence. The purpose comes first: names are arbitrary."""
     return f"holdout/{scope}", f"holdout-attempts/{scope}", f"holdout-evidence/{scope}"
 
 
@@ -396,14 +395,14 @@ def _mark(lesson_id: str) -> str:
 
 
 def _single(guidance: Guidance) -> Iterator[str]:
-    """The lessons that stand in entries of their own alone, so that leaving them out leaves out nothing else."""
+    """The lessons that occur only in their own entries, so that leaving them out leaves out nothing else."""
     entries = [entry.lesson_ids for block in guidance.blocks for entry in block.entries]
     shared = {name for names in entries if len(names) > 1 for name in names}
     return (name for name in dict.fromkeys(name for names in entries for name in names) if name not in shared)
 
 
 def _row(attempt: Trajectory, kept: Mapping[str, Any]) -> _Row | None:
-    """The attempt as it counts; None where what was kept of its draw has another form, or a server broke it off."""
+    """The attempt as counted; None if the record of its draw has another form, or a server's error ended it."""
     if attempt.outcome.reason == "error":
         return None
     success, reward = attempt.outcome.success, attempt.outcome.reward
@@ -434,7 +433,7 @@ def _state(evidence: Evidence) -> list[Any]:
 
 
 def _read(state: Any) -> Evidence:
-    """The evidence that was kept; none where nothing was, or it has another form."""
+    """The stored evidence; empty if there is none, or it has another form."""
     match state:
         case [int(uses), float() | int() as total, list(logs), *_] if len(logs) == len(Evidence().logs):
             return Evidence(uses, float(total), tuple(map(float, logs)))

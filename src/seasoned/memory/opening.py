@@ -1,8 +1,8 @@
-"""What a memory is opened with: its arguments, its embedder, and the model that it learns and judges with.
+"""Opens a memory's parts: checks its arguments, makes its embedder, and its model for learning and judging.
 
-Always holds: what is wrong is said in a sentence that names what was given; the model is opened when it is first asked,
-once, and closed here if it was opened here; only an unknown outcome is judged, a verdict is marked as such in
-`meta["judged"]`, and where the model fails the outcome stays unknown.
+Always holds: errors are sentences that name the argument; the model is opened once, at its first use, and closed here
+if it was opened here; only an unknown outcome is judged, a verdict is marked in `meta["judged"]`, and if the model
+fails the outcome stays unknown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from seasoned.types import Message, Reply, Trajectory, Usage
 log = logging.getLogger(__name__)
 
 ROOM = 8_000
-"""Characters of the record that is shown; longer ones are shortened, the longest observations first."""
+"""Characters of a record in a prompt; longer ones are shortened, the longest observations first."""
 
 _CAP = 600
 _SCHEMA: dict[str, Any] = {
@@ -42,10 +42,10 @@ _SCHEMA: dict[str, Any] = {
 
 
 def check_arguments(store: object, namespace: object, cap: object, success_at: object, secrets: object) -> None:
-    """See that a memory is given what it takes; see `Memory`.
+    """Check the arguments of a memory; see `Memory`.
 
     Raises:
-        ConfigError: when it is not.
+        ConfigError: when one is invalid.
     """
     if not store or not isinstance(store, str | Path | Store):
         raise ConfigError(f"a memory lies in a file, a postgresql:// address or a Store, and was given {store!r}")
@@ -61,7 +61,7 @@ def check_arguments(store: object, namespace: object, cap: object, success_at: o
 
 
 def finite(value: object) -> float | None:
-    """The value as a finite number, None where it is none; a text is none."""
+    """The value as a finite number, or None; a text gives None."""
     if not isinstance(value, SupportsFloat):
         return None
     try:
@@ -72,13 +72,13 @@ def finite(value: object) -> float | None:
 
 
 def open_embedder(given: str | Embedder | None) -> Embedder | None:
-    """The embedder of a name, or the one that was given; None where there is to be none.
+    """The embedder of a name; an embedder or None is returned as it is.
 
-    "auto" is "static" where it is installed, or else "hashing", and the log says once what is missing.
+    "auto" is "static" if it is installed, or else "hashing", and the log says once what is missing.
 
     Raises:
-        ConfigError: when it is none, or there is none of that name.
-        MissingExtraError: when a library of it is not installed.
+        ConfigError: when it is not an embedder, or the name is unknown.
+        MissingExtraError: when one of its libraries is not installed.
     """
     if given is not None and not isinstance(given, str | Embedder):
         raise ConfigError(f"an embedder is a name such as 'static', an embedder, or None, and was {given!r:.80}")
@@ -104,12 +104,12 @@ def _say_what_is_missing() -> None:
     )
 
 
-class NoModel(ConfigError):  # noqa: N818 - what a memory without a model says when one is asked
+class NoModel(ConfigError):  # noqa: N818 - raised when a memory without a model needs one
     """The memory has no model."""
 
 
 class LateModel:
-    """A model by name, given, or none: then it says so when it is asked. Safe in threads."""
+    """A model by name, a model itself, or none, which raises on use. Safe in threads."""
 
     def __init__(self, llm: AnyModel | None) -> None:
         """Open nothing yet.
@@ -132,16 +132,16 @@ class LateModel:
         self._closing = ExitStack()
         self._lock = threading.Lock()
         self.used = Usage()
-        self.before: Callable[[Usage], None] | None = None  # asked before each call, with what was used
+        self.before: Callable[[Usage], None] | None = None  # called before each call, with the usage so far
 
     @property
     def name(self) -> str:
-        """The model's name, as it was given; "" where there is none."""
+        """The model's name as given, or ""."""
         return self._llm if isinstance(self._llm, str) else "" if self._llm is None else self._llm.name
 
     @property
     def window(self) -> int | None:
-        """Tokens that the model takes, as far as that is known without opening it."""
+        """The model's window in tokens, if known without opening it."""
         from seasoned.llm.window import listed_window, window_of
 
         return listed_window(self.name) if self._opened is None else window_of(self._opened)
@@ -161,7 +161,7 @@ class LateModel:
 
         Raises:
             ConfigError: when there is no model.
-            LLMError: as the model raises it; a ParseError where it gave no `parsed`, and its text does not fit.
+            LLMError: whatever the model raises; a ParseError if it gave no `parsed` and its text does not fit.
         """
         if self.before is not None:
             self.before(self.used)
@@ -176,7 +176,7 @@ class LateModel:
         return reply if tools else with_parsed(reply, schema, model.name)
 
     def taken(self) -> Usage:
-        """What was used since it was last asked for that."""
+        """The usage since the last call of this method."""
         with self._lock:
             used, self.used = self.used, Usage()
         return used
@@ -186,7 +186,7 @@ class LateModel:
             self.used += usage or Usage()
 
     def close(self) -> None:
-        """Close the model if it was opened here; the next question opens it again."""
+        """Close the model if it was opened here; the next call opens it again."""
         with self._lock:
             if isinstance(self._llm, str):
                 self._opened = None
@@ -209,7 +209,7 @@ class LateModel:
 def judge(trajectory: Trajectory, llm: LLM) -> Trajectory:
     """The attempt with the model's verdict as its outcome, and {"done", "reason", "model"} in `meta["judged"]`.
 
-    Where the model fails, the attempt stays unknown and `meta["judged"]` holds {"error"}.
+    If the model fails, the attempt stays unknown and `meta["judged"]` is {"error"}.
     """
     if trajectory.outcome.success is not None:
         return trajectory

@@ -1,9 +1,8 @@
-"""Pools for experience of unknown origin: secrets are masked, and what speaks to the model is kept apart.
+"""Pools for experience of unknown origin: secrets are masked, and text aimed at the model is separated.
 
-A flagged attempt goes into a scope of its own, where no method that learns or recalls for real can see it. What is
-learned from it waits as quarantined lessons. Always holds: nothing passes that was not masked; a method that learns
-from flagged attempts sees and changes quarantined lessons alone, and one that learns from others never sees those; what
-is forgotten is deleted as a whole or not at all, in its namespace alone.
+A flagged attempt goes into a separate scope, invisible to normal learning and recall. Lessons from it are quarantined.
+Always holds: everything stored is masked; a method that learns from flagged attempts sees and changes only quarantined
+lessons, and one that learns from others never sees those; forgetting deletes all or nothing, and only in its namespace.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ MAX_LESSON = 10_000
 
 FROM_FLAGGED = "was learned from an attempt whose text seems aimed at the model"
 
-_APART = "\n" * 100  # between texts that are looked at together: further than one finding reaches
+_APART = "\n" * 100  # between texts that are checked together: longer than any pattern spans
 
 
 class ScreenedPool(ExperiencePool):
-    """A pool that masks and looks at all that is added; with `quarantine`, the side of it that waits for a person."""
+    """A pool that masks and checks everything added; with `quarantine`, its side that waits for a person."""
 
     def __init__(
         self,
@@ -47,37 +46,36 @@ class ScreenedPool(ExperiencePool):
         quarantine: bool = False,
         trust: Trust = Trust.IMPORTED,
     ) -> None:
-        """Look at one side of a namespace.
+        """Open one side of a namespace.
 
         Args:
-            store: where everything lies.
-            namespace: whose attempts and lessons.
-            embedder: for the searches by meaning.
-            masking: takes the secrets out of a text.
-            method: the name written on lessons that carry none.
-            quarantine: show flagged attempts, and quarantined lessons as if they were active, and quarantine all
-                lessons that are written.
-            trust: lessons that methods write and that are trusted less wait for a person or a second source.
+            store: holds the attempts and lessons.
+            namespace: the namespace of the attempts and lessons.
+            embedder: for search by meaning.
+            masking: masks the secrets in a text.
+            method: the method's name for lessons without one.
+            quarantine: show flagged attempts, and quarantined lessons as active, and quarantine all new lessons.
+            trust: methods' lessons with less trust wait for a person or a second source.
         """
         self.scopes = f"memory/{namespace}", f"flagged/{namespace}"
         super().__init__(store, self.scopes[0], experience=self.scopes[quarantine], embedder=embedder)
         self.quarantine, self.trust = quarantine, trust
-        self.guard: Callable[[Sequence[Lesson]], None] | None = None  # asked before each write, in its transaction
+        self.guard: Callable[[Sequence[Lesson]], None] | None = None  # called before each write, in its transaction
         self._masking, self._method, self._words = masking, method, Words()
         self._waiting = LessonsSeen()
         self._waiting_of: LessonsSeen | None = None
 
     def record(self, trajectory: Trajectory) -> Trajectory:
-        """Mask and store a trajectory, on the side where it belongs; see `ExperiencePool.record`."""
+        """Mask a trajectory and store it on the right side; see `ExperiencePool.record`."""
         screened = screen_trajectory(trajectory, self._masking)
         self.store.add_trajectories(self.scopes["flags" in screened.meta], [screened])
         return screened
 
     def add(self, lessons: Lesson | Sequence[Lesson], *, why: str = "", who: Who = "model") -> list[Lesson]:
-        """Add lessons; those that are flagged, and on this pool's quarantine side all, wait for a person.
+        """Add lessons; flagged ones, and on the quarantine side all, wait for a person.
 
-        What says the same as a lesson that is there is that lesson, said once more: it is given back in its place, with
-        all sources, and its importance counts them.
+        A lesson equal to a stored one is not added: the stored lesson is returned in its place, with all sources, and
+        its importance counts them.
         """
         several = [lessons] if isinstance(lessons, Lesson) else lessons
         screened = [self._screened(lesson, who) for lesson in several]
@@ -94,7 +92,7 @@ class ScreenedPool(ExperiencePool):
             return [stored for stored in map(self.store.get_lesson, union.ids) if stored is not None]
 
     def confirm(self, lesson_ids: Sequence[str], attempts: Sequence[Trajectory], why: str) -> None:
-        """Count more attempts as sources of what a model wrote; lessons that a person pinned or took away stay."""
+        """Count more attempts as sources of a model's lessons; those that a person pinned or removed stay."""
         stored = [lesson for lesson in map(self.store.get_lesson, lesson_ids) if lesson is not None]
         kept = [each for each in stored if not each.pinned and each.status in ("active", "quarantined")]
         names = [attempt.id for attempt in attempts]
@@ -108,9 +106,9 @@ class ScreenedPool(ExperiencePool):
             self._words = other._words
 
     def update(self, lesson: Lesson, *, why: str = "", who: Who = "model") -> Lesson:
-        """Change a lesson; what a person writes stays in the state the person gives it.
+        """Change a lesson; a person's change keeps the state that the person chose.
 
-        So does what a person has let go, as long as a method leaves its words as they are.
+        So does a lesson that a person released, as long as a method does not change its words.
         """
         screened = self._screened(lesson, who)
         with self._writing([screened]):
@@ -134,8 +132,8 @@ class ScreenedPool(ExperiencePool):
         """See `ExperiencePool.lessons`."""
         if not (query and self.quarantine):
             return super().lessons(kind, status, key, query)
-        found = {lesson.id for lesson in self.store.lessons(self.scope, kind=kind, key=key, query=query)}
-        return [lesson for lesson in super().lessons(kind, status, key) if lesson.id in found]
+        ids = {lesson.id for lesson in self.store.lessons(self.scope, kind=kind, key=key, query=query)}
+        return [lesson for lesson in super().lessons(kind, status, key) if lesson.id in ids]
 
     def _current_lessons(self) -> LessonsSeen:
         seen = super()._current_lessons()
@@ -161,20 +159,20 @@ class ScreenedPool(ExperiencePool):
         return screen_lesson(lesson, self._masking, reasons, None if who == "person" else MAX_LESSON)
 
     def _distrust(self, lesson: Lesson) -> list[str]:
-        """Why a lesson is trusted too little to be recalled, as `data["flags"]` has it."""
+        """Why a lesson is trusted too little to be recalled, in the form of `data["flags"]`."""
         if self.trust <= Trust.PAGE:
             return []
-        if found := alone(self, lesson):
+        if unconfirmed := alone(self, lesson):
             stored = self.store.get_lesson(lesson.id)
             read = alone(self, stored) if stored is not None and stored.status == "active" else None
-            # What a person has let go may be written again; what is new in it may not.
-            if read is None or set(found.words) - set(read.words) or set(found.runs) - set(read.runs):
+            # The released words may be written again; new ones may not.
+            if read is None or set(unconfirmed.words) - set(read.words) or set(unconfirmed.runs) - set(read.runs):
                 return [OBSERVED]
         bare = lesson.model_copy(update={"data": {n: v for n, v in lesson.data.items() if n != "flags"}})
         return [UNTRUSTED] if trust_in(self.store, [bare])[lesson.id] < self.trust else []
 
     def reconsider(self) -> list[Lesson]:
-        """Let go of lessons that waited for a second source alone and have one now; gives them as stored."""
+        """Release lessons that waited only for a second source and have one now; return them as stored."""
         confirmed = []
         for lesson in self.lessons(status="quarantined"):
             if lesson.data.get("flags") == [OBSERVED] and not self._distrust(lesson):
@@ -187,9 +185,9 @@ class ScreenedPool(ExperiencePool):
 def screen_lesson(
     lesson: Lesson, masking: Mask = mask, reasons: Sequence[str] = (), longest: int | None = MAX_LESSON
 ) -> Lesson:
-    """The lesson with its secrets masked; where it is flagged, or for reasons given, an active one is quarantined.
+    """The lesson with its secrets masked; an active one is quarantined if it is flagged, or for the given reasons.
 
-    Why it is, stands in `data["flags"]`. A text of more characters than `longest` is cut.
+    The reasons are in `data["flags"]`. A text of more characters than `longest` is cut.
     """
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
     if longest is not None and len(fields["text"]) > longest:
@@ -203,28 +201,28 @@ def screen_lesson(
 
 
 def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajectory:
-    """The trajectory with its secrets masked, and in `meta["flags"]` what in it seems aimed at the model, if anything.
+    """The trajectory with its secrets masked, and in `meta["flags"]` why its text seems aimed at the model, if it does.
 
-    What the agent wrote itself is looked at less strictly than what came from outside; system messages, and the
-    guidance that was given, are the user's own.
+    The agent's own text is checked less strictly than text from outside; system messages and the guidance are the
+    user's own.
     """
     kept = {"id", "created", "usage", "lesson_ids", "demonstration_ids", "guidance_blocks"}
     values = trajectory.model_dump()
     masked = {name: value if name in kept else mask_value(value, masking) for name, value in values.items()}
     masked["guidance_blocks"] = _masked(trajectory, masking)
     clean = Trajectory.model_validate(masked)
-    said = {role: [spoken(m) for m in clean.messages if m.get("role") == role] for role in ("user", "assistant")}
+    texts = {role: [spoken(m) for m in clean.messages if m.get("role") == role] for role in ("user", "assistant")}
     if clean.guidance:
-        said["user"] = [text.replace(clean.guidance, "") for text in said["user"]]
-    outside = [clean.task, *(step.observation for step in clean.steps), *said["user"]]
-    inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *said["assistant"]]
+        texts["user"] = [text.replace(clean.guidance, "") for text in texts["user"]]
+    outside = [clean.task, *(step.observation for step in clean.steps), *texts["user"]]
+    inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *texts["assistant"]]
     reasons = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
     meta = {name: value for name, value in clean.meta.items() if name != "flags"}
     return clean.model_copy(update={"meta": {**meta, "flags": list(reasons)} if reasons else meta})
 
 
 def _masked(trajectory: Trajectory, masking: Mask) -> tuple[Block, ...]:
-    """The blocks of the guidance without secrets; none where a secret reaches from one entry into the next."""
+    """The blocks of the guidance without secrets; empty if a secret extends from one entry into the next."""
     blocks = tuple(
         Block(
             heading=masking(block.heading),
@@ -236,7 +234,7 @@ def _masked(trajectory: Trajectory, masking: Mask) -> tuple[Block, ...]:
 
 
 def _says_the_same(stored: Lesson | None, fresh: Lesson) -> bool:
-    """Whether a lesson that is active, perhaps since a person let it go, keeps its words."""
+    """Whether an active lesson, perhaps released by a person, keeps its words."""
 
     def words(lesson: Lesson) -> tuple[Any, ...]:
         data = {name: value for name, value in lesson.data.items() if name != "flags"}
@@ -246,7 +244,7 @@ def _says_the_same(stored: Lesson | None, fresh: Lesson) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a value, keys too."""
+    """All texts in a value, including keys."""
     if isinstance(value, str):
         yield value
     inside = value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
@@ -255,10 +253,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class Forgotten(NamedTuple):
-    """How many attempts and lessons were deleted; `kept` are the lessons that other attempts taught as well.
+    """How many attempts and lessons were deleted; `kept` are lessons with other sources too.
 
-    Some of those may tell of the forgotten attempts in an earlier version alone. `erased` is False where another
-    program was reading: then SQLite's log beside the file holds what was deleted until the store is closed or scrubbed.
+    Some of those may mention the forgotten attempts only in an earlier version. `erased` is False if another program
+    was reading: SQLite's log beside the file then has the deleted data until the store is closed or scrubbed.
     """
 
     attempts: int
@@ -268,14 +266,14 @@ class Forgotten(NamedTuple):
 
 
 GATE = "/gate"
-"""What the scope of a memory's gate attempts ends in."""
+"""The end of the scope of a memory's gate attempts."""
 
 
 def forget(pool: ScreenedPool, ids: Sequence[str], *, everything: bool) -> Forgotten:
-    """Delete what `Memory.forget` was asked to.
+    """Do the work of `Memory.forget`.
 
     Raises:
-        ConfigError: when neither ids nor everything is given, or both.
+        ConfigError: when neither `ids` nor `everything` is given, or both.
         StoreError: when an id is not in this namespace.
     """
     if bool(ids) == everything:

@@ -1,7 +1,7 @@
-"""Upkeep of a pool: lessons that say the same, found and merged; and caps on how many there are.
+"""Upkeep of a pool: finds and merges lessons that say the same, and caps their number.
 
-Always holds: nothing is deleted for good, every change has its reason in the history, and a rule neither changes nor
-takes away what a person pinned.
+Always holds: nothing is deleted permanently, every change has its reason in the history, and a rule never changes or
+removes what a person pinned.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHARACTERS_A_TOKEN = 4
-"""What a token is taken for: no tokenizer is asked, as each model has its own."""
+"""An estimate without a tokenizer, since each model has its own."""
 
-_BLOCK = 256  # lessons that are compared with all others in one product
-_SLACK = 1e-5  # more than the rounding of a float32 product of unit rows
+_BLOCK = 256  # lessons compared with all others in one product
+_SLACK = 1e-5  # more than the rounding error of a float32 product of unit rows
 _EXACT = 1e-9  # more than that of a float64 one
 
 
 @dataclass(frozen=True)
 class Group:
-    """Lessons that say the same: the one to keep, and the others, each with its cosine to the one that is kept."""
+    """Lessons that say the same: the one to keep, and the others, each with its cosine to that one."""
 
     keep: Lesson
     others: tuple[tuple[Lesson, float], ...]
 
 
 def near_duplicates(pool: ExperiencePool, *, threshold: float = 0.95, kind: LessonKind | None = None) -> list[Group]:
-    """Active lessons of one kind whose vectors are as near to each other as this, in groups.
+    """Group active lessons of one kind whose vectors are at least this near to each other.
 
-    The search is exact. Each lesson is in one group at most: it belongs to the first lesson near enough, in the order
-    pinned, written by a person, importance, age. So all of a group are near to the one that is kept, and a chain of
-    small steps does not end in a group of strangers.
+    The search is exact. Each lesson is in at most one group: that of the first lesson near enough, in the order pinned,
+    written by a person, importance, age. So all of a group are near the one to keep, and a chain of small steps does
+    not group unlike lessons.
 
     Args:
-        pool: with an embedder; it is only read.
-        threshold: the least cosine, above 0 and up to 1.
+        pool: a pool with an embedder; only read.
+        threshold: the least cosine, above 0 and at most 1.
         kind: only this kind; None for all, each on its own.
 
     Returns:
@@ -62,20 +62,19 @@ def near_duplicates(pool: ExperiencePool, *, threshold: float = 0.95, kind: Less
 
 
 def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", why: str = "") -> list[Lesson]:
-    """Keep one lesson of each group: it gets the sum of the importances and the sources of all; the others are deleted.
+    """Keep one lesson of each group, with the sum of the importances and the sources of all; delete the others.
 
-    All of it happens or nothing. What a person pinned is left as it is, unless `who` is a person: pinned others stay,
-    and a pinned lesson that is kept gets nothing added. Deleted ones can be brought back, by their history or by a
-    snapshot.
+    All or nothing is changed. Pinned lessons are left as they are, unless `who` is a person: they are neither deleted
+    nor changed. Deleted ones can be restored from their history or a snapshot.
 
     Args:
-        pool: the one the groups were found in.
-        groups: as `near_duplicates` gives them.
+        pool: the pool of the groups.
+        groups: from `near_duplicates`.
         who: who merges.
-        why: one line for the history, before what was merged.
+        why: one line for the history, before the list of merged lessons.
 
     Returns:
-        The lessons that were kept, as they are now.
+        The kept lessons, as stored.
 
     Raises:
         ConflictError: when a lesson was changed since the groups were found; find them again.
@@ -83,7 +82,7 @@ def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", w
     """
     pool.writable()
     kept: list[str] = []
-    fresh: dict[str, list[Lesson]] = {}  # by what the history says of them
+    fresh: dict[str, list[Lesson]] = {}  # by their reason in the history
     prefix = f"{why}: " if why else ""
     for group in groups:
         others = [lesson for lesson, _ in group.others if who == "person" or not lesson.pinned]
@@ -92,7 +91,7 @@ def merge(pool: ExperiencePool, groups: Sequence[Group], *, who: Who = "rule", w
         if who == "person" or not group.keep.pinned:
             sources = dict.fromkeys(source for lesson in (group.keep, *others) for source in lesson.sources)
             importance = group.keep.importance + sum(lesson.importance for lesson in others)
-            # What waits in quarantine is shown as active by the pool of those that do, and waits on.
+            # The quarantine pool shows quarantined lessons as active; they stay quarantined.
             stored = pool.store.get_lesson(group.keep.id) or group.keep
             changed = {"importance": importance, "sources": tuple(sources), "status": stored.status}
             reason = f"{prefix}merged with {_named(others)}, which said the same"
@@ -114,19 +113,19 @@ def cap(
     kind: LessonKind | None = None,
     who: Who = "rule",
 ) -> list[Lesson]:
-    """Disable the lessons that are worth least, until at most so many, or so many tokens, are active.
+    """Disable the least valuable lessons, until the active ones keep to a number or to a number of tokens.
 
-    Kept first are those pinned, then those a person wrote, then by importance, then those changed last.
+    It keeps pinned lessons first, then a person's, then by importance, then those changed last.
 
     Args:
-        pool: whose lessons.
-        lessons: at most so many active ones; None: any number.
-        tokens: at most so many tokens in all, at four characters a token; None: any number.
-        kind: only this kind counts and goes.
-        who: who does it. Pinned lessons count, and go only where this is a person.
+        pool: the pool to cap.
+        lessons: the most active lessons; None: any number.
+        tokens: the most tokens in all, at four characters a token; None: any number.
+        kind: only this kind counts and is disabled.
+        who: who does it. Pinned lessons count, but only a person disables them.
 
     Returns:
-        The lessons that were disabled, as they are now.
+        The disabled lessons, as stored.
 
     Raises:
         ConfigError: when no cap is given, or one is negative.
@@ -163,7 +162,7 @@ def _worth(lesson: Lesson) -> tuple[bool, bool, float]:
 
 
 def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: float) -> list[Group]:
-    """One pass in order: who is in no group yet leads one of all later ones near enough. Blocks share one product."""
+    """One pass in order: each lesson without a group leads all later ones near enough. Blocks share one product."""
     import numpy as np
 
     free = np.ones(len(lessons), dtype=bool)
@@ -185,8 +184,8 @@ def _groups(lessons: Sequence[Lesson], vectors: NDArray[np.float32], threshold: 
             members = candidates[enough]
             free[members] = False
             if len(members):
-                found = zip(members.tolist(), np.minimum(cosines[enough], 1.0).tolist(), strict=True)
-                groups.append(Group(lessons[leader], tuple((lessons[place], score) for place, score in found)))
+                scored = zip(members.tolist(), np.minimum(cosines[enough], 1.0).tolist(), strict=True)
+                groups.append(Group(lessons[leader], tuple((lessons[place], score) for place, score in scored)))
         start = int(leaders[-1]) + 1
     return groups
 

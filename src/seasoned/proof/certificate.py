@@ -1,7 +1,7 @@
-"""The certificate: a file that says which lessons were promoted on which evidence, and that anybody can check.
+"""The certificate: a file that states which lessons were promoted on which evidence, and that anyone can check.
 
-Always holds: a check calls no model; it recomputes the decision from the attempts that the store holds, and compares
-the lessons, the model and the prompts with what they are now.
+Always holds: a check calls no model; it recomputes the decision from the stored attempts, and compares the lessons, the
+model and the prompts with the present ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Frozen(BaseModel):
 class Trial(_Frozen):
     """One gate task: its hash, and the ids of its attempts without and with the lessons (one for each repeat).
 
-    `difference` is the mean success with lessons less that without. A task that is `excluded`, as an attempt of either
+    `difference` is the mean success with lessons minus that without. An `excluded` task, in which an attempt of either
     arm ended in a server's error, counts as a tie.
     """
 
@@ -45,7 +45,7 @@ class Trial(_Frozen):
 class Claim(_Frozen):
     """One candidate: its lessons, its trials, the looks at them and the decision.
 
-    `planned` is how many tasks the gate was to have; `candidates` divides the levels; with `crossfit`, it certifies the
+    `planned` is the intended number of gate tasks; `candidates` divides the levels; with `crossfit`, it certifies the
     method and not this list of lessons.
     """
 
@@ -72,7 +72,7 @@ class Claim(_Frozen):
 
 
 class Certificate(_Frozen):
-    """All gates of a run or of a memory. `deployed` is the first candidate that was promoted, "" if none was."""
+    """All gates of a run or a memory. `deployed` is the first promoted candidate, or ""."""
 
     schema_version: int = 1
     run: str = ""
@@ -82,14 +82,14 @@ class Certificate(_Frozen):
 
     @property
     def deployed(self) -> str:
-        """The condition of the first claim that was promoted, in the order of the recipe."""
+        """The condition of the first promoted claim, in the order of the recipe."""
         return next((claim.condition for claim in self.claims if claim.promoted), "")
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """What of a lesson decides the guidance: its kind, key, text, category, importance and data. SHA-256, hex."""
-    said = lesson.model_dump(mode="json", include={"kind", "key", "text", "category", "importance", "data"})
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    """SHA-256 (hex) of what decides a lesson's guidance: its kind, key, text, category, importance and data."""
+    fields = lesson.model_dump(mode="json", include={"kind", "key", "text", "category", "importance", "data"})
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def task_hash(task_id: str, text: str) -> str:
@@ -115,16 +115,16 @@ def trial(without: Sequence[Trajectory], lessons: Sequence[Trajectory]) -> Trial
 
 
 def _rate(arm: Sequence[Trajectory]) -> float | None:
-    """The share of attempts that succeeded; None where one has no outcome, as a server failed."""
+    """The share of attempts that succeeded; None if one has no outcome because a server failed."""
     known = [attempt.outcome.success for attempt in arm if attempt.outcome.success is not None]
     return sum(known) / len(known) if len(known) == len(arm) else None
 
 
 def read_certificate(file: Path) -> Certificate:
-    """The certificate in a file.
+    """Read the certificate in a file.
 
     Raises:
-        ConfigError: there is none, or the file holds something else.
+        ConfigError: there is no such file, or it is not a certificate.
     """
     try:
         return Certificate.model_validate_json(file.read_text(encoding="utf-8"))
@@ -137,12 +137,12 @@ def read_certificate(file: Path) -> Certificate:
 
 
 def check(certificate: Certificate, store: Store, *, model: str = "", prompts: str = "") -> list[str]:
-    """What is wrong with a certificate today, a sentence each; an empty list where it holds.
+    """The problems of a certificate today, a sentence each; an empty list if it holds.
 
     Args:
-        certificate: what is claimed.
-        store: where the attempts and the lessons lie.
-        model: the model in use now; "" where it is not known, then it is not compared.
+        certificate: the certificate to check.
+        store: holds the attempts and the lessons.
+        model: the model in use now; "" if unknown, then it is not compared.
         prompts: the hash of the prompts in use now, likewise.
     """
     return [problem for claim in certificate.claims for problem in _check(claim, store, model, prompts)]

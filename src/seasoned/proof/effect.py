@@ -1,11 +1,11 @@
-"""Is it helping? The effect of guidance in production, with an interval that may be looked at every day.
+"""The effect of guidance in production, with an interval that may be inspected every day.
 
-A holdout decides by a keyed hash, never by the caller, which attempts get no guidance. From what was shown, what was
-held back and how the attempts ended come two things: an always-valid interval for the effect (a confidence sequence by
-betting, Waudby-Smith and Ramdas 2023), and the evidence that lessons do harm (a test supermartingale), on which a
-lesson is retired. Both hold at every number of attempts, however often somebody looks.
+A holdout decides by a keyed hash, never by the caller, which attempts get no guidance. What was shown, what was held
+back and the outcomes give two things: an always-valid interval for the effect (a confidence sequence by betting,
+Waudby-Smith and Ramdas 2023), and the evidence that lessons do harm (a test supermartingale), by which a lesson is
+retired. Both are valid at every number of attempts, however often they are inspected.
 
-Always holds: functions are pure; an outcome is in [0, 1]; what is bet on an attempt depends on earlier ones alone.
+Always holds: functions are pure; an outcome is in [0, 1]; the bet on an attempt depends only on earlier ones.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALPHA = 0.05
-"""The risk of an interval that misses the effect, and of retiring anything that does no harm, for a whole book."""
-_STAKES = (0.03, 0.1, 0.2, 0.4)  # shares of the largest bet that cannot lose everything
-_GRID = 401  # effects that an interval is made of, from -1 to 1
+"""The risk that an interval misses the effect, and that any harmless lesson of a whole book is retired."""
+_STAKES = (0.03, 0.1, 0.2, 0.4)  # shares of the largest bet that cannot lose all
+_GRID = 401  # candidate effects, from -1 to 1
 
 
 @dataclass(frozen=True)
 class Use:
-    """One attempt as evidence: whether the lessons were `shown`, with which probability, and how it ended in [0, 1]."""
+    """One attempt as evidence: whether the lessons were `shown`, with which probability, and the outcome in [0, 1]."""
 
     shown: bool
     chance: float
@@ -40,7 +40,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect in parts of 1 (0.1 is ten points) with its always-valid interval, and how many attempts it rests on."""
+    """An effect (0.1 is ten points) with its always-valid interval, and the number of attempts behind it."""
 
     value: float
     low: float
@@ -50,15 +50,15 @@ class Effect:
 
     @property
     def verdict(self) -> str:
-        """What the interval says: "helps", "harms" or "not known yet"."""
+        """The interval's verdict: "helps", "harms" or "not known yet"."""
         return "helps" if self.low > 0 else "harms" if self.high < 0 else "not known yet"
 
 
 def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:
-    """Whether an attempt gets no guidance, or not the lesson that `what` names: by a keyed hash, the same every time.
+    """Whether to withhold all guidance, or the lesson that `what` names, from an attempt: by a keyed hash.
 
     Args:
-        key: secret of the memory, so that nobody picks attempts that are held out.
+        key: secret of the memory, so that nobody can choose the attempts.
         attempt: its id.
         share: probability, from 0 to 1.
         what: "" for all guidance, else the id of a lesson.
@@ -68,14 +68,14 @@ def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:
 
 
 def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
-    """The effect of what was shown, with an interval that holds at every number of attempts with 1 - alpha.
+    """The effect of showing lessons, with an interval that is valid at every number of attempts with 1 - alpha.
 
     Args:
         uses: attempts with a known outcome, in the order in which the outcomes arrived.
         alpha: the risk that the interval ever misses the effect.
 
     Raises:
-        ConfigError: there is no attempt, or nothing was ever withheld; the sentence says how to begin.
+        ConfigError: there is no attempt, or nothing was ever withheld; the message says how to begin.
     """
     import numpy as np
 
@@ -87,7 +87,7 @@ def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
         )
     x, low, high = _scores(uses)
     effects = np.linspace(-1.0, 1.0, _GRID)
-    up, down = (np.zeros((len(_STAKES), _GRID)) for _ in "ud")  # logarithms of what each stake has won
+    up, down = (np.zeros((len(_STAKES), _GRID)) for _ in "ud")  # logarithms of each stake's winnings
     stakes = np.array(_STAKES)[:, None]
     for each, least, most in zip(x, low, high, strict=True):
         up += np.log1p(stakes * (each - effects) / np.maximum(effects - least, 1e-9))
@@ -101,11 +101,11 @@ def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence that what was shown does harm, one attempt after the other: a test supermartingale.
+    """The evidence of harm, updated with each attempt: a test supermartingale.
 
-    Where the effect is not negative, its `value` ever reaches 1 / alpha with a probability of at most alpha (Ville).
-    With X_t = (Y_t - f_t) [Z_t / c - (1 - Z_t) / (1 - c)], c the chance of being shown and f_t the mean outcome so far,
-    it is the mean over stakes of the products of 1 - stake X_t. `total` is the sum of the outcomes, `logs` are the
+    If the effect is not negative, its `value` ever reaches 1 / alpha with a probability of at most alpha (Ville). With
+    X_t = (Y_t - f_t) [Z_t / c - (1 - Z_t) / (1 - c)], c the chance of being shown and f_t the mean outcome so far, it
+    is the mean over stakes of the products of 1 - stake X_t. `total` is the sum of the outcomes, `logs` are the
     logarithms of the products.
     """
 
@@ -115,11 +115,11 @@ class Evidence:
 
     @property
     def value(self) -> float:
-        """1 at the start; what a gambler who bets on harm would have made of 1."""
+        """The winnings of a gambler who bets on harm, starting from 1."""
         return sum(math.exp(min(each, 700.0)) for each in self.logs) / len(self.logs)
 
     def after(self, use: Use) -> Evidence:
-        """The evidence with one attempt more."""
+        """The evidence after one more attempt."""
         guess = (0.5 + self.total) / (1.0 + self.uses)
         x, high = _score(use, guess)
         logs = tuple(log + math.log1p(-stake * x / high) for log, stake in zip(self.logs, _STAKES, strict=True))
@@ -127,11 +127,11 @@ class Evidence:
 
 
 def retired_at(uses: Sequence[Use], *, lessons: int = 1, alpha: float = ALPHA) -> int | None:
-    """After how many attempts the evidence of harm reaches `lessons` / alpha; None where it has not.
+    """The number of attempts after which the evidence of harm reaches `lessons` / alpha; None if it does not.
 
     Args:
-        uses: the attempts for which this lesson was recalled.
-        lessons: of the whole book, so that any lesson of it is retired wrongly with a probability of at most alpha.
+        uses: attempts for which this lesson was recalled.
+        lessons: number of lessons in the book, so that the risk of retiring any of them wrongly is at most alpha.
         alpha: that probability.
     """
     evidence = Evidence()
@@ -143,20 +143,20 @@ def retired_at(uses: Sequence[Use], *, lessons: int = 1, alpha: float = ALPHA) -
 
 
 def _score(use: Use, guess: float) -> tuple[float, float]:
-    """A number whose mean is the effect, and the most that it could have been; `guess` rests on earlier attempts."""
+    """A number whose mean is the effect, and its greatest possible value; `guess` depends on earlier attempts."""
     chance = min(max(use.chance, 1e-3), 1 - 1e-3)
     x = (use.outcome - guess) * (1 / chance if use.shown else -1 / (1 - chance))
     return x, max((1 - guess) / chance, guess / (1 - chance))
 
 
 def _scores(uses: Sequence[Use]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """For each attempt a number whose mean is the effect, and the least and the most that it could have been."""
+    """For each attempt, a number whose mean is the effect, and its least and greatest possible values."""
     import numpy as np
 
     outcome = np.array([use.outcome for use in uses], float)
     shown = np.array([use.shown for use in uses], bool)
     chance = np.clip(np.array([use.chance for use in uses], float), 1e-3, 1 - 1e-3)
-    # The mean of what came before, as if one attempt had been half solved.
+    # The mean of earlier outcomes, plus one half-solved attempt.
     guess = (0.5 + np.concatenate([[0.0], np.cumsum(outcome)[:-1]])) / (1.0 + np.arange(len(uses)))
     x = (outcome - guess) * np.where(shown, 1 / chance, -1 / (1 - chance))
     high = np.maximum((1 - guess) / chance, guess / (1 - chance))
@@ -165,7 +165,7 @@ def _scores(uses: Sequence[Use]) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def _mean(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The logarithm of the mean over the first axis of what these are logarithms of."""
+    """The logarithm of the mean, over the first axis, of the exponentials."""
     import numpy as np
 
     return np.asarray(np.logaddexp.reduce(logs, axis=0) - np.log(len(logs)), dtype=float)

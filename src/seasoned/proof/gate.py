@@ -1,11 +1,11 @@
 """The gate: a set of lessons is promoted only if it wins held-back tasks against the same agent without lessons.
 
-Each gate task is attempted twice, without lessons and with the candidate's. With `won` tasks solved by the lessons
-alone and `lost` tasks solved without them alone, p is the exact one-sided sign test. There are two looks, one after
-half of the tasks. The levels of both looks and all candidates add up to `RISK`: by the union bound a run deploys a set
-that does not help with a probability of at most `RISK`, for every number of tasks and every share of ties.
+Each gate task is attempted twice, without lessons and with the candidate's. With `won` tasks solved only with the
+lessons and `lost` tasks solved only without them, p is from the exact one-sided sign test. There are two looks, one
+after half of the tasks. The levels of both looks and all candidates add up to `RISK`: by the union bound, a run deploys
+a set that does not help with a probability of at most `RISK`, for every number of tasks and every share of ties.
 
-Always holds: every function is pure, and a decision depends on the counts alone.
+Always holds: every function is pure, and a decision depends only on the counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIRST, LAST = 0.02, 0.03
 """The levels of the look at half of the tasks and of the last look, for one candidate."""
 RISK = FIRST + LAST
-"""The probability, at most, that a run deploys lessons that do not help."""
+"""The greatest probability that a run deploys lessons that do not help."""
 
 Verdict = Literal["promote", "stop", "continue"]
 
@@ -45,7 +45,7 @@ class Look(BaseModel):
 
 
 def sign_test(won: int, lost: int) -> float:
-    """The probability of at least `won` heads in `won + lost` throws of a fair coin: exact, one-sided."""
+    """The exact probability of at least `won` heads in `won + lost` throws of a fair coin."""
     thrown = won + lost
     return sum(comb(thrown, heads) for heads in range(won, thrown + 1)) / (1 << thrown)
 
@@ -53,15 +53,15 @@ def sign_test(won: int, lost: int) -> float:
 def look(won: int, lost: int, *, tasks: int, last: bool, candidates: int = 1) -> Look:
     """Decide on a candidate.
 
-    At half of the tasks it is promoted if p is at most `FIRST` / candidates, given up if it won no more than it lost,
-    and tried on otherwise. At the end it is promoted if p is at most `LAST` / candidates.
+    At half of the tasks, it is promoted if p is at most `FIRST` / candidates, rejected if it won no more than it lost,
+    and tried further otherwise. At the end, it is promoted if p is at most `LAST` / candidates.
 
     Args:
         won: tasks that only the attempt with lessons solved.
         lost: tasks that only the attempt without lessons solved.
         tasks: gate tasks attempted so far, ties included.
         last: whether all gate tasks were attempted.
-        candidates: how many sets of lessons the run tries; the levels are divided by it.
+        candidates: the number of sets of lessons that the run tries; divides the levels.
     """
     p, level = sign_test(won, lost), (LAST if last else FIRST) / candidates
     verdict: Verdict = "promote" if p <= level else "stop" if last or won <= lost else "continue"
@@ -74,31 +74,31 @@ def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) ->
     Args:
         differences: per gate task, in the order of the attempts: success with lessons less success without, averaged
             over repeats. Positive is won, negative lost, 0 a tie.
-        planned: how many tasks the gate has. Fewer differences than half of it give no look; fewer than all of it
-            give the first alone.
+        planned: the number of gate tasks. Fewer than half as many differences give no look; fewer than all give only
+            the first.
         candidates: as in `look`.
     """
-    made: list[Look] = []
+    taken: list[Look] = []
     for end in (planned // 2, planned):
-        if end > len(differences) or (made and made[-1].verdict != "continue"):
+        if end > len(differences) or (taken and taken[-1].verdict != "continue"):
             break
         part = differences[:end]
         won, lost = sum(one > 0 for one in part), sum(one < 0 for one in part)
-        made.append(look(won, lost, tasks=end, last=end == planned, candidates=candidates))
-    return made
+        taken.append(look(won, lost, tasks=end, last=end == planned, candidates=candidates))
+    return taken
 
 
 def power(tasks: int, win: float, loss: float, *, candidates: int = 1) -> float:
-    """The probability that a gate promotes, exactly.
+    """The exact probability that a gate promotes.
 
     Args:
         tasks: gate tasks.
-        win: probability that the lessons alone solve a task.
+        win: probability that only the attempt with lessons solves a task.
         loss: probability that only the attempt without lessons solves it.
         candidates: as in `look`.
 
     Raises:
-        ConfigError: the probabilities are none.
+        ConfigError: the probabilities are invalid.
     """
     import numpy as np
 
@@ -107,22 +107,22 @@ def power(tasks: int, win: float, loss: float, *, candidates: int = 1) -> float:
     half = tasks // 2
     first, second = _counts(half, win, loss), _counts(tasks - half, win, loss)
     promoted, open_ = _verdicts(half, FIRST / candidates)
-    shape = (tasks + 1, tasks + 1)  # both halves together: a product of their transforms
+    shape = (tasks + 1, tasks + 1)  # both halves combined, as a product of their transforms
     after = np.fft.irfft2(np.fft.rfft2(first * open_, shape) * np.fft.rfft2(second, shape), shape)
     at_last, _ = _verdicts(tasks, LAST / candidates)
     return float(np.clip(first[promoted].sum() + after[at_last].sum(), 0, 1))
 
 
 def needed(win: float, loss: float, *, chance: float = 0.8, candidates: int = 1, most: int = 400) -> int | None:
-    """The smallest gate, in steps of 10 tasks, that promotes with this probability; None where `most` are too few."""
+    """The smallest gate, in steps of 10 tasks, that promotes with this probability; None if `most` are too few."""
     return next((n for n in range(10, most + 1, 10) if power(n, win, loss, candidates=candidates) >= chance), None)
 
 
 def check_gate(tasks: int, candidates: int = 1) -> None:
-    """Refuse a gate that could never promote.
+    """Check that a gate could ever promote.
 
     Raises:
-        ConfigError: it has too few tasks; the sentence says how many tasks find which effect.
+        ConfigError: it has too few tasks; the message says how many tasks find which effect.
     """
     least = next(n for n in range(1, 200) if sign_test(n, 0) <= LAST / candidates)
     if tasks >= least:
@@ -139,22 +139,22 @@ def check_gate(tasks: int, candidates: int = 1) -> None:
 
 
 def _counts(tasks: int, win: float, loss: float) -> NDArray[np.float64]:
-    """The probability of each pair (won, lost) after so many tasks: an array of shape (tasks + 1, tasks + 1)."""
+    """The probability of each pair (won, lost) after all tasks: an array of shape (tasks + 1, tasks + 1)."""
     import numpy as np
 
-    made = np.zeros((tasks + 1, tasks + 1))
-    made[0, 0] = 1.0
+    chances = np.zeros((tasks + 1, tasks + 1))
+    chances[0, 0] = 1.0
     for _ in range(tasks):
-        before = made
-        made = (1 - win - loss) * before
-        made[1:] += win * before[:-1]
-        made[:, 1:] += loss * before[:, :-1]
-    return made
+        before = chances
+        chances = (1 - win - loss) * before
+        chances[1:] += win * before[:-1]
+        chances[:, 1:] += loss * before[:, :-1]
+    return chances
 
 
 @cache
 def _verdicts(tasks: int, level: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which pairs (won, lost) are promoted at this level, and which leave a first look open."""
+    """The pairs (won, lost) that are promoted at this level, and those that leave a first look open."""
     import numpy as np
 
     promoted = np.zeros((tasks + 1, tasks + 1), bool)

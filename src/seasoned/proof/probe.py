@@ -1,7 +1,7 @@
-"""What each lesson does, estimated from attempts in which each recalled lesson was withheld by its own coin.
+"""The effect of each lesson, estimated from attempts in which each recalled lesson was withheld at random.
 
-This certifies nothing: it chooses which lessons are worth a place in a candidate, and the gate decides on that. Always
-holds: functions are pure; a lesson that was never withheld, or never shown, has no estimate.
+This certifies nothing: it selects lessons for a candidate, and the gate decides on that. Always holds: functions are
+pure; a lesson that was never withheld, or never shown, has no estimate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KEEP = 0.25
 
 @dataclass(frozen=True)
 class Probe:
-    """One attempt: its outcome less the baseline's at the same task, and each eligible lesson, shown or withheld.
+    """One attempt: its outcome minus the baseline's at the same task, and each eligible lesson, shown or withheld.
 
     `chances` are the probabilities with which the lessons were shown.
     """
@@ -27,7 +27,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The effect of one lesson in parts of 1: raw, shrunk towards the mean of all, and how sure that is."""
+    """The effect of one lesson (0.1 is ten points): raw, shrunk towards the mean of all, and its uncertainty."""
 
     lesson_id: str
     raw: float
@@ -37,22 +37,22 @@ class Estimate:
 
     @property
     def kept(self) -> bool:
-        """Whether it is worth a place in a candidate."""
+        """Whether the lesson is worth a place in a candidate."""
         return self.effect > KEEP * self.deviation
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """The effects of all lessons that were probed, most helpful first, and what they say of a lesson that was not."""
+    """The effects of all probed lessons, most helpful first, and the prior for other lessons."""
 
     lessons: tuple[Estimate, ...] = ()
     mean: float = 0.0
     deviation: float = 0.0
 
     def keeps(self, lesson_id: str) -> bool:
-        """Whether a lesson is worth a place in a candidate; one without an estimate is judged by those that have one.
+        """Whether a lesson is worth a place in a candidate; one without an estimate is judged by the others.
 
-        Where nothing was estimated, every lesson is kept: the gate decides.
+        If nothing was estimated, every lesson is kept, and the gate decides.
         """
         known = next((one for one in self.lessons if one.lesson_id == lesson_id), None)
         return known.kept if known else not self.lessons or self.mean > KEEP * self.deviation
@@ -61,10 +61,10 @@ class Estimates:
 def estimates(probes: Sequence[Probe]) -> Estimates:
     """The effect of each lesson.
 
-    The outcome less the baseline is regressed on centred inclusion (shown less its probability), with a little ridge
-    so that lessons that always come together share what they did. Raw effects t_j with errors se_j are then shrunk
-    towards their mean: mu + s^2 / (s^2 + se_j^2) (t_j - mu), with s^2 the spread of the effects beyond their errors
-    (DerSimonian and Laird's moment estimate).
+    The outcome minus the baseline is regressed on centred inclusion (shown minus its probability), with a small ridge
+    penalty so that lessons that always come together share their effect. Raw effects t_j with errors se_j are then
+    shrunk towards their mean: mu + s^2 / (s^2 + se_j^2) (t_j - mu), with s^2 the spread of the effects beyond their
+    errors (DerSimonian and Laird's moment estimate).
     """
     import numpy as np
 
@@ -93,11 +93,11 @@ def estimates(probes: Sequence[Probe]) -> Estimates:
     spread = max(0.0, excess / float(weights.sum() - (weights**2).sum() / weights.sum())) if len(both) > 1 else 0.0
     share = spread / (spread + error**2)
     shrunk = mean + share * (raw - mean)
-    # What is left of the error after shrinking, and how sure the mean itself is.
+    # The remaining error after shrinking, and the error of the mean itself.
     deviation = np.sqrt(share * error**2 + (1 - share) ** 2 / weights.sum())
     uses = [sum(name in probe.shown for probe in probes) for name in both]
-    made = [
+    effects = [
         Estimate(name, float(raw[i]), float(shrunk[i]), float(deviation[i]), uses[i]) for i, name in enumerate(both)
     ]
-    made.sort(key=lambda one: (-one.effect, one.lesson_id))
-    return Estimates(tuple(made), mean, float(np.sqrt(spread + 1 / weights.sum())))
+    effects.sort(key=lambda one: (-one.effect, one.lesson_id))
+    return Estimates(tuple(effects), mean, float(np.sqrt(spread + 1 / weights.sum())))

@@ -1,8 +1,8 @@
-"""Lessons against the record: does what was recorded speak for a lesson or against it, before any attempt is paid?
+"""Checks lessons against the record: do recorded attempts support or contradict them, before any attempt is paid?
 
-There are three ways: by words (free), by a model's judgement, and by how the lesson shifts a model's odds of what was
-done in recorded successes and failures. Always holds: an attempt that a lesson came from is no evidence about it; a
-score is 0 where the record says nothing; whatever a model replies, nothing here raises on it.
+There are three ways: by words (free), by a model's judgement, and by how the lesson shifts a model's odds of the
+actions in recorded successes and failures. Always holds: an attempt that a lesson came from is no evidence about it; a
+score is 0 if the record says nothing; no reply of a model raises.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from seasoned.types import Lesson, Message, Trajectory
 Way = Literal["words", "judge", "likelihood"]
 WAYS: tuple[Way, ...] = get_args(Way)
 EVIDENCE = 4
-"""Attempts that a model looks at for each lesson, at most: those that have the most of its words."""
+"""The most attempts that a model sees for each lesson: those that share the most words with it."""
 OPTIONS = 4
-"""Actions to choose from: the one that was taken, and others of the record."""
-_ROOM = 2400  # characters of an attempt that a model looks at
-_VERDICTS: Mapping[str, float] = {"A": 1.0, "B": -1.0, "C": 0.0}  # as judge.j2 has them
+"""Actions to choose from: the one taken, and others from the record."""
+_ROOM = 2400  # characters of an attempt that a model sees
+_VERDICTS: Mapping[str, float] = {"A": 1.0, "B": -1.0, "C": 0.0}  # as in judge.j2
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the record says of one lesson: below 0 it speaks against it. `attempts` are those it was compared with."""
+    """The record's score of one lesson: below 0, it contradicts it. `attempts` are those it was compared with."""
 
     lesson_id: str
     score: float
@@ -41,19 +41,19 @@ class Finding:
 def against_record(
     lessons: Sequence[Lesson], attempts: Sequence[Trajectory], by: Way = "words", llm: LLM | None = None
 ) -> list[Finding]:
-    """What recorded attempts say of each lesson, in the order of the lessons.
+    """Check each lesson against recorded attempts; findings are in the order of the lessons.
 
     Args:
-        lessons: what is to be checked.
-        attempts: the record; those without a known outcome, and those a lesson came from, do not count for it.
-        by: words, a comparison of the words of a lesson with those of actions in successes and failures; judge, a model
-            says whether attempts support or contradict it; likelihood, how much more likely the lesson makes what was
-            done in successes, and less likely what was done in failures, as the model's odds of choices tell.
+        lessons: the lessons to check.
+        attempts: the record; attempts of unknown outcome, and those that a lesson came from, do not count.
+        by: words compares a lesson's words with those of actions in successes and failures; judge asks a model whether
+            attempts support or contradict it; likelihood measures, by the model's odds, how much more likely the lesson
+            makes actions of successes, and less likely those of failures.
         llm: the model; words need none.
 
     Raises:
-        ValueError: a model is needed and none is given.
-        LLMError: as the model raises it, but for a reply of the wrong form and a prompt that is too long.
+        ValueError: a model is needed and missing.
+        LLMError: whatever the model raises, except for a reply in the wrong form and a prompt that is too long.
     """
     known = [attempt for attempt in attempts if attempt.outcome.success is not None and attempt.steps]
     if by == "words":
@@ -61,17 +61,17 @@ def against_record(
     if llm is None:
         raise ValueError(f"a check by {by} asks a model: give one")
     compare = _judged if by == "judge" else _shifts(llm, known)
-    found = []
+    findings = []
     for lesson in lessons:
         near = nearest_attempts(lesson, known)
         scores = [score for attempt in near for score in compare(llm, lesson, attempt)]
         mean = sum(scores) / len(scores) if scores else 0.0
-        found.append(Finding(lesson.id, mean, tuple(attempt.id for attempt in near)))
-    return found
+        findings.append(Finding(lesson.id, mean, tuple(attempt.id for attempt in near)))
+    return findings
 
 
 def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory], count: int = EVIDENCE) -> list[Trajectory]:
-    """The attempts that share the most words with a lesson, and none that it came from; half of them successes."""
+    """The attempts that share the most words with a lesson, except its sources; half of them successes."""
     words = set(words_of(fold(_said(lesson))))
     others = [attempt for attempt in attempts if attempt.id not in lesson.sources]
 
@@ -93,30 +93,30 @@ def _actions(attempt: Trajectory) -> str:
 
 def _by_words(lessons: Sequence[Lesson], attempts: Sequence[Trajectory]) -> list[Finding]:
     """The mean log odds, successes against failures, of the lesson's words, and pairs of them, within one action."""
-    said = {attempt.id: _marks(attempt) for attempt in attempts}
+    marks_of = {attempt.id: _marks(attempt) for attempt in attempts}
     ends = {attempt.id: bool(attempt.outcome.success) for attempt in attempts}
     total = Counter(ends.values())
     counts: dict[bool, Counter[frozenset[str]]] = {True: Counter(), False: Counter()}
-    for name, marks in said.items():
+    for name, marks in marks_of.items():
         counts[ends[name]].update(marks)
-    found = []
+    findings = []
     for lesson in lessons:
         words = set(words_of(fold(_said(lesson))))
-        own = [name for name in lesson.sources if name in said]
+        own = [name for name in lesson.sources if name in marks_of]
         scores = []
         for mark in {mark for counter in counts.values() for mark in counter if mark <= words}:
-            less = Counter(ends[name] for name in own if mark in said[name])
-            gone = Counter(ends[name] for name in own)
+            less = Counter(ends[name] for name in own if mark in marks_of[name])
+            left_out = Counter(ends[name] for name in own)
             sides = [
-                (counts[side][mark] - less[side] + 0.5) / (total[side] - gone[side] + 1.0) for side in (True, False)
+                (counts[side][mark] - less[side] + 0.5) / (total[side] - left_out[side] + 1.0) for side in (True, False)
             ]
             scores.append(math.log(sides[0] / sides[1]) * len(mark))
-        found.append(Finding(lesson.id, sum(scores) / len(scores) if scores else 0.0))
-    return found
+        findings.append(Finding(lesson.id, sum(scores) / len(scores) if scores else 0.0))
+    return findings
 
 
 def _marks(attempt: Trajectory) -> set[frozenset[str]]:
-    """The words of an attempt's actions, and the pairs of words that stand within one action."""
+    """The words of an attempt's actions, and the pairs of words within one action."""
     marks: set[frozenset[str]] = set()
     for step in attempt.steps:
         words = sorted(set(words_of(fold(step.action))))[:12]
@@ -125,7 +125,7 @@ def _marks(attempt: Trajectory) -> set[frozenset[str]]:
 
 
 def _judged(llm: LLM, lesson: Lesson, attempt: Trajectory) -> Iterator[float]:
-    """1 where the model says that the attempt supports the lesson, -1 where it contradicts it."""
+    """1 if the model says that the attempt supports the lesson, -1 if it contradicts it."""
     shown = transcript(shorten_trajectory(attempt, _ROOM))
     text = render_prompt(__package__, "judge.j2", attempt=shown, success=attempt.outcome.success, lesson=_said(lesson))
     answer = _chosen(llm, text, tuple(_VERDICTS))
@@ -133,7 +133,7 @@ def _judged(llm: LLM, lesson: Lesson, attempt: Trajectory) -> Iterator[float]:
 
 
 def _shifts(llm: LLM, attempts: Sequence[Trajectory]) -> Callable[[LLM, Lesson, Trajectory], Iterator[float]]:
-    """A comparison of the log odds of the actions of an attempt with the lesson and without it, asked once each."""
+    """Compares the log odds of an attempt's actions with the lesson and without it, asking for each once."""
     without: dict[str, float] = {}
 
     def compare(llm: LLM, lesson: Lesson, attempt: Trajectory) -> Iterator[float]:
@@ -150,7 +150,7 @@ def _shifts(llm: LLM, attempts: Sequence[Trajectory]) -> Callable[[LLM, Lesson, 
 
 
 def _decisive(attempt: Trajectory) -> int:
-    """The step that is asked about: the one that gave the answer, or the last action."""
+    """The step to ask about: the one with the answer, or the last action."""
     taken = [place for place, step in enumerate(attempt.steps) if step.action]
     answer = attempt.outcome.answer
     answered = [place for place in taken if answer and _argument(attempt.steps[place].action) == answer]
@@ -158,17 +158,17 @@ def _decisive(attempt: Trajectory) -> int:
 
 
 def _argument(action: str) -> str:
-    """What stands in an action's brackets; the action itself where it has none."""
+    """The text in an action's brackets, or else the action itself."""
     inside = action.rstrip().removesuffix("]").partition("[")[2]
     return inside or action
 
 
 def _options(attempt: Trajectory, place: int, attempts: Sequence[Trajectory]) -> list[str]:
-    """The action of a step among others of the record, in an order of its own that is the same each time."""
+    """The action of a step among others from the record, in a fixed random order."""
     taken = attempt.steps[place].action
     rng = random.Random(attempt.id)
     others = sorted({step.action for one in attempts for step in one.steps if step.action} - {taken})
-    # Choices that stood in the task are what the agent could have said instead.
+    # Choices named in the task are what the agent could have answered instead.
     form = taken.partition("[")[0]
     others = [action for action in others if action.partition("[")[0] == form] or others
     near = [action for action in others if _argument(action) in attempt.task] or others
@@ -193,7 +193,7 @@ def _odds(llm: LLM, attempt: Trajectory, place: int, options: Sequence[str], les
 
 
 def _chosen(llm: LLM, text: str, choices: Sequence[str]) -> dict[str, float]:
-    """How likely each choice is; {} where the reply is none of them or the prompt is too long."""
+    """The probability of each choice; {} if the reply is none of them or the prompt is too long."""
     messages: list[Message] = [{"role": "user", "content": text}]
     try:
         reply = llm.chat(messages, schema={"type": "string", "enum": list(choices)}, max_tokens=16)

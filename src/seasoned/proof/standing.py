@@ -1,7 +1,7 @@
-"""What a pool's certificate is worth today: the claims of its gates, kept beside its lessons and checked when asked.
+"""The present state of a pool's certificate: the claims of its gates, stored beside its lessons and checked on demand.
 
-Always holds: a claim is kept once for each condition and block, the newest; a pool that no gate promoted has no
-certificate; a check calls no model.
+Always holds: the newest claim is kept for each condition and block; a pool that no gate promoted has no certificate; a
+check calls no model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MARK = "claims"
 
 @dataclass(frozen=True)
 class Standing:
-    """The certificate of a pool: what was promoted, on how many tasks won and lost, and what breaks it today."""
+    """The certificate of a pool: what was promoted, on how many tasks won and lost, and what invalidates it today."""
 
     condition: str
     won: int
@@ -31,7 +31,7 @@ class Standing:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing has changed since the gate."""
+        """Whether nothing changed since the gate."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -41,13 +41,13 @@ class Standing:
 
 
 def keep_claim(store: Store, claim: Claim) -> None:
-    """Keep what a gate decided on the lessons of a pool."""
+    """Store the decision of a gate on the lessons of a pool."""
     kept = [one for one in _claims(store, claim.scope) if (one.condition, one.block) != (claim.condition, claim.block)]
     store.mark(claim.scope, _MARK, [one.model_dump(mode="json") for one in [*kept, claim]])
 
 
 def standing(store: Store, scope: str) -> Standing | None:
-    """The certificate of a pool today, of the newest claim that promoted its lessons; None where it has none."""
+    """The certificate of a pool today, from the newest claim that promoted its lessons, or None."""
     promoted = [claim for claim in _claims(store, scope) if claim.promoted and not claim.crossfit]
     if not promoted:
         return None
@@ -61,4 +61,4 @@ def _claims(store: Store, scope: str) -> list[Claim]:
     try:
         return [Claim.model_validate(one) for one in store.marked(scope, _MARK) or ()]
     except (ValidationError, TypeError):
-        return []  # of another version: as good as none
+        return []  # of another version, so ignored
