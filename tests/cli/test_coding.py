@@ -1,10 +1,13 @@
 """Coding agents from the command line: sessions in, lessons out into AGENTS.md, skills and hooks."""
 
 import json
+import os
 import subprocess
 import sys
+import time
 
 import pytest
+from model_server import model_server
 from tests.traces.test_coding import SESSION, write
 from tests.traces.test_fixes import WORKED
 
@@ -101,16 +104,25 @@ def test_hooks_are_written_once_beside_other_settings(tmp_path, notes, cli):
     assert settings["hooks"]["SessionStart"][0] == mine
     assert [len(settings["hooks"][event]) for event in ("SessionStart", "UserPromptSubmit", "SessionEnd")] == [2, 1, 1]
     command = settings["hooks"]["SessionEnd"][0]["hooks"][0]["command"]
-    assert command.startswith("seasoned hook record --store ")
+    assert command == f"seasoned hook record --store {notes} --namespace default"
     file.write_text("not json", encoding="utf-8")
     assert "left as it is" in cli("hook", "install", "--project", str(tmp_path), "--store", notes).err
     assert file.read_text(encoding="utf-8") == "not json"
 
 
-def hook(command, store, event):
+def test_hooks_name_the_store_from_any_folder(folder, cli):
+    cli("hook", "install", "--namespace", "my app", "--llm", "local")
+    settings = json.loads((folder / ".claude" / "settings.json").read_text(encoding="utf-8"))
+    commands = [settings["hooks"][event][0]["hooks"][0]["command"] for event in ("SessionStart", "SessionEnd")]
+    store = f"--store {folder / 'seasoned.db'} --namespace 'my app'"
+    assert commands == [f"seasoned hook recall {store}", f"seasoned hook record {store} --llm local"]
+
+
+def hook(command, store, event, *more, **environment):
     """A hook as an agent runs it: a process with JSON on its standard input."""
-    words = [sys.executable, "-m", "seasoned", "hook", command, "--store", store]
-    done = subprocess.run(words, input=event, capture_output=True, text=True, timeout=120, check=False)
+    words = [sys.executable, "-m", "seasoned", "hook", command, "--store", store, *more]
+    env = {**os.environ, **environment}
+    done = subprocess.run(words, input=event, capture_output=True, text=True, timeout=120, check=False, env=env)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -130,3 +142,19 @@ def test_a_hook_never_stops_the_agent(tmp_path, event):
     done = hook("record", str(tmp_path / "notes.db"), event)
     assert done.stderr.startswith("seasoned: ")
     assert "Traceback" not in done.stderr
+
+
+def test_a_session_that_ends_is_learned_from_in_a_process_of_its_own(tmp_path):
+    session, store = write(tmp_path / "session.jsonl", SESSION), str(tmp_path / "notes.db")
+    rule = {"analysis": "I guessed.", "trigger": "the tests of a project fail", "action": "read the first error"}
+    with model_server() as play:
+        for _ in range(9):
+            play.says(json.dumps({**rule, "reason": "The tests passed.", "done": True}))
+        event = json.dumps({"transcript_path": str(session)})
+        hook("record", store, event, "--llm", "m", OPENAI_BASE_URL=play.url, OPENAI_API_KEY="none")
+        end = time.monotonic() + 60
+        with Store(store) as opened:
+            while not any("read the first error" in lesson.text for lesson in opened.lessons("memory/default")):
+                assert time.monotonic() < end, "nothing was learned"
+                time.sleep(0.1)
+    assert {request["model"] for request in play.requests} == {"m"}

@@ -1,24 +1,29 @@
 """`seasoned hook`: for coding agents that run commands at the start and end of a session.
 
-Recall goes in at the start and with each request; the session is imported when it ends. Always holds: a hook never
-stops the agent: whatever goes wrong is one line on standard error, and the exit status is 0.
+Recall goes in at the start and with each request; the session is imported when it ends, and where a model is named a
+process of its own learns from it. Always holds: a hook never stops the agent: whatever goes wrong is one line on
+standard error, and the exit status is 0.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from seasoned.cli.shared import STORE, StoreOption, named_store, open_store, tell
+from seasoned.cli.shared import STORE, StoreOption, open_store, tell
 from seasoned.errors import ConfigError, DataError, SeasonedError
 
 app = typer.Typer(help="Give a coding agent a memory by hooks.", no_args_is_help=True)
 NamespaceHere = Annotated[str, typer.Option(help="The memory's name.")]
+LearnsWith = Annotated[
+    str | None, typer.Option("--llm", help="The model that learns from a session after its end, such as local.")
+]
 _EVENTS = {"SessionStart": "recall", "UserPromptSubmit": "recall", "SessionEnd": "record"}
 _LINES = 40
 
@@ -28,17 +33,18 @@ def install(
     agent: Annotated[Literal["claude-code"], typer.Option(help="The agent to configure.")] = "claude-code",
     project: Annotated[Path, typer.Option(help="The project's folder.")] = Path(),
     namespace: NamespaceHere = "default",
+    llm: LearnsWith = None,
     store: StoreOption = STORE,
 ) -> None:
     """Add the hooks to the project's settings, and keep all others."""
     file = project / ".claude" / "settings.json"
     settings = _settings(file)
-    about = f"--store {shlex.quote(str(Path(named_store(store)).resolve()))} --namespace {shlex.quote(namespace)}"
-    if "://" in store:
-        about = f"--store {shlex.quote(store)} --namespace {shlex.quote(namespace)}"
+    place = store if "://" in store else str(Path(store).resolve())
+    about = f"--store {shlex.quote(place)} --namespace {shlex.quote(namespace)}"
     hooks = settings.setdefault("hooks", {})
     for event, command in _EVENTS.items():
-        own = {"hooks": [{"type": "command", "command": f"seasoned hook {command} {about}"}]}
+        learns = f" --llm {shlex.quote(llm)}" if llm and command == "record" else ""
+        own = {"hooks": [{"type": "command", "command": f"seasoned hook {command} {about}{learns}"}]}
         hooks[event] = [*(each for each in hooks.get(event, []) if "seasoned hook" not in json.dumps(each)), own]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
@@ -52,9 +58,9 @@ def recall(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> 
 
 
 @app.command("record")
-def record(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
+def record(namespace: NamespaceHere = "default", llm: LearnsWith = None, store: StoreOption = STORE) -> None:
     """Import the session named on standard input (JSON with a transcript_path)."""
-    _never_stops(lambda: _recorded(namespace, store, _input()))
+    _never_stops(lambda: _recorded(namespace, store, llm, _input()))
 
 
 def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
@@ -80,7 +86,7 @@ def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
         )
 
 
-def _recorded(namespace: str, store: str, event: dict[str, Any]) -> None:
+def _recorded(namespace: str, store: str, llm: str | None, event: dict[str, Any]) -> None:
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read
     from seasoned.traces import record as keep
@@ -95,6 +101,11 @@ def _recorded(namespace: str, store: str, event: dict[str, Any]) -> None:
         added = keep(log, pool, pool.scopes)
         fixes = keep_fixes(pool, log.trajectories)
     tell(f"seasoned: {added} attempts recorded, {len(fixes)} fixes learned", err=True)
+    if llm and added:
+        words = ["learn", "--store", store, "--namespace", namespace, "--llm", llm]
+        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        learning = subprocess.Popen([sys.executable, "-m", "seasoned", *words], start_new_session=True, **quiet)
+        learning.returncode = 0  # nobody waits for it: it goes on when this process has ended
 
 
 def _input() -> dict[str, Any]:
