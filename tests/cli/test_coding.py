@@ -158,3 +158,14 @@ def test_a_session_that_ends_is_learned_from_in_a_process_of_its_own(tmp_path):
                 assert time.monotonic() < end, "nothing was learned"
                 time.sleep(0.1)
     assert {request["model"] for request in play.requests} == {"m"}
+
+
+def test_a_request_recalls_by_its_words_whatever_stands_around_them(notes):
+    with Store(notes) as store:
+        fix = "When `pytest -q tests` fails with \"No module named 'shop'\", this worked: `PYTHONPATH=src pytest`."
+        store.add_lessons("memory/default", [Lesson(kind="heuristic", text=fix)], who="person", why="x")
+    asked = json.dumps({"prompt": "slug() in src/shop/slug.py is wrong. Repair it; run the tests."})
+    lines = hook("recall", notes, asked).stdout.splitlines()
+    assert lines[1].startswith("- When `pytest -q tests` fails")  # it shares two words, the linter's lesson one
+    assert "Run the linter before the tests." in lines[2]
+    assert hook("recall", notes, json.dumps({"prompt": "translate a poem"})).stdout == ""

@@ -66,6 +66,7 @@ def record(namespace: NamespaceHere = "default", llm: LearnsWith = None, store: 
 def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
     from seasoned.cli.agents_md import line_of, ranked
     from seasoned.memory import Memory
+    from seasoned.text import words_of
 
     prompt = event.get("prompt")
     with open_store(store) as opened, Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
@@ -73,9 +74,10 @@ def _recalled(namespace: str, store: str, event: dict[str, Any]) -> None:
         if not lessons:
             return
         if isinstance(prompt, str) and prompt.strip():
-            words = {word for word in prompt.casefold().split() if len(word) > 3}
-            near = [each for each in lessons if words & set(f"{each.key} {each.text}".casefold().split())]
-            chosen = ranked(near, {})[:5]
+            words = {word for word in words_of(prompt) if len(word) > 3}
+            shared = {each.id: len(words.intersection(words_of(f"{each.key} {each.text}"))) for each in lessons}
+            near = [each for each in ranked(lessons, {}) if shared[each.id]]
+            chosen = sorted(near, key=lambda each: -shared[each.id])[:5]
         else:
             chosen = ranked(lessons, {})[:_LINES]
     if chosen:
