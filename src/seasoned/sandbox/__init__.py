@@ -233,9 +233,8 @@ class Sandbox:
             return answer if answer is not None else {"ended": "early"}
 
     def _start(self) -> None:
-        code = resources.files("seasoned.sandbox").joinpath("inside.py").read_text(encoding="utf-8")
         try:
-            self._started = start(self.kind, code, self.library.paths)
+            self._started = start(self.kind, _worker(), self.library.paths)
         except OSError as error:
             raise ConfigError(f"the sandbox {self.kind} does not start: {error}") from error
         config: dict[str, Any] = {"name": self.library.name, "paths": self.library.paths, "limits": _LIMITS}
@@ -263,6 +262,16 @@ class Sandbox:
                 act()
             except Exception:
                 continue
+
+
+def _worker() -> str:
+    """The worker's program: `inside`, after the module that it imports, which is no file where it runs."""
+    telling, inside = (
+        resources.files("seasoned.sandbox").joinpath(f"{name}.py").read_text(encoding="utf-8")
+        for name in ("telling", "inside")
+    )
+    module = "import sys, types\nsys.modules['seasoned_telling'] = told = types.ModuleType('seasoned_telling')"
+    return f"{module}\nexec(compile({telling!r}, '<telling>', 'exec'), vars(told))\n{inside}"
 
 
 def _send(started: Started, *parts: bytes) -> None:

@@ -1,0 +1,293 @@
+# mypy: ignore-errors
+"""What a worker in a sandbox tells of programs: values as text, faults, and the calls that they make of a library.
+
+It is given to Python as text before `inside`, and imports the standard library alone. Always holds: a value's own
+`__repr__` cannot break it, and what is told of a value is short.
+"""
+
+import contextlib
+import functools
+import importlib
+import inspect
+import linecache
+import re
+import sys
+import types
+
+MAX_VALUE = 2000  # characters of a value
+MAX_CALLS = 300  # calls that are traced
+MAX_SETUP = 5  # calls on an object before the one that is told
+PROGRAM = "<program>"
+ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")
+
+
+class Shown(str):
+    """A value as text; `exact` is whether Python reads the same value from it."""
+
+    exact = True
+
+
+def shown(value, room=MAX_VALUE):
+    """A value as Python writes it, of at most `room` characters, whatever its class does."""
+    text = Shown(_shown(value, room, []))
+    if len(text) > room:
+        text = Shown(text[:room] + "\u2026")
+        text.exact = False
+        return text
+    text.exact = _is_exact(value)
+    return text
+
+
+def _shown(value, room, above):
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset, dict):
+        if id(value) in above or len(above) > 20:
+            return "..."
+        return _container(value, kind, room, [*above, id(value)])
+    if kind in (str, bytes, bytearray) and len(value) > room:
+        return repr(value[: room + 1])
+    if kind is int and value.bit_length() > MAX_VALUE:
+        return "<an int of %d bits>" % value.bit_length()
+    try:
+        text = repr(value)
+    except BaseException as error:
+        return "<%s without a repr: %s>" % (kind.__name__, type(error).__name__)
+    return ADDRESS.sub("0x..", text[: room + 1])
+
+
+def _container(value, kind, room, above):
+    parts, used = [], 0
+    for item in value.items() if kind is dict else value:
+        part = ": ".join(_shown(x, room, above) for x in item) if kind is dict else _shown(item, room, above)
+        parts.append(part)
+        used += len(part)
+        if used > room:
+            parts.append("\u2026")
+            break
+    if kind in (set, frozenset):
+        parts.sort()
+        inner = "{%s}" % ", ".join(parts) if parts else ""
+        return (inner or "set()") if kind is set else "frozenset(%s)" % inner
+    if kind is tuple:
+        return "(%s,)" % parts[0] if len(parts) == 1 else "(%s)" % ", ".join(parts)
+    return ("[%s]" if kind is list else "{%s}") % ", ".join(parts)
+
+
+def _is_exact(value, depth=0):
+    kind = type(value)
+    if value is None or kind in (bool, str, bytes, complex):
+        return True
+    if kind is int:
+        return value.bit_length() <= MAX_VALUE
+    if kind is float:
+        return value == value and value not in (float("inf"), float("-inf"))
+    if depth > 20:
+        return False
+    if kind in (list, tuple, set, frozenset):
+        return all(_is_exact(item, depth + 1) for item in value)
+    return kind is dict and all(_is_exact(k, depth + 1) and _is_exact(v, depth + 1) for k, v in value.items())
+
+
+def told(value):
+    """A value for the answer."""
+    text = shown(value)
+    return {"value": str(text), "exact": text.exact, "type": type(value).__name__}
+
+
+def described(error):
+    """An exception for the answer: its words, and the line of the program that it came from."""
+    try:
+        words = str(error)[:500]
+    except BaseException:
+        words = "(no words)"
+    kind = type(error).__name__
+    place, trace = 0, error.__traceback__
+    if isinstance(error, SyntaxError) and error.filename == PROGRAM:
+        place, words = error.lineno or 0, str(error.msg)
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == PROGRAM:
+            place = trace.tb_lineno
+        trace = trace.tb_next
+    return {"type": kind, "text": ADDRESS.sub("0x..", "%s: %s" % (kind, words) if words else kind), "line": place}
+
+
+class Trace:
+    """Records the calls that a program makes of a library, not those that the library makes of itself."""
+
+    def __init__(self, package):
+        self.package, self.calls, self.busy, self.objects = package, [], False, {}
+
+    def install(self, modules):
+        for module in modules:
+            inside = module.__name__ == self.package
+            prefix = "" if inside else module.__name__[len(self.package) + 1 :] + "."
+            for name, value in list(vars(module).items()):
+                if name.startswith("_") or not ours(value, self.package):
+                    continue
+                if isinstance(value, types.FunctionType):
+                    setattr(module, name, self.function(value, prefix + name))
+                elif isinstance(value, type):
+                    self.watch(value, prefix + name)
+
+    def function(self, function, name):
+        @functools.wraps(function)
+        def traced(*args, **kwargs):
+            if self.busy:
+                return function(*args, **kwargs)
+            return self.told(function, name, [], name, args, kwargs, args, kwargs)
+
+        return traced
+
+    def watch(self, kind, name):
+        for method, function in list(vars(kind).items()):
+            public = not method.startswith("_") or method == "__init__"
+            if public and isinstance(function, types.FunctionType):
+                with contextlib.suppress(AttributeError, TypeError):
+                    setattr(kind, method, self.method(function, name, method))
+        if "__init__" not in vars(kind) and not issubclass(kind, BaseException):
+            first = kind.__init__
+            with contextlib.suppress(AttributeError, TypeError):
+                kind.__init__ = self.method(first, name, "__init__")
+
+    def method(self, function, name, method):
+        @functools.wraps(function)
+        def traced(itself, *args, **kwargs):
+            if self.busy:
+                return function(itself, *args, **kwargs)
+            if method == "__init__":
+                line = self.line(name, args, kwargs)
+                self.objects[id(itself)] = itself, ["x = " + line[0]] if line[1] else None
+                return self.told(function, name, [], name, args, kwargs, (itself, *args), kwargs, silent=True)
+            _, lines = self.objects.get(id(itself), (None, None))
+            setup = lines if lines is not None and len(lines) <= MAX_SETUP else None
+            line, exact = self.line("x." + method, args, kwargs)
+            try:
+                return self.told(
+                    function, name + "." + method, setup, "x." + method, args, kwargs, (itself, *args), kwargs
+                )
+            finally:
+                if lines is not None:
+                    self.objects[id(itself)] = itself, ([*lines, line] if exact else None)
+
+        return traced
+
+    def line(self, name, args, kwargs):
+        parts = [shown(value, 300) for value in args]
+        named = [(key, shown(value, 300)) for key, value in kwargs.items()]
+        exact = all(part.exact for part in parts) and all(part.exact for _, part in named)
+        return "%s(%s)" % (name, ", ".join([*parts, *("%s=%s" % pair for pair in named)])), exact
+
+    def told(self, function, name, setup, called, args, kwargs, given, named, silent=False):
+        self.busy = True
+        try:
+            call, exact = self.line(called, args, kwargs)
+            made = {"function": name, "setup": list(setup or ()), "call": call}
+            try:
+                value = function(*given, **named)
+            except BaseException as error:
+                made["error"] = described(error)["text"]
+                self.keep(made, exact and setup is not None)
+                raise
+            if not silent:
+                told_value = told(value)
+                made["value"] = told_value["value"]
+                self.keep(made, exact and setup is not None and told_value["exact"])
+            return value
+        finally:
+            self.busy = False
+
+    def keep(self, made, exact):
+        if exact and len(self.calls) < MAX_CALLS:
+            self.calls.append(made)
+
+
+def ours(value, package):
+    """Whether a value is a function or class of a package."""
+    home = getattr(value, "__module__", None) or ""
+    return callable(value) and (home == package or home.startswith(package + "."))
+
+
+class Library:
+    """The library that programs use: given as text, or imported by its name."""
+
+    def __init__(self, config):
+        self.name, self.modules, self.version = config.get("name", ""), [], ""
+        for path in config.get("paths", ()):
+            sys.path.insert(0, path)
+        if "source" in config:
+            module = types.ModuleType(self.name)
+            module.__file__ = "<%s>" % self.name
+            sys.modules[self.name] = module
+            exec(compile(config["source"], module.__file__, "exec"), vars(module))
+        elif self.name:
+            importlib.import_module(self.name)
+        if self.name:
+            begin = self.name + "."
+            self.modules = [m for n, m in list(sys.modules.items()) if m and (n == self.name or n.startswith(begin))]
+            self.version = str(getattr(sys.modules[self.name], "__version__", "") or self.distributed())
+
+    def distributed(self):
+        from importlib import metadata
+
+        with contextlib.suppress(Exception):
+            return metadata.version(self.name.partition(".")[0])
+        return ""
+
+    def namespace(self):
+        names = {"__name__": "__main__"}
+        if self.name:
+            top = sys.modules[self.name]
+            listed = getattr(top, "__all__", None) or [name for name in vars(top) if not name.startswith("_")]
+            names |= {name: getattr(top, name) for name in listed if hasattr(top, name)}
+            names[self.name.partition(".")[0]] = sys.modules[self.name.partition(".")[0]]
+        return names
+
+    def public(self):
+        """Its public functions, classes and methods: name, signature where there is one, first line of its text."""
+        found = []
+        for name, value in vars(sys.modules[self.name]).items() if self.name else ():
+            if name.startswith("_") or not callable(value) or not ours(value, self.name):
+                continue
+            if isinstance(value, type) and issubclass(value, BaseException):
+                continue
+            found.append(self.entry(name, value))
+            if isinstance(value, type):
+                methods = [(m, f) for m, f in vars(value).items() if not m.startswith("_") and callable(f)]
+                found += [self.entry(name + "." + m, f) for m, f in methods]
+        return found
+
+    def entry(self, name, value):
+        signature = ""
+        with contextlib.suppress(Exception):
+            signature = str(inspect.signature(value))[:200]
+        words = (getattr(value, "__doc__", None) or "").strip().partition("\n")[0][:200]
+        return {"name": name, "signature": signature, "says": words, "class": isinstance(value, type)}
+
+
+def evaluated(lines, names):
+    """What the last of some lines gives, after the others."""
+    for line in lines[:-1]:
+        exec(compile(line, "<call>", "exec"), names)
+    return eval(compile(lines[-1].strip(), "<call>", "eval"), names)
+
+
+def run_program(request, library):
+    """Run a program, then calls; all that they told."""
+    trace = Trace(library.name) if request.get("trace") and library.name else None
+    if trace:
+        trace.install(library.modules)
+    names, answer = library.namespace(), {"values": [], "error": None}
+    code = request.get("code", "")
+    linecache.cache[PROGRAM] = len(code), None, code.splitlines(True), PROGRAM
+    try:
+        exec(compile(code, PROGRAM, "exec"), names)
+    except BaseException as error:
+        answer["error"] = described(error)
+    for lines in request.get("calls", ()) if answer["error"] is None else ():
+        try:
+            own = dict(names) if request.get("apart") else names
+            answer["values"].append(told(evaluated(lines, own)))
+        except BaseException as error:
+            answer["values"].append({"error": described(error)})
+    answer["calls"] = trace.calls if trace else []
+    return answer
