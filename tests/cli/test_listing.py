@@ -77,13 +77,13 @@ def test_a_text_has_room_on_a_narrow_terminal(cli, shown, width, left_out):
     text = " ".join(lines[1:])
     assert all(f"w{n:03}" in text for n in range(20))
     said = cli("lessons", "list").err
-    assert said == (f"Left out of this narrow terminal: {left_out}.\n" if left_out else "")
+    assert said == (f"Not shown in this narrow terminal: {left_out}.\n" if left_out else "")
 
 
 def test_no_more_columns_are_left_out_than_must(cli, shown):
     head = shown({"one": [insight(pinned=True)], "two": [insight()]}, 60)[0].split()
     assert head == ["id", "insight", "from", "status", "pool"]
-    assert cli("lessons", "list").err == "Left out of this narrow terminal: votes.\n"
+    assert cli("lessons", "list").err == "Not shown in this narrow terminal: votes.\n"
 
 
 def test_a_pool_keeps_its_name_where_the_short_one_is_not_its_own(shown):

@@ -72,7 +72,7 @@ def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
         table.add_row(*map(Text, row))
     console.print(table)
     if left_out:
-        typer.echo(f"Left out of this narrow terminal: {', '.join(left_out)}.", err=True)
+        typer.echo(f"Not shown in this narrow terminal: {', '.join(left_out)}.", err=True)
 
 
 def _narrowed(columns: dict[str, Sequence[str]], most: Mapping[str, int], width: int) -> list[str]:

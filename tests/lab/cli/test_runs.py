@@ -99,7 +99,7 @@ def test_runs_of_one_name_are_told_apart_in_a_narrow_terminal(cli, model, monkey
     lines = [line for line in text.splitlines() if "ExpNote" in line]
     assert [line.split()[0] for line in lines] == [name.partition("-")[2] for name in made]
     assert all("[" in line and "%" in line for line in lines)
-    assert "Left out of this narrow terminal: model, " in text
+    assert "Not shown in this narrow terminal: model, " in text
     assert cli("runs", "path", lines[0].split()[0]).code == 0
 
 

@@ -92,7 +92,7 @@ def test_every_figure_is_of_all_runs(guided):
     erl = found.condition("erl")
     assert (erl.n, erl.successes, erl.tasks, erl.interval) == (16, 6, 8, interval(6 / 16, 8))
     assert found.headline == (
-        "No difference was found: ERL solved 6 of 16, ReAct 2 (exact test of chance signs over 8 tasks, p = 0.12)."
+        "No difference was found: ERL solved 6 of 16, ReAct 2 (exact sign-flip test over 8 tasks, p = 0.12)."
     )
     assert any("pooled over 2 runs; pairs are the same task, seed, fold and run." in one for one in found.remarks)
     assert sum(one.n for one in found.transitions if one.condition == "erl") == 16
@@ -141,7 +141,7 @@ def test_what_learning_took_is_told_beside_the_figures(make_row):
         "problems": 0,
     }
     assert found.remarks[-1] == (
-        "Learning is not in these figures; it took: ERL, ERL-all 1k tokens in 3 calls ($0); "
+        "These figures do not include learning, which used: ERL, ERL-all 1k tokens in 3 calls ($0); "
         "ExpeL 7 tokens in 1 call (\N{EM DASH})."
     )
     assert not any("Learning" in remark for remark in build(rows, run={}, learning={"erl": Usage()}).remarks)
@@ -324,7 +324,7 @@ def test_problems_are_counted_by_condition_and_listed_by_pool(of_pools):
     assert "<summary>ExpeL, ExpeL-insights, fold 0: 2</summary>" in page
     assert said in page
     assert "&lt;b&gt;more" in page
-    assert "What learning passed over" not in render(of_pools(), [])
+    assert "What learning skipped" not in render(of_pools(), [])
 
 
 def test_who_learned_nothing_is_named_with_the_reason(of_pools):
@@ -332,7 +332,7 @@ def test_who_learned_nothing_is_named_with_the_reason(of_pools):
     pools = [LearnedPool(NAMES, 0, 0, 0, (why,)), LearnedPool(NAMES, 0, 1, 2), LearnedPool(("erl",), 0, 1, 0)]
     assert of_pools(*pools).remarks[-2:] == (
         f"ExpeL, ExpeL-insights learned no lesson in fold 0: {why}.",
-        "ERL learned no lesson in fold 1: nothing that could be used came back.",
+        "ERL learned no lesson in fold 1: no reply contained a usable lesson.",
     )
     (remark,) = of_pools(pools[0]).remarks[len(of_pools().remarks) :]
     assert remark.startswith("ExpeL, ExpeL-insights learned no lesson: none of the 6")

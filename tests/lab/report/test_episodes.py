@@ -183,7 +183,7 @@ def test_what_does_not_fit_is_named():
     assert [one["messages"] is None for one in found["groups"][0]["episodes"]] == [False, False, True, True]
     assert (found["whole"], found["missing"]) == (len(told) - 2, 2)
     assert "2 whole conversations" in readable(found)
-    assert "The other 2 would not fit: read one with seasoned replay" in readable(found)
+    assert "The other 2 did not fit; read one with seasoned replay" in readable(found)
     assert "would not fit" not in readable(every_episode([], told))
 
 
@@ -263,7 +263,7 @@ def test_each_prompt_is_whole_and_its_reply_follows():
     for one, call in zip(shown, CALLS, strict=True):
         told = [*found["openings"][one["opening"] - 1], *one["messages"]]
         assert told == [*((m["role"], m["content"]) for m in call.messages), ("assistant", call.reply)]
-    assert readable_calls(found).startswith("4 model calls that are no turn of an agent, each with its reply. All that")
+    assert readable_calls(found).startswith("4 model calls outside the agents' turns, each with its reply. All that")
 
 
 def test_what_does_not_fit_is_counted():

@@ -36,13 +36,13 @@ def test_the_first_column_and_every_number_are_whole(width, names, spare):
     assert [line.split()[0] for line in lines[4:7]] == list(LABELS)
     assert all(line.count("38.5 ± 1.9") == shown >= min(len(names), 5) for line in lines[4:7])
     left_out = len(names) + len(spare) - shown
-    assert ("Left out of this narrow terminal: " in "\n".join(lines)) is (left_out > 0)
+    assert ("Not shown in this narrow terminal: " in "\n".join(lines)) is (left_out > 0)
 
 
 def test_columns_that_may_give_way_go_first_and_no_more_than_must():
     table = made(("solved", "accuracy"), ("turns", "errors"))
     assert "turns" in drawn(table, 61)[2]
-    assert [line for line in drawn(table, 60) if "Left out" in line] == ["Left out of this narrow terminal: errors."]
+    assert [line for line in drawn(table, 60) if "Not shown" in line] == ["Not shown in this narrow terminal: errors."]
     lines = drawn(made(("solved",), ("turns", "errors")), 30)
     assert (lines[2].split(), lines[4].split()[0]) == (["condition", "solved"], "disabled")
     assert "turns, errors" in " ".join(lines)

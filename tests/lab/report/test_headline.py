@@ -26,8 +26,7 @@ def test_tasks_under_several_seeds_are_not_called_mcnemars(make_row):
     ]
     found = build(rows, run={})
     assert found.headline == (
-        "ExpNote solved 82 of 120, 52 more than without notes "
-        "(30; exact test of chance signs over 60 tasks, p < 0.001)."
+        "ExpNote solved 82 of 120, 52 more than without notes (30; exact sign-flip test over 60 tasks, p < 0.001)."
     )
     assert "counts once in intervals and p values: there are 60 tasks." in found.remarks[0]
 
@@ -37,7 +36,10 @@ def test_how_often_a_model_judged_rightly_is_said(make_row):
     assert not any("judged" in remark for remark in build(rows, run={}).remarks)
     rows += [make_row("training", f"old{i}", split="train", success=i < 3, judged=i == 0) for i in range(4)]
     (found,) = (remark for remark in build(rows, run={}).remarks if "judged" in remark)
-    assert "judged 2 of 4 rightly: it took 0 failures for successes, and 2 successes for failures." in found
+    assert (
+        "judged 2 of 4 training attempts correctly: it took 0 failures for successes, and 2 successes for failures."
+        in found
+    )
 
 
 def test_a_harm_is_said_as_plainly(make_row):
@@ -68,11 +70,9 @@ def test_where_some_episodes_failed_the_claim_is_about_the_common_ones(make_row)
     rows[0] = rows[0].model_copy(update={"success": None, "reason": "error"})
     found = build(rows, run={})
     assert found.headline.startswith("ExpNote solved 40 of 59 test episodes that both finished, 26 more")
-    assert found.remarks[0] == (
-        "Errors of the server and outcomes that nobody knows, left out of every rate: disabled 1."
-    )
-    assert found.remarks[1].startswith("seasoned run --resume RUN makes the episodes again")
-    assert "--resume 2026-a makes" in build(rows, run={"id": "2026-a"}).remarks[1]
+    assert found.remarks[0] == ("Server errors and unknown outcomes, not counted in any rate: disabled 1.")
+    assert found.remarks[1].startswith("seasoned run --resume RUN repeats the episodes")
+    assert "--resume 2026-a repeats" in build(rows, run={"id": "2026-a"}).remarks[1]
     rows[0] = rows[0].model_copy(update={"reason": "answered"})
     found = build(rows, run={})
     assert "nobody knows" in found.remarks[0]

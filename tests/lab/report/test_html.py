@@ -163,7 +163,7 @@ def test_retries_have_their_table_and_their_figures(retried_summary, retried):
     text = " ".join(Page(render(retried_summary, retried)).text)
     for words in ("Solved by trial", "Why tasks stayed unsolved", "How tasks ended", "Mean over seeds and folds"):
         assert words in text
-    assert "up to so many attempts a task: retry 4, Reflexion 4." in text
+    assert "number of attempts per task: retry 4, Reflexion 4." in text
     assert "Every episode" not in text
 
 

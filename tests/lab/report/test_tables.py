@@ -97,9 +97,9 @@ def test_the_terminal_keeps_every_figure_whole(summary: Summary):
         drawn = _drawn(table, width)
         assert max(len(line.rstrip()) for line in drawn.splitlines()) <= width
         assert "73.9% [62, 83]" in drawn  # of 60 tasks, at two seeds
-    assert "Left out of this narrow terminal: tokens in (cached)" in _drawn(table, 80).replace("\n", " ")
+    assert "Not shown in this narrow terminal: tokens in (cached)" in _drawn(table, 80).replace("\n", " ")
     assert "45.6k (93%)" in _drawn(table, 120)
-    assert "Left out" not in _drawn(table, 120)
+    assert "Not shown" not in _drawn(table, 120)
 
 
 def test_foreign_text_is_no_markup(make_row):
@@ -202,7 +202,7 @@ def test_show_prints_headline_table_and_lessons(summary: Summary):
     printed = console.file.getvalue()
     assert printed.startswith("ExpNote solved")
     assert "Test episodes" in printed
-    assert "Lessons and what came of them" in printed
+    assert "Lessons and their results" in printed
 
 
 def test_show_prints_the_trials_where_there_are_some(retried_summary):
@@ -402,7 +402,7 @@ def test_the_table_has_the_rollout_apart_and_against_the_baselines(spent_summary
         ("ERL", "rollout", "4.8k (88%)", "+20.0%", "160", "$0.48", "44"),
         ("ERL", "total", "12.7k (40%)", "", "480", "$2.94", "57"),
     ]
-    assert "Calls are those really made." in " ".join(table.notes)
+    assert "Calls are those actually made." in " ".join(table.notes)
     assert table.lines[3].values["input_vs_baseline"] == pytest.approx(0.2)
     json.dumps(to_json(table), allow_nan=False)
     assert "| ERL | rollout | 4.8k (88%) | +20.0% |" in to_markdown(table)

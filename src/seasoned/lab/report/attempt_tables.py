@@ -151,11 +151,11 @@ def steps_table(summary: Summary) -> Table | None:
             cells = (label(one.condition), "", *steps, count(round(one.tokens)), "", "", *parts)
             lines.append(Line(cells, {"name": one.condition, **one.model_dump()}, source=one.source))
     notes = (
-        "Means over the test attempts, repeated ones too; those that a server's error ended are left out. Tokens in"
-        " and out are the model's; those of thoughts, actions and observations, each counted once, are of one"
-        " vocabulary for all models (Llama 2's; the paper's are tiktoken's).",
+        "Means over all test attempts, except those that ended with a server error. Tokens in"
+        " and out are the model's; thoughts, actions and observations are counted once each,"
+        " in Llama 2's vocabulary for all models (the paper uses tiktoken's).",
     )
-    return Table("What an attempt consists of", columns, tuple(lines), notes)
+    return Table("Parts of an attempt", columns, tuple(lines), notes)
 
 
 # Heuristics and lessons
@@ -226,9 +226,7 @@ def origins_table(summary: Summary) -> Table | None:
         lines.append(Line((one_line(one.category, 40) or "all", *counts, *points), one.to_json()))
     heads = ("from\nsuccesses", "from\nfailures", *(f"{label(name)},\npoints" for name in names))
     notes = (f"Points are against {label(summary.baseline)}.",) if names else ()
-    return Table(
-        "Heuristics by what they come from", (text_column("category"), *map(Column, heads)), tuple(lines), notes
-    )
+    return Table("Heuristics by source", (text_column("category"), *map(Column, heads)), tuple(lines), notes)
 
 
 def guidance_table(summary: Summary) -> Table | None:
@@ -242,10 +240,10 @@ def guidance_table(summary: Summary) -> Table | None:
         lines.append(Line(cells, one.to_json()))
     heads = ("guidance\ntokens", "solved", "accuracy\n[95%]", "points vs\ntrajectories", "exact\np")
     notes = (
-        "Guidance tokens are an attempt's, on average: the text of the heuristics, or the trajectories as transcripts,"
-        " a token for each four characters.",
-        "erl-matched shows no more of them than few-shot-trajectories, task by task.",
-        "Where the test was run several times all runs count, and a task is one observation still.",
+        "Guidance tokens are the mean per attempt: the text of the heuristics, or the trajectories as transcripts,"
+        " four characters a token.",
+        "For each task, erl-matched shows at most as many as few-shot-trajectories.",
+        "All runs of the test count; a task is one observation.",
     )
     return Table(
         "Heuristics against trajectories", (text_column("condition"), *map(Column, heads)), tuple(lines), notes
@@ -268,7 +266,7 @@ def efficiency_table(summary: Summary) -> Table | None:
             values = {"name": told.condition, "points_per_lesson": told.value, "place": told.place}
             lines.append(Line((told.condition, source, "", "", signed(told.value, 3)), values, source=told.source))
     heads = map(Column, ("lessons", "points", "points per lesson"))
-    return Table("What a lesson is worth", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
+    return Table("The value of a lesson", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
 
 
 def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Table | None:
@@ -310,5 +308,5 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
         notes.append(f"{len(lessons) - limit} more lessons are in summary.json.")
     if unused := sum(not one.recalled for one in lessons):
         notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
-    notes.append("Lessons are recalled together, so these figures show company as well as merit.")
-    return Table("Lessons and what came of them", columns, tuple(map(line, lessons[:limit])), tuple(notes))
+    notes.append("Lessons are recalled together, so these figures do not show the effect of a single lesson.")
+    return Table("Lessons and their results", columns, tuple(map(line, lessons[:limit])), tuple(notes))

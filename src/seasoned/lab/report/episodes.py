@@ -306,12 +306,12 @@ def _prefixes(messages: Messages) -> list[int]:
 def readable(laid: Mapping[str, Any]) -> str:
     """One sentence on which episodes the page holds."""
     missing = laid["missing"]
-    rest = f" The other {missing:,} would not fit: read one with seasoned replay and its id." if missing else ""
+    rest = f" The other {missing:,} did not fit; read one with seasoned replay and its id." if missing else ""
     return f"{laid['whole']:,} whole conversations, as the model saw them.{rest} All of them are in trajectories.jsonl."
 
 
 def readable_calls(laid: Mapping[str, Any]) -> str:
     """One sentence on which calls the page holds."""
     rest = f" The other {laid['missing']:,} would not fit." if laid["missing"] else ""
-    shown = f"{laid['whole']:,} model calls that are no turn of an agent, each with its reply."
+    shown = f"{laid['whole']:,} model calls outside the agents' turns, each with its reply."
     return f"{shown}{rest} All that were kept are in calls.jsonl."

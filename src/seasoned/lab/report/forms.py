@@ -70,7 +70,7 @@ def to_rich(table: Table, width: int | None = None) -> rich.table.Table:
     drawn = _drawn(table, kept)
     notes = list(table.notes)
     if left_out := [_flat(column.name) for place, column in enumerate(table.columns) if place not in kept]:
-        notes.append(f"Left out of this narrow terminal: {', '.join(left_out)}.")
+        notes.append(f"Not shown in this narrow terminal: {', '.join(left_out)}.")
     if notes:
         drawn.caption = Text("\n".join(clean(note) for note in notes))
         drawn.caption_justify = "left"

@@ -57,7 +57,7 @@ def test_words(pair: Pair) -> str:
     """The test of a pair and its p, in a few words."""
     if pair.test == "mcnemar":
         return f"exact McNemar {p_clause(pair.p)}"
-    return f"exact test of chance signs over {pair.tasks} tasks, {p_clause(pair.p)}"
+    return f"exact sign-flip test over {pair.tasks} tasks, {p_clause(pair.p)}"
 
 
 def _score(solved: Solved) -> str:
@@ -69,21 +69,21 @@ def remarks(summary: Summary) -> list[str]:
     all_of = summary.conditions
     said = []
     if errors := _listed({one.name: one.errors for one in all_of}):
-        said.append(f"Errors of the server and outcomes that nobody knows, left out of every rate: {errors}.")
+        said.append(f"Server errors and unknown outcomes, not counted in any rate: {errors}.")
     if any(one.reasons.get("error") for one in all_of):
         said.append(
-            f"seasoned run --resume {summary.run.id or 'RUN'} makes the episodes again that ended in an error of the"
-            " server (with the run's own --store and --runs, where they were given)."
+            f"seasoned run --resume {summary.run.id or 'RUN'} repeats the episodes that ended with a server error"
+            " (add the run's --store and --runs, if you used them)."
         )
     if ended := _listed({one.name: one.reasons.get("budget", 0) for one in all_of}):
         said.append(f"Ended by a budget and counted as not solved: {ended}.")
     if most := _listed({one.name: len(one.trials) for one in all_of}):
-        said.append(f"Tried again until solved, so these figures are of up to so many attempts a task: {most}.")
+        said.append(f"These conditions retry until solved; the maximum number of attempts per task: {most}.")
     if unknown := [label(one.name) for one in all_of if one.cost is None]:
         said.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
     if judged := summary.judgements:
         said.append(
-            f"Not told how training attempts ended, the model judged {judged.right} of {judged.n} rightly: "
+            f"Without knowing the outcomes, the model judged {judged.right} of {judged.n} training attempts correctly: "
             f"it took {judged.claimed} failures for successes, and {judged.missed} successes for failures."
         )
     said += [*_audited(summary), *_pooled(all_of)]
@@ -106,7 +106,7 @@ def _audited(summary: Summary) -> list[str]:
         ahead = against.points if against.a == one.name else -against.points
         survives = ahead <= 0 or against.p >= ALPHA
         verdict = (
-            f"with {how} lessons it solves about as many ({test_words(against)}), so the lift is not shown to come "
+            f"with {how} lessons it solves about as many ({test_words(against)}), so the gain is not shown to come "
             "from what the lessons say"
             if survives
             else f"with {how} lessons it solves {ahead:.1f} points fewer ({test_words(against)}), so the words matter"
@@ -166,7 +166,7 @@ def learning_remark(learning: Mapping[str, Usage], names: Sequence[str]) -> list
             words = f"{count(used.tokens)} tokens in {calls} ({cost(used.cost)})"
             groups.setdefault(words, []).append(shown)
     listed = "; ".join(f"{', '.join(who)} {words}" for words, who in groups.items())
-    return [f"Learning is not in these figures; it took: {listed}."] if listed else []
+    return [f"These figures do not include learning, which used: {listed}."] if listed else []
 
 
 def empty_pool(
@@ -174,7 +174,7 @@ def empty_pool(
 ) -> str:
     """That a pool holds no lesson, whose it is, and why."""
     where = place(seed, fold, among)
-    reason = problems[0] if problems else "nothing that could be used came back"
+    reason = problems[0] if problems else "no reply contained a usable lesson"
     return f"{', '.join(map(label, conditions))} learned no lesson{where and f' in {where}'}: {reason.rstrip('.')}."
 
 

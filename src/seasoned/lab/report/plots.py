@@ -217,7 +217,7 @@ def origins_bars(summary: Summary) -> str:
         for title, one in zip(titles, groups, strict=True)
     )
     inches = 1.3 + len(groups) * (0.12 + 0.19 * len(names))
-    return svg("origins", f"Accuracy by what the heuristics come from. {words}.", inches, draw)
+    return svg("origins", f"Accuracy by source of the heuristics. {words}.", inches, draw)
 
 
 def guidance_points(summary: Summary) -> str:
@@ -445,7 +445,7 @@ FIGURES = (
     Figure(
         "By number of heuristics",
         heuristics_curve,
-        "Bands and whiskers are 95% Wilson intervals; a star is a retrieval that was run with one number of them.",
+        "Bands and whiskers are 95% Wilson intervals; a star is a retrieval with only one number of heuristics.",
     ),
     Figure(
         "Heuristics from successes and failures",
@@ -455,17 +455,17 @@ FIGURES = (
     Figure(
         "Heuristics against trajectories",
         guidance_points,
-        "How much guidance an attempt was shown, on average, and what was solved. Whiskers are 95% Wilson intervals.",
+        "Mean guidance per attempt, and the share of solved tasks. Whiskers are 95% Wilson intervals.",
     ),
     Figure(
         "Why tasks stayed unsolved",
         failures_by_trial,
-        "How the last attempt ended where a task stayed unsolved. Numbers are episodes.",
+        "The end of the last attempt at each unsolved task. Numbers are episodes.",
     ),
     Figure(
         "How tasks ended",
         outcome_bars,
-        "Failed: it came to an end, a wrong one. Halted: it was stopped before any. Numbers are episodes.",
+        "Failed: the attempt ended with a wrong result. Halted: it was stopped before the end. Numbers are episodes.",
     ),
     Figure(
         "Accuracy by number of training cases",
@@ -475,12 +475,12 @@ FIGURES = (
     Figure(
         "Accuracy by experience",
         experience_points,
-        "Attempts that a condition learned from, on average over seeds and folds. Whiskers are 95% Wilson intervals.",
+        "The number of attempts learned from, mean over seeds and folds. Whiskers are 95% Wilson intervals.",
     ),
     Figure(
         "What changed against {baseline}",
         transitions_bars,
-        "Each test episode: what it was under the baseline, and what it became. Numbers are episodes.",
+        "Each test episode under the baseline and under the condition. Numbers are episodes.",
     ),
     Figure("Tokens", tokens_bars, "Test episodes only; tokens from the prefix cache cost little or nothing."),
 )

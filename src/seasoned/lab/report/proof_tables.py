@@ -38,7 +38,7 @@ def probes_table(summary: Summary, limit: int = 20) -> Table | None:
         *map(Column, ("shown", "raw points", "points", "deviation")),
         text_column(""),
     )
-    notes = ["Estimates from withholding each lesson by a coin: they choose candidates for a gate and prove nothing."]
+    notes = ["Estimates from withholding each lesson at random. They choose candidates for a gate and prove nothing."]
     if len(ordered) > len(shown):
         notes.append(f"{len(ordered) - len(shown)} more are in summary.json.")
     return Table("What single lessons seem to do", columns, tuple(map(line, shown)), tuple(notes))
@@ -72,7 +72,7 @@ def gates_table(summary: Summary) -> Table | None:
         text_column("decision"),
         Column("tokens"),
     )
-    notes = ["Lessons that do not help are promoted in at most 5 % of runs; docs/proof.md has the argument."]
+    notes = ["Lessons that do not help are promoted in at most 5 % of runs; see docs/proof.md."]
     if excluded := sum(gate.excluded for gate in summary.gates):
-        notes.append(f"{excluded} gate tasks had an error of the server and count as ties.")
+        notes.append(f"{excluded} gate tasks had a server error and count as ties.")
     return Table("Gates", columns, tuple(lines), tuple(notes))

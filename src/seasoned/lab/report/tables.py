@@ -85,11 +85,13 @@ def main_table(summary: Summary, *, which: Which = "matching") -> Table:
     lines += [_reference_line(figure, scored) for figure in figures]
     notes = list(summary.remarks)
     if scored:
-        notes.insert(0, "Score is the mean reward: of 0 to 1 for each task, and 1 where it is solved.")
+        notes.insert(0, "Score is the mean reward, from 0 to 1 per task; 1 is solved.")
     if figures:
         models = " and ".join(dict.fromkeys(figure.model for figure in figures))
         papers = " and ".join(dict.fromkeys(figure.paper for figure in figures))
-        notes.insert(0, f"What is marked paper was printed in {papers}, for {models}: another model, and other cases.")
+        notes.insert(
+            0, f"Rows marked paper are the published figures of {papers}, for {models}: another model, other cases."
+        )
     return Table("Test episodes", columns, tuple(lines), tuple(notes))
 
 
@@ -153,7 +155,9 @@ def pairs_table(summary: Summary) -> Table | None:
         counts = (str(pair.n), str(pair.only_a), str(pair.only_b))
         return Line((label(pair.a), label(pair.b), *counts, *test), pair.to_json())
 
-    notes = ("Only a, only b: solved by that one alone. The p values are not corrected for the number of pairs.",)
+    notes = (
+        "Only a, only b: episodes solved by one of the two. The p values are not corrected for the number of pairs.",
+    )
     return Table("Pairs", columns, tuple(map(line, summary.pairs)), notes)
 
 
@@ -206,10 +210,10 @@ def phases_table(summary: Summary) -> Table | None:
         Column("calls", spare=True),
     )
     notes = (
-        "Learning writes the lessons; conditions that share theirs say the same, and it was paid for once. Recall ranks"
-        " or chooses among them for a test task, and reflects where it is tried again. Rollout is the agent's turns.",
-        "Input against the baseline's is that of the rollout alone, for each test task.",
-        "Calls are those really made. Conditions that share one have its tokens and its cost in the figures of each.",
+        "Learning writes the lessons; conditions that share lessons show the same figures, paid for once. Recall ranks"
+        " or chooses lessons for a test task, and reflects before a retry. Rollout is the agent's turns.",
+        "Input against the baseline's is for the rollout only, per test task.",
+        "Calls are those actually made. A shared call's tokens and cost count in each condition.",
     )
     return Table("Tokens and cost by part (ERL, table 4)", columns, tuple(lines), notes)
 
@@ -271,7 +275,7 @@ def categories_table(summary: Summary) -> Table | None:
     if len(names) > MAX_CATEGORIES:
         notes.append(f"{len(names) - MAX_CATEGORIES} more categories are in summary.json.")
     if published:
-        notes.append("Columns marked paper are another model's, on other tasks.")
+        notes.append("Columns marked paper are of another model, on other tasks.")
     return Table("By category", columns, tuple(lines), tuple(notes))
 
 

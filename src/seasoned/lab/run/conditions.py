@@ -220,7 +220,7 @@ def _variant(base: Condition, suffix: str) -> Condition:
 def renamed(texts: Sequence[str]) -> str:
     """A sentence that says how older names are written now; "" where there are none."""
     new = [f"{text} as {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
-    return f"older names of conditions stay valid, and are written now: {'; '.join(new)}" if new else ""
+    return f"conditions have new names (the old ones still work): {'; '.join(new)}" if new else ""
 
 
 def _condition(text: str) -> Condition:

@@ -29,7 +29,7 @@ def setting_remarks(
 def _papers(plan: Plan) -> Iterator[str]:
     yield "lessons are written in the papers' forms, without what helps a small model"
     if plan.recipe.llm.bundled:
-        yield "and a bundled model acts, for which they are not made"
+        yield "and a bundled model acts; they are not made for it"
 
 
 def _scaffold(plan: Plan) -> Iterator[str]:
