@@ -156,7 +156,7 @@ def test_worked_examples_may_be_shown_and_learned_from():
 @pytest.mark.parametrize(
     ("guidance", "says"),
     [
-        (lesson("tra-1", "tra-9"), "tra-9, which is no training attempt"),
+        (lesson("tra-1", "tra-9"), "tra-9, which is not a training attempt"),
         (lesson("tra-2"), "the task two, which is to be evaluated"),
         (Guidance(demonstrations=(Trajectory(task_id="one", task="x"),)), "no training attempt of this fold"),
         (Guidance(demonstrations=(TRAINING[1],)), "no training attempt of this fold"),

@@ -170,9 +170,9 @@ def check_no_leak(
     for lesson in guidance.lessons:
         for source in set(lesson.sources) - besides:
             if source not in task_of:
-                raise LeakError(f"lesson {lesson.id} comes from {source}, which is no training attempt of this fold")
+                raise LeakError(f"lesson {lesson.id} comes from {source}, which is not a training attempt of this fold")
             if task_of[source] in test_ids:
                 raise LeakError(f"lesson {lesson.id} comes from the task {task_of[source]}, which is to be evaluated")
     for demonstration in guidance.demonstrations:
         if demonstration.task_id in test_ids or demonstration.id not in (task_of.keys() | besides):
-            raise LeakError(f"demonstration {demonstration.id} is no training attempt of this fold")
+            raise LeakError(f"demonstration {demonstration.id} is not a training attempt of this fold")

@@ -129,7 +129,7 @@ def test_a_format_that_is_none_is_told_with_the_nearest(cli, folder):
     (folder / "run.log").write_text(LOG, encoding="utf-8")
     done = cli("import", "run.log", "--format", "recat")
     assert (done.code, done.out) == (2, "")
-    assert "'recat' is no format; did you mean 'react-log'? There are react-log, messages," in done.err
+    assert "'recat' is not a format; did you mean 'react-log'? There are react-log, messages," in done.err
     assert not (folder / "seasoned.db").exists()
 
 

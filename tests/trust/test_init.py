@@ -157,7 +157,7 @@ def test_a_file_of_secrets_that_cannot_be(tmp_path, monkeypatch, text):
 @pytest.mark.parametrize(
     ("secret", "words"),
     [
-        (Secret("x", "("), "the pattern of the secret 'x' is no regular expression"),
+        (Secret("x", "("), "the pattern of the secret 'x' is not a regular expression"),
         (Secret("", "x"), "a secret's name should be lower-case letters"),
         (Secret("Order]", "x"), "a secret's name should be lower-case letters"),
     ],

@@ -207,7 +207,7 @@ def test_learning_with_a_click(browser, store, runs, tmp_path):
         assert "2 calls of scripted, about 3,000 tokens, price unknown" in text(browser)
         look(browser, "learn", tmp_path)
         browser.find_element("css selector", "button.primary:not(dialog button)").click()
-        until(lambda: "Learning goes on" in text(browser))
+        until(lambda: "Learning is running" in text(browser))
         until(lambda: "Learned from 2 attempts" in text(browser), 20)  # without a reload
         assert "When a door is closed" in text(browser)
         look(browser, "learned", tmp_path)

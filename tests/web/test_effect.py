@@ -22,7 +22,7 @@ def test_where_nothing_was_held_back_it_says_how_to_begin(client):
     page = client.get("/effect")
     assert page.status_code == 200
     assert "holdout=0.1" in page.text
-    assert "Nobody knows yet" in page.text
+    assert "Not known yet" in page.text
     assert 'href="/effect" aria-current="page"' in page.text
 
 
@@ -31,7 +31,7 @@ def test_the_effect_is_drawn(client, made):
     for part in ("Guidance helps: +", "<svg", "By category", "Look &lt;b&gt;first", "Evidence of harm"):
         assert part in page
     assert "What these figures can tell" in page
-    assert "Nobody knows yet" in client.get("/effect?namespace=default").text
+    assert "Not known yet" in client.get("/effect?namespace=default").text
 
 
 def test_a_retired_lesson_is_switched_on_again_with_a_button(client, store, made):

@@ -42,7 +42,7 @@ def ended(client):
     """The page once learning has ended."""
     for _ in range(500):
         page = client.get("/learn?namespace=shop").text
-        if "Learning goes on" not in page:
+        if "Learning is running" not in page:
             return page
         time.sleep(0.02)
     raise AssertionError("learning did not end")
@@ -89,7 +89,7 @@ def test_while_it_learns_the_page_says_so_and_a_second_click_begins_nothing(serv
     with serves(model) as client:
         for _ in range(2):
             page = client.post("/learn", data={"namespace": "shop"}).text
-            assert "Learning goes on" in page
+            assert "Learning is running" in page
             assert 'hx-trigger="every 2s"' in page
         gate.set()
         assert "Learned from 3 attempts" in ended(client)

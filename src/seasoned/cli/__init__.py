@@ -2,7 +2,7 @@
 
 Always holds: results go to standard output and everything else to standard error; a user's mistake is a sentence and
 exit code 1, a wrong command line 2, Ctrl-C 130; heavy libraries are imported by the command that needs them; what a
-terminal has no character for is a question mark; so is, of what is typed or piped in, what is no text.
+terminal has no character for is a question mark; so is, of what is typed or piped in, what is not a text.
 """
 
 from __future__ import annotations

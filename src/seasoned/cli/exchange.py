@@ -64,7 +64,7 @@ def _format(name: str) -> str:
         return name
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? There" if near else "there"
-    raise typer.BadParameter(f"{name!r} is no format; {hint} are {', '.join(known)}.")
+    raise typer.BadParameter(f"{name!r} is not a format; {hint} are {', '.join(known)}.")
 
 
 def import_(

@@ -310,7 +310,7 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
         with Memory(store, method=method, namespace=name, embedder=default_embedder(), **options) as memory:
             return memory.recall(text)
     if method is not None:
-        raise ConfigError(f"--method says how a memory recalls, and {pool} is none: give --namespace")
+        raise ConfigError(f"--method is for memories, and {pool} is none: give --namespace")
     from seasoned.methods.expnote import ExpNote
     from seasoned.pool import ExperiencePool
     from seasoned.types import Task

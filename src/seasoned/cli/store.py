@@ -48,7 +48,9 @@ def grant(
     from seasoned.store.access import allow
 
     if "://" not in store:
-        raise StoreError("roles are Postgres' own: say --store postgresql://..; in a file, whoever reads it reads all")
+        raise StoreError(
+            "roles need Postgres: give --store postgresql://..; whoever can read a file can read all of it"
+        )
     with open_store(store, must_exist=True) as opened:
         allow(opened, role, namespace or [])
     if as_json:

@@ -62,7 +62,7 @@ def embedder(name: str = "static") -> Embedder:
     except Exception as error:  # a user's class may raise anything
         raise ConfigError(f"the embedder {name!r} cannot be made ({error}): known are {_KNOWN}") from error
     if not all(hasattr(instance, part) for part in ("name", "dim", "embed")):
-        raise ConfigError(f"{name!r} is no embedder: it needs a name, a dim and an embed(texts)")
+        raise ConfigError(f"{name!r} is not an embedder: it needs a name, a dim and an embed(texts)")
     embedder: Embedder = instance
     return embedder
 

@@ -135,7 +135,7 @@ class Ledger:
             )
         spent = used.cost is not None and budget.cost is not None and used.cost >= budget.cost
         if spent or (budget.tokens is not None and used.tokens >= budget.tokens):
-            raise BudgetExceeded(f"today's budget for learning is used up ({budget}); it goes on tomorrow", "run")
+            raise BudgetExceeded(f"today's budget for learning is used up ({budget}); it continues tomorrow", "run")
 
 
 class Background:

@@ -133,7 +133,7 @@ def read_certificate(file: Path) -> Certificate:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the whole file"
-        raise ConfigError(f"{file} is no certificate: {place}: {first['msg']}") from None
+        raise ConfigError(f"{file} is not a certificate: {place}: {first['msg']}") from None
 
 
 def check(certificate: Certificate, store: Store, *, model: str = "", prompts: str = "") -> list[str]:

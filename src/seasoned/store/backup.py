@@ -61,7 +61,7 @@ def restore(file: Path, address: str, *, replace: bool = False) -> Path | None:
         Where the store that was there lies now, if there was one.
 
     Raises:
-        StoreError: when the file is no store, or the target holds one already.
+        StoreError: when the file is not a store, or the target holds one already.
     """
     if not file.is_file():
         raise StoreError(f"there is no file {file} to restore from")

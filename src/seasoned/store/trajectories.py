@@ -57,7 +57,7 @@ def revise(db: Database, trajectory: Trajectory, relearn: bool) -> None:
             raise StoreError(f"there is no attempt {revised.id} in the store; it may have been forgotten")
         stored = _trajectory(revised.id, row.body)
         if stored.model_copy(update={"outcome": revised.outcome, "meta": revised.meta}) != revised:
-            raise StoreError(f"of the attempt {revised.id} nothing but its outcome and meta can change; read it anew")
+            raise StoreError(f"of the attempt {revised.id} nothing but its outcome and meta can change; read it again")
         db._bump(connection, row.scope, purge=True)  # caches of outcomes read them again
         values = trajectory_row(revised, body)
         connection.execute(update(schema.trajectories).where(_t.id == revised.id).values(values))

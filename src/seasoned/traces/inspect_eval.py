@@ -83,7 +83,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
                 else:
                     log.take(place, _sample, value, about, {**source, "place": place}, seen, room)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, ValueError, OSError, NotImplementedError) as error:
-        raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it anew") from error
+        raise DataError(f"{path} is not a sound .eval archive ({str(error)[:100]}): copy it again") from error
     if not log.trajectories and not log.problems:
         raise DataError(f"{path} is an archive without samples: an .eval log of inspect-ai was expected")
     return _finished(log, room)
@@ -113,7 +113,7 @@ def _check_directory(path: Path, raw: bytes) -> None:
     """Refuse an archive with too many entries before the directory is built."""
     end = raw.rfind(b"PK\x05\x06", max(len(raw) - 65_600, 0))
     if end < 0 or len(raw) < end + 22:
-        raise DataError(f"{path} is not a sound .eval archive (its directory is missing): copy it anew")
+        raise DataError(f"{path} is not a sound .eval archive (its directory is missing): copy it again")
     entries, size = (int.from_bytes(raw[end + at : end + to], "little") for at, to in ((10, 12), (12, 16)))
     if entries > MAX_ENTRIES or size > MAX_ENTRIES * 400:
         raise DataError(f"{path} has more than {MAX_ENTRIES} entries: split the evaluation into several logs")

@@ -155,7 +155,9 @@ def masker(secrets: Sequence[Secret] = SECRETS) -> Mask:
         try:
             pattern = re.compile(secret.pattern, re.IGNORECASE | re.DOTALL)
         except re.error as error:
-            raise ConfigError(f"the pattern of the secret {secret.name!r} is no regular expression: {error}") from None
+            raise ConfigError(
+                f"the pattern of the secret {secret.name!r} is not a regular expression: {error}"
+            ) from None
         kinds.append((tuple(hint.lower() for hint in secret.hints), pattern, f"[masked:{secret.name}]"))
 
     every = [re.escape(hint) for hints, _, _ in kinds for hint in hints]

@@ -83,7 +83,7 @@ def place(request: Request) -> int | None:
     """Where the page before ended.
 
     Raises:
-        ConfigError: it is no number.
+        ConfigError: it is not a number.
     """
     before = asked(request, "before")
     if before and not (before.isascii() and before.isdecimal() and len(before) < 19):

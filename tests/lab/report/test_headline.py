@@ -75,7 +75,7 @@ def test_where_some_episodes_failed_the_claim_is_about_the_common_ones(make_row)
     assert "--resume 2026-a repeats" in build(rows, run={"id": "2026-a"}).remarks[1]
     rows[0] = rows[0].model_copy(update={"reason": "answered"})
     found = build(rows, run={})
-    assert "nobody knows" in found.remarks[0]
+    assert "unknown outcomes" in found.remarks[0]
     assert "--resume" not in " ".join(found.remarks), "an outcome that nobody knows is not made again"
 
 
