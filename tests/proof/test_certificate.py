@@ -118,7 +118,7 @@ def test_a_task_with_a_servers_error_is_a_tie(store):
 def test_a_file_that_is_none(tmp_path, text):
     file = tmp_path / "c.json"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match="is no certificate"):
+    with pytest.raises(ConfigError, match="is not a certificate"):
         read_certificate(file)
     with pytest.raises(ConfigError, match="cannot be read"):
         read_certificate(tmp_path / "none.json")
