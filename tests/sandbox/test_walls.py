@@ -35,6 +35,14 @@ def test_a_kind_that_is_not_installed_is_named(monkeypatch):
         walls.start("bubblewrap", "", ())
 
 
+def test_an_older_bubblewrap_is_not_asked_for_what_it_lacks(tmp_path):
+    for name, text in (("old", "--unshare-user"), ("new", "--unshare-user --disable-userns")):
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\necho '{text}'\n")
+        program.chmod(0o755)
+        assert walls._without_users(str(program)) == (["--disable-userns"] if name == "new" else [])
+
+
 def test_folders_within_others_are_shown_once(tmp_path):
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)

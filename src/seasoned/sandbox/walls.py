@@ -131,7 +131,7 @@ def _bubblewrap(argv: Sequence[str], paths: Sequence[str]) -> Started:
         raise ConfigError("the program bwrap is not installed")
     root = os.geteuid() == 0
     # Root needs no namespace of users, which containers often forbid; each program then runs as nobody.
-    people = [] if root and _takes_root(program) else ["--unshare-user", "--disable-userns"]
+    people = [] if root and _takes_root(program) else ["--unshare-user", *_without_users(program)]
     who = [word for cap in ("ALL", *_CAPS) for word in ("--cap-drop" if cap == "ALL" else "--cap-add", cap)]
     alone = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     above = sorted({str(up) for path in _readable(paths) for up in list(Path(path).parents)[:-1]}, key=len)
@@ -150,6 +150,14 @@ def _bubblewrap(argv: Sequence[str], paths: Sequence[str]) -> Started:
         ]
     )
     return Started(made, {"alone": True, "tmp": "/tmp", "user": None if people else NOBODY})
+
+
+@cache
+def _without_users(program: str) -> list[str]:
+    """The option that forbids further namespaces of users; bubblewrap before 0.8 (Ubuntu 22.04) has none."""
+    option = "--disable-userns"
+    told = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    return [option] if option in told.stdout + told.stderr else []
 
 
 @cache
