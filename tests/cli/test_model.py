@@ -8,6 +8,7 @@ import pytest
 
 from seasoned.cli import model as command
 from seasoned.llm import modelfile
+from seasoned.sandbox import walls
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Reply
 
@@ -68,6 +69,20 @@ def test_doctor(cli, model):
     text = cli("doctor").out
     assert "seasoned.db is sound" in text
     assert "1 in runs, 1 complete" in text
+
+
+def test_doctor_says_which_sandbox_is_in_use(cli, monkeypatch):
+    def said():
+        return next(line.split(maxsplit=2)[2] for line in cli("doctor").out.splitlines() if " sandbox " in line)
+
+    for kind in ("bubblewrap", "sandlock"):
+        monkeypatch.setattr(walls, "_working", lambda kind=kind: kind)
+        assert said() == kind
+    monkeypatch.setattr(walls, "_working", lambda: "none")
+    monkeypatch.delenv(walls.UNSAFE, raising=False)
+    assert "none works here" in said()
+    monkeypatch.setenv(walls.UNSAFE, "1")
+    assert said().startswith("none, as SEASONED_UNSAFE_SANDBOX=1 says")
 
 
 def test_doctor_finds_a_broken_store_and_a_short_model(cli, folder):
