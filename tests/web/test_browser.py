@@ -194,8 +194,10 @@ def test_a_journey(browser, address, store, tmp_path):
 def test_learning_with_a_click(browser, store, runs, tmp_path):
     heuristic = {"analysis": "It was closed.", "trigger": "a door is closed", "action": "open it first"}
 
+    seen = threading.Event()
+
     def say(messages):
-        time.sleep(0.5)
+        seen.wait(20)
         return heuristic
 
     with served(make_app(store, token=TOKEN, runs_folder=runs, llm=ScriptedModel(say))) as address:
@@ -208,6 +210,7 @@ def test_learning_with_a_click(browser, store, runs, tmp_path):
         look(browser, "learn", tmp_path)
         browser.find_element("css selector", "button.primary:not(dialog button)").click()
         until(lambda: "Learning is running" in text(browser))
+        seen.set()
         until(lambda: "Learned from 2 attempts" in text(browser), 20)  # without a reload
         assert "When a door is closed" in text(browser)
         look(browser, "learned", tmp_path)
