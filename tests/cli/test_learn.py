@@ -27,7 +27,7 @@ def made():
 
 def test_a_dry_run_says_what_it_would_take_and_asks_nobody(cli, scripted, made):
     said = cli("learn", "--llm", "local", "--dry-run").out
-    assert said == "3 attempts to learn from: 3 calls of local, about 4,500 tokens, about $0.0000.\n"
+    assert said == "3 attempts to learn from: 3 calls of local, about 4,500 tokens, free.\n"
     told = cli("learn", "--llm", "a-server's", "--dry-run", "--json").json
     assert (told["estimate"]["attempts"], told["estimate"]["calls"], told["estimate"]["cost"]) == (3, 3, None)
     assert scripted.requests == []

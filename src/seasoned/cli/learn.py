@@ -96,6 +96,7 @@ def _done(learned: Learned) -> list[str]:
     if len(learned.lessons) > _SHOWN:
         lines.append(f"  and {len(learned.lessons) - _SHOWN:,} more: `seasoned lessons list` shows them")
     if learned.usage.calls:
-        price = "price unknown" if learned.usage.cost is None else f"${learned.usage.cost:,.4f}"
+        cost = learned.usage.cost
+        price = "price unknown" if cost is None else f"${cost:,.4f}" if cost else "free"
         lines.append(f"It took {many(learned.usage.calls, 'call')}, {learned.usage.tokens:,} tokens, {price}.")
     return lines

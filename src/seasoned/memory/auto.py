@@ -90,7 +90,7 @@ class ToLearn:
     spent_today: Usage
 
     def __str__(self) -> str:
-        price = "price unknown" if self.cost is None else f"about ${self.cost:,.4f}"
+        price = "price unknown" if self.cost is None else f"about ${self.cost:,.4f}" if self.cost else "free"
         what = f"{self.attempts:,} {'attempt' if self.attempts == 1 else 'attempts'}"
         calls = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'} of {self.model}" if self.model else "no model"
         return f"{what} to learn from: {calls}, about {self.tokens:,} tokens, {price}"
