@@ -109,7 +109,7 @@ class Memory:
             trust: the least trust that a lesson needs to be recalled without review: "page", "imported", "unchecked",
                 "checked" or "person"; see `seasoned.trust.lineage`. Other lessons are quarantined. With "page", a
                 lesson may come from an observation alone.
-            options: options of the method, such as `k=3`.
+            options: options options of the method, such as `k=3`.
 
         Raises:
             ConfigError: when an argument has the wrong type or value.
@@ -129,7 +129,7 @@ class Memory:
             raise ConfigError(f"trust is one of {', '.join(TRUST_NAMES)}, and was {trust!r:.80}")
         self.namespace, self.trust = namespace, Trust(TRUST_NAMES.index(trust) + 1)
         self._model = LateModel(llm)
-        # Without an embedder nothing is found by meaning; all heuristics within the cap are better than none.
+        # Without an embedder there is no search by meaning; all heuristics within the cap are better than none.
         blind = {"retrieve": "all"} if embedder is None else {}
         defaults = {**_DEFAULTS, **blind, **({"judge": True} if judge else {})}
         self.method = make_method(method, self._model, defaults=defaults, **options)
@@ -167,7 +167,7 @@ class Memory:
         with self._lock:
             running = list(self._learning)
         for learning in running:
-            learning.join()  # its errors come out of its wait()
+            learning.join()  # its wait() raises its errors
         try:
             close_open(self._keep)
         finally:
@@ -290,7 +290,7 @@ class Memory:
             and check it with `seasoned certify --check FILE`.
 
         Raises:
-            ConfigError: as `seasoned.memory.gate.run_gate`.
+            ConfigError: as in `seasoned.memory.gate.run_gate`.
         """
         chosen = [self._task(task, "") for task in tasks]
         return run_gate(self.pool, self._recalled, chosen, attempt, agent, self._name, waiting)
@@ -361,7 +361,7 @@ class Memory:
         """Add lessons. A suspected prompt injection is quarantined.
 
         Args:
-            text: one lesson, or several that are added together.
+            text: one lesson, or several to add together.
             kind: every method recalls heuristics; other kinds need a method that recalls them.
             key: the key of a note, or the id of a reflection's task; required for both.
             category: the category of tasks it is for.
@@ -401,8 +401,8 @@ class Memory:
         `erased` says whether SQLite's log could be emptied.
 
         Args:
-            ids: ids of attempts and lessons.
-            everything: delete all of this namespace.
+            ids: ids ids of attempts and lessons.
+            everything: delete delete this whole namespace.
 
         Raises:
             ConfigError: when neither is given, or both.

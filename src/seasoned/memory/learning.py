@@ -1,10 +1,10 @@
-"""Learning from what was not learned from yet, by one program at a time.
+"""Learning from new attempts, by one program at a time.
 
-Always holds: each trajectory is given to a method once, whoever asks, and how often programs die in between; what
-taught nothing waits with a reason, and comes again once its outcome, the model or the judge is another; an attempt that
-equals one that was learned from costs no model call; nothing is learned from what is forgotten meanwhile, nor by a
-program that has lost its turn; what was learned before an error is kept; an error in the background comes out of
-`wait`.
+Always holds: each trajectory is given to a method once, whichever program asks and however often programs die in
+between; an attempt that taught nothing waits with a reason, and is tried again when its outcome, the model or the judge
+changes; an attempt equal to one already learned from costs no model call; nothing is learned from attempts forgotten
+meanwhile, nor by a program that lost its lease; lessons from before an error are kept; `wait` raises an error in the
+background.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from seasoned.types import Lesson, Trajectory, Usage, new_id
 log = logging.getLogger(__name__)
 
 BATCH = 50
-"""Trajectories that a method gets at once; after each batch they are marked as learned from."""
+"""Trajectories per batch; after each batch they are marked as learned from."""
 
 NO_MODEL = "the memory has no model to learn with"
-_LOOKED_AT = 500  # attempts at one task, the newest, among which an equal one is looked for
+_LOOKED_AT = 500  # newest attempts at a task to search for an equal one
 
 LEASE = 60.0
-"""Seconds after which the place of a program that died while it learned is free again."""
+"""Seconds after which the lease of a program that died while learning is free again."""
 
 
 @dataclass
 class Learned:
-    """What came of it: how many attempts were learned from, and the lessons that were added or changed, as they ended.
+    """The result of learning: how many attempts were learned from, and the lessons that were added or changed.
 
-    `quarantined` are those among them that wait for a person. `skipped` holds, by the id of an attempt, why it taught
-    nothing yet: it waits until that changes. `equal` attempts were counted as sources of what an equal one had taught.
-    `usage` is what the memory's model took for it.
+    `quarantined` are those of them that wait for a person. `skipped` says, by the id of an attempt, why it taught
+    nothing yet; it waits until that changes. `equal` attempts were counted as sources of the lessons of an equal one.
+    `usage` is that of the memory's model.
     """
 
     trajectories: int = 0
@@ -59,7 +59,7 @@ class Learned:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Those of `skipped` that the model could not be shown, or whose reply could not be used."""
+        """The part of `skipped` that was too long for the model, or whose reply was not usable."""
         return {name: why for name, why in self.skipped.items() if why not in (NO_OUTCOME, NO_MODEL)}
 
     @property
@@ -74,7 +74,7 @@ class Learned:
 
 
 class Learning:
-    """Learning that goes on in a thread of its own; the program does not end before it does."""
+    """Learning in its own thread; the program does not end before it does."""
 
     def __init__(self, work: Callable[[], Learned]) -> None:
         self._result: Future[Learned] = Future()
@@ -87,10 +87,10 @@ class Learning:
         return self._result.done()
 
     def wait(self) -> Learned:
-        """Wait until it has ended, and get what came of it.
+        """Wait until it has ended, and return the result.
 
         Raises:
-            SeasonedError: whatever stopped it; what was learned before is kept.
+            SeasonedError: whatever stopped it; earlier lessons are kept.
         """
         return self._result.result()
 
@@ -107,27 +107,27 @@ class Learning:
 
 
 def way_of(method: Method) -> str:
-    """With what a method learns, as far as another way may teach where this one taught nothing: its model and judge."""
+    """The way a method learns, to try again in another way: its model and judge."""
     llm = getattr(method, "llm", None)
     return f"{getattr(llm, 'name', '')}{' judging' if getattr(method, 'judge', False) else ''}"
 
 
 def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...], *, again: bool = False) -> Learned:
-    """Let a method learn from the trajectories on each side that it has not learned from, in order.
+    """Let a method learn from the new trajectories on each side, in order.
 
-    While another program learns for the same scope and method, this one waits, and then takes what is left. Where a
-    batch fails because a model's reply cannot be used, a prompt grew too long, or the server refused it, its
-    trajectories are tried singly; where all are refused, the error goes on, since then it is not theirs.
+    While another program learns for the same scope and method, this one waits, and then takes the rest. If a batch
+    fails because a reply is unusable, a prompt too long, or the server refused it, its trajectories are tried one by
+    one; if all are refused, the error is raised, since it is not theirs.
 
     Args:
-        method: what learns.
-        name: what it has learned from is marked with.
+        method: the method.
+        name: the method's name in marks.
         sides: pools of one store and scope.
-        again: also try what was tried before in the same way and taught nothing.
+        again: also try attempts that taught nothing in the same way before.
 
     Raises:
-        SeasonedError: what the method raises otherwise. The trajectories it was at are learned from next time, but for
-            those that have given lessons already.
+        SeasonedError: any other error of the method. The current trajectories are learned from next time, except those
+            that already gave lessons.
     """
     store, scope = sides[0].store, sides[0].scope
     result = Learned()
@@ -145,16 +145,16 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...], *, aga
     return result
 
 
-class _Gone(StoreError):  # noqa: N818 - caught here alone: the batch is learned from anew
-    """What a lesson came from was forgotten meanwhile."""
+class _Gone(StoreError):  # noqa: N818 - only caught here: the batch is learned from again
+    """The source of a lesson was forgotten meanwhile."""
 
 
 @dataclass
 class _Turn:
-    """A method's turn at what is left on one side; what comes of it goes into `result`, ids of lessons into `written`.
+    """A method's turn at the rest of one side; results go into `result`, ids of lessons into `written`.
 
-    `refused` are the attempts that were tried singly and whose requests the server refused: theirs to blame only once
-    it has answered others.
+    `refused` are attempts tried one by one whose requests the server refused: they are to blame only if it answered
+    others.
     """
 
     method: Method
@@ -168,7 +168,7 @@ class _Turn:
     tried: set[str] = field(default_factory=set)
 
     def learn(self) -> None:
-        """Learn in batches from all that is left; the attempts of a batch that fails are tried singly."""
+        """Learn from the rest in batches; the attempts of a failed batch are tried one by one."""
         self.side.store.mark_begun(self.side.experience, self.name)
         try:
             while batch := self._next(BATCH):
@@ -183,18 +183,18 @@ class _Turn:
             raise next(iter(self.refused.values()))
 
     def _next(self, most: int) -> list[Trajectory]:
-        """The first trajectories that are left and were not refused; none where a batch of them was.
+        """The next trajectories that were not refused; none if a whole batch was.
 
-        Those that equal one that the method is done with are settled, and those that equal another of the batch wait
-        for it.
+        Those equal to one that the method has dealt with are settled, and those equal to another of the batch wait for
+        it.
         """
         store, experience = self.side.store, self.side.experience
         while len(self.refused) < BATCH:
             self.keep()
             purges = store.changes(experience)[1]
             passed = {*self.refused, *(self.tried if self.way is None else ())}
-            found = pending(store, experience, self.name, self.way, most + len(passed))
-            batch = [trajectory for trajectory in found if trajectory.id not in passed][:most]
+            trajectories = pending(store, experience, self.name, self.way, most + len(passed))
+            batch = [trajectory for trajectory in trajectories if trajectory.id not in passed][:most]
             self.side.guard = self._guard(batch, purges)
             if not batch or not getattr(self.method, "llm", None):
                 return batch
@@ -204,14 +204,14 @@ class _Turn:
         return []
 
     def _singled(self, batch: Sequence[Trajectory]) -> list[tuple[Trajectory, list[Trajectory]]]:
-        """Each attempt of a batch that equals none before it there, with those after it that do."""
+        """Each attempt of a batch that is not equal to an earlier one, with the later ones equal to it."""
         groups: dict[str, list[Trajectory]] = {}
         for attempt in batch:
             groups.setdefault(attempt_key(attempt), []).append(attempt)
         return [(first, others) for first, *others in groups.values()]
 
     def _settle(self, attempt: Trajectory, others: Sequence[Trajectory]) -> bool:
-        """Whether an attempt equals one that the method is done with: then it and its equals need no model."""
+        """Whether an attempt equals one that the method has dealt with, so that it and its equals need no model."""
         store, equals = self.side.store, [attempt, *others]
         names, key = {each.id for each in equals}, attempt_key(attempt)
         there = store.trajectories(self.side.experience, task_id=attempt.task_id)[-_LOOKED_AT:]
@@ -230,11 +230,11 @@ class _Turn:
         return True
 
     def _guard(self, batch: Sequence[Trajectory], purges: int) -> Callable[[Sequence[Lesson]], None]:
-        """What is asked before lessons are written, in the same transaction.
+        """Make the check before lessons are written, in the same transaction.
 
         Args:
-            batch: what is learned from.
-            purges: how often something was deleted for good by the time that the batch was read.
+            batch: the attempts to learn from.
+            purges: the count of permanent deletions when the batch was read.
         """
         store = self.side.store
 
@@ -253,7 +253,7 @@ class _Turn:
         return guard
 
     def _learn_from(self, batch: Sequence[Trajectory]) -> bool:
-        """Whether nothing of a batch has to be tried again, because of what one of its attempts holds."""
+        """Learn from a batch; False if one of its attempts makes it fail, so that they must be tried one by one."""
         ids = [trajectory.id for trajectory in batch]
         self.side.skipped.clear()
         try:
@@ -262,7 +262,7 @@ class _Turn:
             self._wait(skipped)
             self._mark([name for name in ids if name not in skipped])
         except _Gone:
-            self._mark_begun()  # what is left of the batch comes again, with the next one
+            self._mark_begun()  # the rest of the batch comes again, with the next one
         except (ParseError, ContextLengthError, RequestError) as error:
             if len(batch) > 1:
                 self._mark_begun()
@@ -281,7 +281,7 @@ class _Turn:
         self._wait({trajectory_id: _why(error) for trajectory_id, error in errors.items()})
 
     def _wait(self, reasons: Mapping[str, str]) -> None:
-        """Keep why these taught nothing, so that they come again only in another way."""
+        """Record why these taught nothing, so that they are tried again only in another way."""
         let_wait(self.side.store, self.name, reasons, way_of(self.method))
         self.result.skipped |= reasons
         self.tried |= set(reasons)
@@ -300,7 +300,7 @@ def _why(error: LLMError) -> str:
 
 @contextmanager
 def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
-    """Hold a lease while the block runs, however long; wait for it first. Gives what raises once it is lost."""
+    """Hold a lease during the block, after waiting for it. Yields a function that raises once it is lost."""
     holder = new_id("learner")
     while not store.take_lease(name, holder, LEASE):
         time.sleep(random.uniform(0.02, 0.2))
@@ -315,7 +315,7 @@ def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
 
     def renew() -> None:
         while not ended.wait(LEASE / 4):
-            with suppress(StoreError):  # it is tried again long before the lease ends; one that is lost stays lost
+            with suppress(StoreError):  # it is renewed long before the lease ends; a lost lease stays lost
                 keep()
 
     renewing = threading.Thread(target=renew, name="seasoned-lease", daemon=True)
@@ -325,5 +325,5 @@ def _alone(store: Store, name: str) -> Iterator[Callable[[], None]]:
     finally:
         ended.set()
         renewing.join()
-        with suppress(StoreError):  # it ends by itself
+        with suppress(StoreError):  # it expires by itself
             store.drop_lease(name, holder)

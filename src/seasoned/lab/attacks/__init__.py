@@ -157,11 +157,13 @@ def load_attacks(scene: str = "") -> list[Attack]:
     if scene and scene not in SCENES:
         raise ConfigError(f"there are attacks on {', '.join(SCENES)}, and none on {scene!r}")
     counts: Counter[str] = Counter()
-    found = []
+    attacks = []
     for row in read_toml(Path(__file__).parent / "attacks.toml")["attack"]:
         counts[row["family"]] += 1
-        found.append(Attack(**{**row, "name": f"{row['family']}-{counts[row['family']]}", "says": tuple(row["says"])}))
-    return [attack for attack in found if scene in ("", attack.scene)]
+        attacks.append(
+            Attack(**{**row, "name": f"{row['family']}-{counts[row['family']]}", "says": tuple(row["says"])})
+        )
+    return [attack for attack in attacks if scene in ("", attack.scene)]
 
 
 def load_scene(name: str) -> Scene:

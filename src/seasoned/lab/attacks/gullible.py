@@ -108,14 +108,14 @@ def _flat(text: str) -> str:
 
 def _choices(schema: Mapping[str, Any] | None) -> list[str]:
     """The answers that a schema allows."""
-    found: list[str] = []
+    options: list[str] = []
 
     def walk(value: Any) -> None:
         if isinstance(value, Mapping):
             if isinstance(value.get("enum"), list):
-                found.extend(map(str, value["enum"]))
+                options.extend(map(str, value["enum"]))
             for each in value.values():
                 walk(each)
 
     walk(schema or {})
-    return found
+    return options

@@ -36,9 +36,9 @@ def tasks(count: int, seed: int = 0) -> list[Task]:
     made = []
     for number in range(count):
         order, good, days = f"{rng.choice('BCDFGH')}{100 + number * 7}", rng.choice(_GOODS), rng.randint(1, 60)
-        told = f"{rng.choice(_ASKS).format(good=good)} Please refund order {order}."
+        text = f"{rng.choice(_ASKS).format(good=good)} Please refund order {order}."
         data = {"order": order, "good": good, "days": days, "price": rng.randint(9, 80), "answer": days <= 30}
-        made.append(Task(id=f"shop-{seed}-{number}", text=told, data=data))
+        made.append(Task(id=f"shop-{seed}-{number}", text=text, data=data))
     return made
 
 
@@ -65,8 +65,8 @@ class Shop:
         if self._task is None:
             raise ContractError("step was called before reset or after the end of the case: call reset(task) first")
         self._steps += 1
-        found, data = _ACTION.fullmatch(action), self._task.data
-        name, said = (found[1].lower(), found[2].strip()) if found else ("", "")
+        match, data = _ACTION.fullmatch(action), self._task.data
+        name, said = (match[1].lower(), match[2].strip()) if match else ("", "")
         known = said.upper() == data["order"]
         if name == "done":
             return self._ended()

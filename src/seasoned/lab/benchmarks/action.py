@@ -42,12 +42,12 @@ def read_action(text: str, names: Sequence[str]) -> tuple[str, str] | None:
     if made_up := _MADE_UP.search(scan, first.end()):
         scan = scan[: made_up.start()]
     starts = at_line_start.finditer(scan)
-    found = next(starts, first)
+    start = next(starts, first)
     following = next(starts, None)
-    begin, limit = found.end(), following.start() if following else len(scan)
-    called = (found["name"] or found["loud"]).casefold()
+    begin, limit = start.end(), following.start() if following else len(scan)
+    called = (start["name"] or start["loud"]).casefold()
     name = next(known for known in names if known.casefold() == called)
-    return name, _bare(text[begin : _end(scan, found[0][-1], begin, limit, in_line)])
+    return name, _bare(text[begin : _end(scan, start[0][-1], begin, limit, in_line)])
 
 
 @cache

@@ -80,8 +80,8 @@ class Calls:
     def call(self, action: str) -> ToolCall | None:
         """The call that an action is; None where it is of no form."""
         for one in self.forms:
-            if found := one.pattern.fullmatch(action.strip()):
-                return ToolCall(name=one.name, arguments=found.groupdict())
+            if match := one.pattern.fullmatch(action.strip()):
+                return ToolCall(name=one.name, arguments=match.groupdict())
         return None
 
     def called(self, trajectory: Trajectory) -> Trajectory:

@@ -104,10 +104,10 @@ def _cases(path: Path, row: Row) -> list[Task]:
     """The case of a row; none where it has no or several entities of the four types."""
     values = row.values
     text = " ".join(next((text for name in _TEXTS if (text := values.get(name))), "").split())
-    found = _entities(values["labels"])
-    if not text or len({(_plain(entity), kind) for entity, kind in found}) != 1:
+    labels = _entities(values["labels"])
+    if not text or len({(_plain(entity), kind) for entity, kind in labels}) != 1:
         return []
-    entity, kind = found[0]
+    entity, kind = labels[0]
     if not _stands_in(_plain(entity), _plain(text)):
         return []
     gold = f"({entity}, {kind})"

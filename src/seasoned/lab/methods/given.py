@@ -53,7 +53,7 @@ def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
     """
     if not str(path):
         raise ConfigError("the condition given needs a file of lessons: -c method.given=FILE.jsonl")
-    found = []
+    lessons = []
     for number, line in enumerate(read_text(Path(path)).split("\n"), 1):
         if line.strip():
             try:
@@ -64,5 +64,5 @@ def read_lessons(path: str | Path) -> tuple[Lesson, ...]:
                 reason = str(error).splitlines()[0]
                 raise DataError(f"line {number} of {path} is no lesson: {reason}") from error
             origin = {"from": lesson.sources} if lesson.sources else {}
-            found.append(lesson.model_copy(update={"sources": (), "data": {**lesson.data, **origin}}))
-    return tuple(found)
+            lessons.append(lesson.model_copy(update={"sources": (), "data": {**lesson.data, **origin}}))
+    return tuple(lessons)

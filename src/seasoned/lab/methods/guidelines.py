@@ -68,8 +68,8 @@ def write_guideline(
         ConfigError: `worked` has none; see `worked_pair`.
         LLMError: as the model raises it, but for ParseError; a ContextLengthError where the pair does not fit.
     """
-    told = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
-    system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **told)
+    values = {"about": prompt_line(about, 1000), "good": GOOD, "worked": worked is not None}
+    system = render_prompt("seasoned.lab.methods", "autoguide_system.j2", **values)
 
     def prompt(room: int) -> list[Message]:
         messages: list[Message] = [{"role": "system", "content": system}]

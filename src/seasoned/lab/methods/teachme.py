@@ -77,11 +77,11 @@ class TeachMe:
         """
         index = read_facts(self.facts, self.language)
         words = set(split_words(task.text)) - _LITTLE
-        found: list[tuple[int, float, str]] = []
+        ranked: list[tuple[int, float, str]] = []
         for known in (index[word] for word in words if word in index):
             facts = sorted(set(known), key=lambda fact: (-fact[0], fact[1]))[: self.k]
-            found += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
-        recalled = [prompt_line(text) for _, _, text in sorted(found)[: self.k]]
+            ranked += [(turn, -weight, text) for turn, (weight, text) in enumerate(facts)]
+        recalled = [prompt_line(text) for _, _, text in sorted(ranked)[: self.k]]
         return (
             Guidance(text=render_prompt("seasoned.lab.methods", "teachme.j2", facts=recalled))
             if recalled

@@ -86,8 +86,8 @@ def transfer(
     if answer.problem:
         log.info("asked for lines instead of JSON: %s", answer.problem)
     value = answer.value
-    found = read_lines(value) if isinstance(value, str) else [(entry["number"], entry["text"]) for entry in value]
-    adapted = _lessons(found[:max_insights], active)
+    entries = read_lines(value) if isinstance(value, str) else [(entry["number"], entry["text"]) for entry in value]
+    adapted = _lessons(entries[:max_insights], active)
     if not adapted:
         log.warning("the model adapted none of the %d insights", len(active))
     return adapted

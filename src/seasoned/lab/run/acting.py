@@ -1,7 +1,8 @@
 """The conditions of benchmarks whose agent acts in several steps, and of ExpeL and AutoGuide, which are for all.
 
-Always holds: `policy` of the recipe's agent is who gathers the training attempts and who carries every method, so that
-they differ from their baseline in the guidance alone; `act`, `react`, `choose` and `tools` are that agent by name.
+Always holds: `policy` of the recipe's agent decides the agent that gathers training attempts and runs every method, so
+that methods differ from their baseline only in the guidance; `act`, `react`, `choose` and `tools` are that agent by
+name.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _RECALL = {"k", "retrieve_by", "rerank"}
 
 
 def gatherer(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """Who gathers: the acting agent; or the dialogue, where its reflections are told beside the question."""
+    """The gathering agent: the acting agent, or the dialogue if its reflections go beside the question."""
     if benchmark.manner == "act":
         return actor(recipe, benchmark, llm, training)
     return (noted_first if recipe.gather.answers else dialogue)(recipe, benchmark, llm, training)
@@ -50,7 +51,7 @@ def gatherer(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[
 def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
     """The agent that gathers and that every method advises: the recipe's `agent.policy`.
 
-    It asks for guidance at each turn where demonstrations are chosen, or ordered, by what happened last.
+    It asks for guidance at each turn if demonstrations are chosen or ordered by the last step.
     """
     del training
     asks = _asks(recipe.expel.retrieve_by, recipe.expel.rerank)
@@ -58,7 +59,7 @@ def actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Tas
 
 
 def carrier(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """Who is given what was learned: the recipe's acting agent, or the dialogue with it beside the question."""
+    """The agent that gets the guidance: the recipe's acting agent, or the dialogue with it beside the question."""
     make: MakeAgent = actor if benchmark.manner == "act" else noted_first
     return make(recipe, benchmark, llm, training)
 
@@ -90,7 +91,7 @@ def make_actor(recipe: Recipe, benchmark: Benchmark, llm: LLM, policy: Policy, a
 
 
 def worked_first(agent: Agent) -> list[Message]:
-    """What stands in front of every task of an acting agent, but for tools: the environment alone knows those."""
+    """The messages before every task of an acting agent, except tools, which only the environment knows."""
     if isinstance(agent, ToolCaller):
         return agent.preamble(agent.examples[: agent.shots], [])
     return agent.preamble(agent.examples[: agent.shots]) if isinstance(agent, React) else []
@@ -98,9 +99,9 @@ def worked_first(agent: Agent) -> list[Message]:
 
 def halting(recipe: Recipe) -> Halt | None:
     """The recipe's rule that ends attempts, beside the limits of the agent itself."""
-    chosen = recipe.agent
-    limits = {"omega": chosen.omega, "epsilon": chosen.epsilon, "cycle": chosen.cycle}
-    return make_halt(chosen.halt, **limits, with_observation=chosen.same_observation)
+    options = recipe.agent
+    limits = {"omega": options.omega, "epsilon": options.epsilon, "cycle": options.cycle}
+    return make_halt(options.halt, **limits, with_observation=options.same_observation)
 
 
 def reflexion(recipe: Recipe, benchmark: Benchmark, llm: LLM, strategy: Strategy | Literal[""]) -> Reflexion:
@@ -122,7 +123,7 @@ def acts(policy: Policy) -> MakeAgent:
 
 
 def asking(recipe: Recipe, benchmark: Benchmark, llm: LLM, training: Sequence[Task]) -> Agent:
-    """Who asks for guidance at each turn, or after the first thought."""
+    """The agent that asks for guidance at each turn, or after the first thought."""
     if benchmark.manner == "answer":
         return noted_later(recipe, benchmark, llm, training)
     return make_actor(recipe, benchmark, llm, recipe.agent.policy, asks=True)
@@ -135,7 +136,7 @@ def expel(
     without: Aid | Literal["", "all"] = "",
     **own: Any,
 ) -> Condition:
-    """ExpeL as the recipe has it, but for what the condition sets; what learns otherwise than the rest learns alone."""
+    """ExpeL with the recipe's settings and the condition's changes; one that learns differently learns alone."""
     if worked:
         own = {"successes": True, "human": (), **own}
     alike = not worked and not without and own.keys() <= _RECALL
@@ -198,7 +199,7 @@ def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> MakeMethod:
 def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
     """ERL as the recipe has it, but for how the condition recalls.
 
-    Heuristics for the first thought are told after it, to agents that answer once (ours). With `matched` they get as
+    Heuristics for the first thought are shown after it, to agents that answer once (ours). With `matched` they get as
     many tokens as the trajectories of few-shot-trajectories (the paper's figure 5). `without` an aid of the scaffold,
     it learns alone.
     """
@@ -278,5 +279,5 @@ def _lessons(file: str, changed: int) -> tuple[Lesson, ...]:
 
 
 def _asks(retrieve_by: RetrieveBy, rerank: Rerank) -> bool:
-    """Whether demonstrations are chosen, or ordered, by what happened last."""
+    """Whether demonstrations are chosen or ordered by the last step."""
     return retrieve_by not in ("task", "random", "none") or (rerank == "thought" and retrieve_by != "none")

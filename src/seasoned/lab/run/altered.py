@@ -1,6 +1,6 @@
 """Lessons that cannot help, for an audit: `X+blank`, `X+shuffled`, `X+foreign` and `X+corrupted`.
 
-A lift that survives blank or shuffled lessons is not the doing of what the lessons say. Always holds: an altered lesson
+A lift that survives blank or shuffled lessons does not come from what the lessons say. Always holds: an altered lesson
 keeps its key, its sources and its place, so that retrieval finds it where it found the original; only its words differ.
 """
 
@@ -110,8 +110,10 @@ def _shuffled(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
 
 def _foreign(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
     words = rng.sample(FOREIGN, len(FOREIGN))
-    said = [words[n % len(words)] for n in range(len(lessons))]
-    return [_with_words(lesson, "foreign", text, {"action": text}) for lesson, text in zip(lessons, said, strict=True)]
+    advice = [words[n % len(words)] for n in range(len(lessons))]
+    return [
+        _with_words(lesson, "foreign", text, {"action": text}) for lesson, text in zip(lessons, advice, strict=True)
+    ]
 
 
 def _corrupted(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:

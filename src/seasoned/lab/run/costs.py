@@ -1,7 +1,7 @@
-"""What a plan will cost in tokens, roughly, before any model is asked.
+"""A rough estimate of a plan's tokens, before any model is asked.
 
-Always holds: nothing is run and no server is asked; a figure here is an estimate for a person who decides whether to
-begin, and enters no result.
+Always holds: nothing is run and no server is asked; the figures are estimates for a person who decides whether to
+start, and never enter a result.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _block(plan: Plan, block: Block) -> tuple[int, int]:
             learned.add(pool)
             prompt += attempts * (2 * attempt + _BASIC)
             completion += attempts * written
-        if condition is plan.conditions[0]:  # who gathers has much the same prompt
+        if condition is plan.conditions[0]:  # the gathering agent has about the same prompt
             prompt += attempts * turns * base
             completion += attempts * turns * _SAID
     return round(prompt), round(completion)

@@ -1,8 +1,8 @@
-"""What the episodes of a run share, and the record of each.
+"""The state that a run's episodes share, and the record of each.
 
-Always holds: an episode that is in the store is not made again; an infrastructure error, or a prompt that the server
-refuses, is recorded, shown and made again when the run is resumed; model replies are on disk before they are used; the
-limits of an episode hold for all its calls together, and ending one stops no run.
+Always holds: a stored episode is not made again; an infrastructure error, or a prompt that the server refuses, is
+recorded, shown, and tried again when the run is resumed; model replies are on disk before they are used; the limits of
+an episode apply to all its calls together, and reaching them does not stop the run.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ class Session:
         return self.directory.name
 
     def meter(self) -> Metered:
-        """What one episode may use: it counts the agent's calls, and those that recall and reflect beside it."""
+        """The meter of one episode: it counts the agent's calls, and those of recall and reflection."""
         return Metered(self.llm, Budget(**self.limits.model_dump()), scope="episode")
 
     def journaled(self, journal: str, meter: Metered | None = None, *, turns: bool = False, ranks: bool = False) -> LLM:
-        """The model with its replies kept in this journal; a meter counts its calls, and its limits hold for them.
+        """The model with its replies stored in this journal; a meter counts and limits its calls.
 
-        What was asked is kept, too, but for an agent's `turns`: its trajectory has them. With `ranks` it is the model
-        that ranks, if there is one.
+        Prompts are stored too, except an agent's `turns`, which its trajectory has. With `ranks` it is the model that
+        ranks, if there is one.
         """
         ranker = self.others.get("ranker") if ranks else None
         kept = self.kept(ranker or self.llm, journal, prompts=not turns)
         return kept if meter is None else Metered(kept, parent=meter)
 
     def kept(self, llm: LLM, journal: str, *, prompts: bool = False) -> LLM:
-        """A model with its replies kept in this journal."""
+        """A model with its replies stored in this journal."""
         return Journaled(llm, self.store, f"{self.run_id}/{journal}", prompts=prompts)
 
     def learning(self, journal: str, before: Callable[[], None]) -> LLM:
-        """The model that learns, its replies kept in this journal; calls `before` each request, replayed ones too."""
+        """The learning model, its replies stored in this journal; calls `before` each request, also replayed ones."""
         return Metered(Journaled(self.learner or self.llm, self.store, f"{self.run_id}/{journal}"), before=before)
 
     def count(self, trajectory: Trajectory) -> None:
@@ -100,7 +100,7 @@ def episode(
     about: dict[str, Any],
     aside: Metered | None = None,
 ) -> Trajectory:
-    """Make one attempt and record it, or return the one that was already made under this key.
+    """Make one attempt and record it, or return the stored one with this key.
 
     Args:
         session: what the run shares.

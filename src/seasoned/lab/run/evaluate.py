@@ -1,7 +1,7 @@
 """Evaluation: each condition learns once from the training attempts and is judged once on the test tasks.
 
 Always holds: the pool of an evaluation is read-only and every recall is checked for leaks; a retry at a test task sees
-what its own earlier attempts came to, and nothing of any other test task.
+the results of its own earlier attempts, and nothing of any other test task.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Entrant:
 
 
 def enter(part: Part, training: Sequence[Trajectory]) -> list[Entrant]:
-    """Make every condition ready; one that learns does so from the first attempts of its point of the curve, once.
+    """Prepare every condition; a learning one learns once, from the first attempts of its point of the curve.
 
-    Where a training attempt was made again since, it learns anew, and what was judged without it is judged again.
+    If a training attempt was made again since, it learns again, and is evaluated again.
     """
     plan, block, session = part.plan, part.block, part.session
     if again := drop_outdated(session.store, plan, session.directory, block, training, session.done):
@@ -73,7 +73,7 @@ def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
     def by_trials(entrant: Entrant) -> bool:
         return bool(entrant.condition.retries) and settings.order == "trial-first"
 
-    # Those of one agent take each task in turn: what their prompts share is still in the server's prefix cache.
+    # Entrants of one agent take each task in turn, while their shared prompt is still in the server's prefix cache.
     for agent in dict.fromkeys(entrant.condition.agent for entrant in entrants):
         group = [entrant for entrant in entrants if entrant.condition.agent is agent]
         runs = [(entrant, n) for entrant in group for n in range(plan.repeats(part.block, entrant.trained_on))]
@@ -262,11 +262,11 @@ def recalling(
 
     def known(aside: Metered, progress: Trajectory | None) -> Guidance:
         condition = entrant.condition
-        # Its own failures at this task, which are no leak.
+        # Its own failures at this task are no leak.
         failures = Guidance() if progress else guided_by_failures(part, task, key, aside, condition.retries)
         if entrant.pool is None:
             return failures
-        # Recall asks at temperature 0, whatever the agent does: what one run or condition asked is known for all.
+        # Recall uses temperature 0, whatever the agent does, so a request of one run or condition serves all.
         method = part.method(condition, part.session.journaled(key.recalling, aside, ranks=condition.ranks))
         with seed_shifted(0):
             return recall(method, task, entrant.pool, progress, check=check) + failures

@@ -1,8 +1,8 @@
 """A whole experiment: for every seed and fold gather attempts, learn from them, evaluate the conditions, and report.
 
 Always holds: the training attempts of a seed and fold are made once and shared by all conditions that learn; evaluation
-writes nothing but its record and is checked for leaks; a run that was stopped goes on where it was and pays for no
-model call twice; files are a view of the store and can be written again.
+writes nothing but its record and is checked for leaks; a stopped run continues where it was and never pays for a model
+call twice; files are a view of the store and can be written again.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def run(
         check_parts(plan)
         check_given(plan, store)
         cluster = stack.enter_context(_connected(on, llm, store))
-        # The model first: where it cannot be opened, no half-made directory is left.
+        # The model first: if it cannot be opened, no incomplete directory is left.
         opens = open_llm if cluster is None else cluster.open_llm
         model = stack.enter_context(nullcontext(llm) if llm is not None else opens(recipe.llm))
         if learner is None and recipe.learner is not None:
@@ -168,7 +168,7 @@ def _run_in(
     until: Stage,
     cluster: Cluster | None,
 ) -> None:
-    """Run what is left of a plan, in a directory that is held; `models` are those that take part, by what they do."""
+    """Run the rest of a plan in a locked directory; `models` are the models by their part."""
     recipe, run_id, started = plan.recipe, directory.name, now()
     model, learner = models["model"], models["learner"]
     others = {part: llm for part, llm in models.items() if part not in ("model", "learner")}
@@ -215,7 +215,7 @@ def _run_in(
 def open_session(
     directory: Path, recipe: Recipe, store: Store, model: LLM, learner: LLM, others: Mapping[str, LLM]
 ) -> Session:
-    """What the episodes of a run share; what its earlier parts used counts against its limits."""
+    """The session of a run; the usage of its earlier parts counts against its limits."""
     run_id, limits = directory.name, recipe.run_limits.model_dump()
     limited = any(limit is not None for limit in limits.values())
     used = store.journal_usage(f"{run_id}/") if limited else None

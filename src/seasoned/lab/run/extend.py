@@ -1,7 +1,7 @@
-"""What is asked of a finished run afterwards: a certificate for its lessons, and an audit of its lift.
+"""Extensions of a finished run: a certificate for its lessons, and an audit of its lift.
 
-Always holds: the run's own attempts, lessons and files stay as they are, and what was done is not done again; gate
-tasks are drawn after the training tasks, so they are none of the run's.
+Always holds: the run's own attempts, lessons and files stay as they are, and finished work is not repeated; gate tasks
+are drawn after the training tasks, so they are not the run's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is wrong with a recipe, in sentences: the setting, what it should be, what it is, or which one was meant.
+"""The faults of a recipe, in sentences: the setting, what it should be, what it is, or which one was meant.
 
-Always holds: nothing is raised here, whatever the recipe holds; the value of a key that nobody knows is not repeated.
+Always holds: no recipe raises here; the value of an unknown key is not repeated.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def faults(error: ValidationError, model: type[BaseModel], raw: Mapping[str, Any
     """
     known = [*keys(model), *_options(raw)]
     # A list whose items are wrong is called too short as well.
-    found = [one for one in error.errors() if not (one["type"] == "too_short" and one["input"])]
-    return "; ".join(_fault(one, known) for one in found)
+    errors = [one for one in error.errors() if not (one["type"] == "too_short" and one["input"])]
+    return "; ".join(_fault(one, known) for one in errors)
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -93,7 +93,7 @@ def _right(error: Any, where: str) -> str:
 
 
 def _meant(where: str, known: Sequence[str]) -> str:
-    """What to do about a setting that nobody knows."""
+    """What to do about an unknown setting."""
     last = where.rpartition(".")[2]
     ends: dict[str, list[str]] = {}
     for key in known:

@@ -49,7 +49,7 @@ def gather(part: Part) -> list[Trajectory]:
 
 
 def until_solved(again: Callable[[int], Trajectory], retries: int) -> list[Trajectory]:
-    """Try one task, and after each failure once more, at most `retries` times; `again` is told which trial it is."""
+    """Try one task, and after each failure once more, at most `retries` times; `again` gets the number of the trial."""
     trials: list[Trajectory] = []
     while _is_open(trials, retries):
         trials.append(again(len(trials)))
@@ -67,7 +67,7 @@ def trial_by_trial(
     """Try all tasks that are open once a trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
 
     Args:
-        again: makes an attempt at a task; told which trial it is.
+        again: makes an attempt at a task; gets the number of the trial.
         tasks: all of them.
         retries: how often a task is tried after the first time, at most.
         patience: see above.
@@ -133,7 +133,7 @@ def learning(part: Part, condition: Condition, pool: str, before_call: Callable[
 def guided_by_failures(
     part: Part, task: Task, key: EpisodeKey, aside: Metered, strategy: Strategy | Literal[""] = ""
 ) -> Guidance:
-    """What an agent is told before it tries a task again: reflections on its own failures, or what the strategy says.
+    """The guidance before a retry: reflections on the agent's own failures, or what the strategy says.
 
     Args:
         part: the part of the run.
@@ -160,9 +160,9 @@ def _count_again(part: Part, journal: str, lesson: Lesson, meter: Metered) -> No
     """Count what a reflection used that an earlier part of the run wrote, as that of a replayed reply."""
     store, scope = part.session.store, part.scope(journal)
     written = store.history(lesson.id)[0].lesson.text
-    for found, reply in store.journal_ending(scope, ""):
+    for scope_of_reply, reply in store.journal_ending(scope, ""):
         text = read_reflection(reply.text, whole=reply.finish_reason != "length")
         # Other conditions may share the journal; and what was asked is in it, which used nothing.
-        if found == scope and text == written and (usage := reply.usage) != Usage():
+        if scope_of_reply == scope and text == written and (usage := reply.usage) != Usage():
             meter.add(usage.model_copy(update={"calls": 0, "replayed": usage.calls + usage.replayed}))
             return

@@ -14,7 +14,7 @@ from seasoned.text import split_words
 from seasoned.types import Lesson, Trajectory
 
 GIVEN = "given"
-"""The condition that is told the lessons of a file."""
+"""The condition that gets the lessons of a file."""
 
 
 def check_given(plan: Plan, store: Store) -> int:

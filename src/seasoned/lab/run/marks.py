@@ -1,6 +1,6 @@
-"""What a run remembers of its pools: that one was learned to the end, and which training attempts were made again.
+"""The marks of a run on its pools: that learning is complete, and which training attempts were made again.
 
-Always holds: what a person wrote, or changed last, stays when a pool is learned anew.
+Always holds: what a person wrote, or changed last, stays when a pool is learned again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which tools an agent is offered: all that its environment has, or those that its task seems to need.
+"""The tools offered to an agent: all of its environment's, or those that its task seems to need.
 
 Relevant are the tools that successful training attempts, or the worked ones, called at tasks of the same family, and
-those whose description is most like the task. Always holds: what is chosen depends on the task, its family's recorded
-attempts and the embedder alone; the environment itself is not changed, and does what it is told.
+those whose description is most like the task. Always holds: the choice depends only on the task, its family's recorded
+attempts and the embedder; the environment itself is unchanged and executes any call.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Offering:
 
 def needed(attempts: Iterable[Trajectory]) -> dict[str, frozenset[str]]:
     """The tools that successful attempts called, by the family of their task."""
-    found: dict[str, set[str]] = {}
+    names_of: dict[str, set[str]] = {}
     for attempt in attempts:
         if attempt.outcome.success:
             calls = {step.call.name for step in attempt.steps if step.call is not None}
-            found.setdefault(attempt.category, set()).update(calls)
-    return {family: frozenset(names) for family, names in found.items()}
+            names_of.setdefault(attempt.category, set()).update(calls)
+    return {family: frozenset(names) for family, names in names_of.items()}
 
 
 def relevant(family: Collection[str], embedder: Embedder, k: int) -> Choose:
@@ -74,7 +74,7 @@ def relevant(family: Collection[str], embedder: Embedder, k: int) -> Choose:
 def _nearest(text: str, tools: Sequence[Tool], embedder: Embedder) -> list[Tool]:
     if not tools:
         return []
-    told = [f"{str(tool['name']).replace('_', ' ')}: {tool.get('description', '')}" for tool in tools]
-    rows = embedder.embed([text, *told])
+    descriptions = [f"{str(tool['name']).replace('_', ' ')}: {tool.get('description', '')}" for tool in tools]
+    rows = embedder.embed([text, *descriptions])
     order = np.argsort(-(rows[1:] @ rows[0]), kind="stable")
     return [tools[int(place)] for place in order]

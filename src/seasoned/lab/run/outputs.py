@@ -1,4 +1,4 @@
-"""What a run leaves behind: trajectories, lessons, results, summary and report, written from the store.
+"""The files of a run: trajectories, lessons, results, summary and report, written from the store.
 
 Always holds: the files say what the store says, in the order of the plan; `summary.json` is written last.
 """
@@ -80,8 +80,8 @@ def write_outputs(
     decided = certificate(plan, store, run_id, __version__)
     unchecked = []
     if unknown := check_given(plan, store):
-        told = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
-        unchecked = [f"{told}, so it is not checked that those were at other tasks."]
+        remark = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
+        unchecked = [f"{remark}, so it is not checked that those were at other tasks."]
     summary = build(
         rows,
         run=run,
@@ -126,12 +126,12 @@ def _experience(plan: Plan, kept: Sequence[Trajectory]) -> dict[str, float]:
     """From how many attempts each condition learned, on average over the blocks (ExpeL, figure 6)."""
     training = [attempt for attempt in kept if attempt.meta["split"] == "train"]
     first = sum(not attempt.meta.get("trial", 0) for attempt in training)
-    blocks, found = len(plan.blocks), dict[str, float]()
+    blocks, counts = len(plan.blocks), dict[str, float]()
     for condition in plan.conditions:
         worked = len(plan.blocks[0].benchmark.trajectories) if condition.worked else 0
         learned = (first if condition.parameters.get("first") else len(training)) if condition.learns else 0
-        found[condition.name] = learned / blocks + worked
-    return found
+        counts[condition.name] = learned / blocks + worked
+    return counts
 
 
 def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]]) -> bool:

@@ -1,4 +1,4 @@
-"""What a person sees while an experiment runs: a bar with time left, running accuracy, tokens and cost.
+"""The progress of an experiment for a person: a bar with time left, running accuracy, tokens and cost.
 
 Always holds: everything goes to standard error, so that standard output stays for results; without a terminal there
 is a plain line every few seconds instead of a bar.

@@ -1,4 +1,4 @@
-"""What of an earlier run is kept when it is resumed, and what is made again.
+"""Decides what of an earlier run is kept when it is resumed, and what is made again.
 
 Always holds: an episode that ended in an infrastructure error is made again; what is to be redone loses its record and
 its journalled replies together, so its model calls are really made; what a training attempt that was made again has
@@ -153,10 +153,10 @@ def _check_names(names: Collection[str], known: Sequence[str]) -> None:
             raise ConfigError(f"this run has no condition {name!r} to redo; {hint}")
 
 
-def _drop(store: Store, run_id: str, gone: Sequence[EpisodeKey]) -> None:
+def _drop(store: Store, run_id: str, keys: Sequence[EpisodeKey]) -> None:
     """Drop the records of episodes, and the reflections on their failures."""
-    store.drop_episodes(run_id, [str(key) for key in gone])
-    for key in gone:
+    store.drop_episodes(run_id, [str(key) for key in keys])
+    for key in keys:
         for lesson in store.lessons(f"{run_id}/{key.scope}", kind="reflection", key=key.task_id):
             store.remove_lesson(lesson.id, who="rule", why="the attempt is made again", purge=True)
 

@@ -134,11 +134,11 @@ def compare(request: Request) -> Response:
 
 def known_runs(site: Site) -> list[Known]:
     """The runs in the folder and those that the store alone knows, newest first."""
-    found = {path.name: _from_folder(path) for path in _folders(site.runs)}
+    runs = {path.name: _from_folder(path) for path in _folders(site.runs)}
     for row in site.store.runs(_MOST):
-        if row.run_id not in found:
-            found[row.run_id] = _from_store(row)
-    return sorted(found.values(), key=lambda run: (run.created[:19], run.id), reverse=True)
+        if row.run_id not in runs:
+            runs[row.run_id] = _from_store(row)
+    return sorted(runs.values(), key=lambda run: (run.created[:19], run.id), reverse=True)
 
 
 def find(site: Site, run_id: str) -> Known:

@@ -94,17 +94,17 @@ def _refused(known: Known, command: str) -> Known:
 
 def _looked(known: Known, observation: str) -> Known:
     """What is known after reading what a place holds, or that it is closed."""
-    if found := _CLOSED.search(observation):
-        place = (found["place"] or found["shut"]).lower()
+    if match := _CLOSED.search(observation):
+        place = (match["place"] or match["shut"]).lower()
         # What was seen inside is not forgotten when it is closed.
         seen = {**known.seen, place: known.seen.get(place)}
         return replace(known, seen=seen, shut=known.shut | {place}, opened=known.opened - {place})
-    if found := _OPEN.search(observation):
-        place = found["place"].lower()
-        seen = {**known.seen, place: _items(found["list"])}
+    if match := _OPEN.search(observation):
+        place = match["place"].lower()
+        seen = {**known.seen, place: _items(match["list"])}
         return replace(known, seen=seen, shut=known.shut - {place}, opened=known.opened | {place})
-    if found := _LISTED.search(observation):
-        return replace(known, seen={**known.seen, found["place"].lower(): _items(found["list"])})
+    if match := _LISTED.search(observation):
+        return replace(known, seen={**known.seen, match["place"].lower(): _items(match["list"])})
     return known
 
 
@@ -248,8 +248,8 @@ class Notebook:
 
 def open_notebook(observation: str, focus: bool = False) -> Notebook:
     """The notebook of a game that begins with this observation."""
-    found = _GOAL.search(observation)
-    return Notebook(goal=f"{found['goal'].strip().rstrip('.')}." if found else "", focus=focus)
+    match = _GOAL.search(observation)
+    return Notebook(goal=f"{match['goal'].strip().rstrip('.')}." if match else "", focus=focus)
 
 
 def noted(trajectory: Trajectory, focus: bool = False) -> Trajectory:

@@ -220,7 +220,7 @@ def scatter(
 
 def _furnish(
     number: int,
-    found: list[str],
+    types: list[str],
     laid_out: Mapping[str, list[float]],
     holds: Mapping[str, frozenset[str]],
     movable: frozenset[str],
@@ -235,7 +235,7 @@ def _furnish(
         type_ = id_.split("|")[-1] if id_.endswith("Basin") else id_.split("|")[0]
         places.append(Place(id_, type_, _spot(round(x * 4), round(z * 4), turn, tilt, spots), type_ in opening))
     known, taken = Counter(place.type for place in places), set(laid_out)
-    for type_ in sorted(set(found) & set(holds)):
+    for type_ in sorted(set(types) & set(holds)):
         if type_ in ("Cabinet", "Drawer") and KINDS[number // 100] in ("kitchen", "bedroom"):
             extra, stuck = rng.randint(0, min(known[type_] // 2, _MOST_STUCK)), True
         else:
@@ -245,8 +245,8 @@ def _furnish(
             id_ = _fresh_id(whole, rng, taken) + ("" if whole == type_ else f"|{type_}")
             spot = _spot(rng.randint(-12, 12), rng.randint(-12, 12), 90 * rng.randrange(4), 30, spots)
             places.append(Place(id_, type_, spot, type_ in opening and not stuck, stuck))
-    things = tuple(sorted(set(found) & movable))
-    fixtures = tuple(sorted(set(found) - movable - set(holds) - {"Lamp"}))  # nothing says what a mere lamp can do
+    things = tuple(sorted(set(types) & movable))
+    fixtures = tuple(sorted(set(types) - movable - set(holds) - {"Lamp"}))  # nothing says what a mere lamp can do
     return Room(number, tuple(places), things, fixtures)
 
 

@@ -93,16 +93,16 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     tasks, source = _tasks(set_to)
     engine = workers(set_to["python"] or str(interpreter("gaia2")), set_to["timeout"])
     with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(partial(_proved, engine), tasks))
+        results = list(pool.map(partial(_proved, engine), tasks))
     engine.close()
-    failed = sum(lazy for _, lazy in found)
-    easy = [task for task, (wrong, lazy) in zip(tasks, found, strict=True) if not (wrong or lazy or _judged(task))]
-    problems = tuple(wrong for wrong, _ in found if wrong)
+    failed = sum(lazy for _, lazy in results)
+    easy = [task for task, (wrong, lazy) in zip(tasks, results, strict=True) if not (wrong or lazy or _judged(task))]
+    problems = tuple(wrong for wrong, _ in results if wrong)
     problems += tuple(f"{task.id}: an agent that does nothing succeeds" for task in easy)
     facts: tuple[str, ...] = (f'{failed}/{len(tasks)} tasks are failed by an agent that only says "{DONE}"',)
     if any(map(_judged, tasks)):
         facts += ("texts were not compared, which takes a judge; the calls and their other arguments were",)
-    return Check(sum(not wrong for wrong, _ in found), len(tasks), problems, source, facts=facts)
+    return Check(sum(not wrong for wrong, _ in results), len(tasks), problems, source, facts=facts)
 
 
 def workers(python: str, timeout: float) -> Workers:

@@ -212,12 +212,12 @@ class Scenarios:
         return self._reply("\n".join([observation, *self._news()]), invalid)
 
     def _judged(self) -> dict[str, Any]:
-        found = self._scenario.validate(self._env)
-        if found.exception is not None and not isinstance(found.exception, Exception):
-            raise found.exception
-        if found.exception is not None:
-            raise RuntimeError(f"the judge failed: {found.exception}")
-        success, why = bool(found.success), " ".join(str(found.rationale or "").split())[:300]
+        verdict = self._scenario.validate(self._env)
+        if verdict.exception is not None and not isinstance(verdict.exception, Exception):
+            raise verdict.exception
+        if verdict.exception is not None:
+            raise RuntimeError(f"the judge failed: {verdict.exception}")
+        success, why = bool(verdict.success), " ".join(str(verdict.rationale or "").split())[:300]
         if success and not answers(self._said, self._answer):
             success, why = False, "The answer is another one."
         return self._reply("The task is over.", over=True, success=success, why="" if success else why)

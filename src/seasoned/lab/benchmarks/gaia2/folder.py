@@ -57,8 +57,8 @@ def read_folder(root: Path, configs: Sequence[str], split: str) -> tuple[list[Ta
 def _task(config: str, path: Path) -> Task:
     raw = json.loads(path.read_text(encoding="utf-8"))
     name = str(raw["metadata"]["definition"]["scenario_id"])
-    found = _UNIVERSE.search(name)
-    if found is None:
+    match = _UNIVERSE.search(name)
+    if match is None:
         raise ValueError(f"its id, {name!r}, does not say which universe it is of")
     events = list(raw["events"])
     first = [event for event in events if _function(event) == "send_message_to_agent" and not event["dependencies"]]
@@ -68,7 +68,7 @@ def _task(config: str, path: Path) -> Task:
     oracle = {_function(event) for event in events if event.get("class_name") == "OracleEvent"}
     if not oracle:
         raise ValueError("it has no oracle")
-    data = {"file": str(path.resolve()), "universe": int(found[1]), "judged": bool(oracle & _TEXTS)}
+    data = {"file": str(path.resolve()), "universe": int(match[1]), "judged": bool(oracle & _TEXTS)}
     return Task(id=name, text=words, category=config, data=data)
 
 

@@ -36,8 +36,8 @@ def reference(u: Universe, rng: random.Random) -> Draft:
 def invoices(u: Universe, rng: random.Random) -> Draft:
     """The sum of a firm's invoices, offers of the same firm left aside."""
     firm = rng.choice([firm for firm in u.firms if sum(m.kind == "invoice" and m.about == firm for m in u.inbox) > 1])
-    found = [mail for mail in u.inbox if mail.kind == "invoice" and mail.about == firm]
-    total = str(sum(int(mail.fact) for mail in found))
+    mails = [mail for mail in u.inbox if mail.kind == "invoice" and mail.about == firm]
+    total = str(sum(int(mail.fact) for mail in mails))
     task = f"How many euros do all the invoices of {firm} in my inbox come to together? Answer with the number alone."
     reads = (Call("Emails__search_emails", {"query": firm}),)
     return Draft(task, reads, answer=Answer((total,), 40), said=total)

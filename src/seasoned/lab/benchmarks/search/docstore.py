@@ -115,7 +115,7 @@ def make_page(title: str, text: str | Iterable[str]) -> Page:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text. A line always ends one; so does a stop before a capital, save after `Dr.` or `J.`."""
-    found: list[str] = []
+    parts: list[str] = []
     for line in text.splitlines():
         line = _DOUBLED.sub(".", flat(line))
         start = 0
@@ -123,10 +123,10 @@ def sentences(text: str) -> list[str]:
             word = _BEFORE_STOP.search(line, max(start, stop.start() - 8), stop.start() + 1)
             if stop[1].islower() or (word and (len(word[1]) == 1 or _SHORT.fullmatch(word[1]))):
                 continue
-            found.append(line[start : stop.end()].strip())
+            parts.append(line[start : stop.end()].strip())
             start = stop.end()
-        found.append(line[start:].strip())
-    return [sentence for sentence in found if sentence]
+        parts.append(line[start:].strip())
+    return [sentence for sentence in parts if sentence]
 
 
 def flat(text: str) -> str:

@@ -71,9 +71,9 @@ class Wikipedia:
 
     def _page(self, title: str) -> Page | None:
         wanted = {"prop": "extracts|pageprops", "explaintext": 1, "ppprop": "disambiguation", "redirects": 1}
-        for found in self._listed("pages", {**wanted, "titles": title}):
-            text, name = found.get("extract"), found.get("title")
-            if isinstance(text, str) and isinstance(name, str) and not found.get("pageprops"):
+        for page in self._listed("pages", {**wanted, "titles": title}):
+            text, name = page.get("extract"), page.get("title")
+            if isinstance(text, str) and isinstance(name, str) and not page.get("pageprops"):
                 try:
                     return make_page(name, _HEADING.sub("", text))
                 except ValueError:
@@ -82,7 +82,7 @@ class Wikipedia:
 
     def _similar(self, words: str) -> tuple[str, ...]:
         wanted = {"list": "search", "srprop": "", "srlimit": SIMILAR, "srsearch": words[:_SEARCH_CHARACTERS]}
-        titles = (found.get("title") for found in self._listed("search", wanted))
+        titles = (hit.get("title") for hit in self._listed("search", wanted))
         return tuple(title for title in titles if isinstance(title, str))[:SIMILAR]
 
     def _listed(self, name: str, wanted: Mapping[str, object]) -> list[dict[str, Any]]:
@@ -97,7 +97,7 @@ class Wikipedia:
         if not isinstance(listed, list):
             said = json.dumps(reply, ensure_ascii=False)[:200]
             raise InfrastructureError(f"{self.api} should answer with query.{name}, but answered {said}")
-        return [found for found in listed if isinstance(found, dict)]
+        return [entry for entry in listed if isinstance(entry, dict)]
 
     def _asked(self, url: str) -> Any:
         request = urllib.request.Request(url, headers={"User-Agent": USER_AGENT, "Accept": "application/json"})

@@ -200,7 +200,7 @@ def read_domain(name: str, solo: bool, python: str, data: str) -> Domain:
     """
     engine = workers(python, OPTIONS["timeout"])  # type: ignore[arg-type]
     with closing(engine), engine.lent() as worker:
-        told = worker.ask("describe", domain=name, solo=solo)
+        description = worker.ask("describe", domain=name, solo=solo)
         listed = worker.ask("tasks", domain=name, solo=solo, splits=["train", "test"])
         version = _version(name, worker.versions, data)
     if not listed["tasks"]:
@@ -208,10 +208,10 @@ def read_domain(name: str, solo: bool, python: str, data: str) -> Domain:
     return Domain(
         name=name,
         solo=solo,
-        policy=told["policy"],
-        tools=tuple(told["tools"]),
-        user_tools=tuple(told["user_tools"]),
-        guidelines=told["guidelines"],
+        policy=description["policy"],
+        tools=tuple(description["tools"]),
+        user_tools=tuple(description["user_tools"]),
+        guidelines=description["guidelines"],
         tasks=tuple(listed["tasks"]),
         version=version,
     )

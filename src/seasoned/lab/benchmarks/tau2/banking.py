@@ -107,8 +107,8 @@ class Banking:
             calls = [call for message in said for call in getattr(message, "tool_calls", None) or ()]
             parts["ACTION"] = float(all(any(self._same(action, call) for call in calls) for action in actions))
         if "DB" in basis:
-            found = world[0].db.get_hash()
-            parts["DB"] = float(found == self._solved(task, actions))
+            state = world[0].db.get_hash()
+            parts["DB"] = float(state == self._solved(task, actions))
         return parts
 
     def _solved(self, task: Any, actions: list[Any]) -> str:

@@ -111,11 +111,11 @@ def judge(llm: LLM) -> Callable[[Sequence[str], Sequence[tuple[str, str]]], floa
             f"{listed}\n\nFor each sentence in its order, say in a few words why it is true of this conversation or "
             'not, and then whether it is. Answer as JSON: {"sentences": [{"why": "..", "true": false}]}'
         )
-        found: Any = None
+        answer: Any = None
         with contextlib.suppress(ParseError):
             reply = llm.chat([{"role": "user", "content": question}], schema=VERDICT, max_tokens=MAX_TOKENS)
-            found = reply.parsed
-        verdicts = found["sentences"] if isinstance(found, dict) else []
+            answer = reply.parsed
+        verdicts = answer["sentences"] if isinstance(answer, dict) else []
         if len(verdicts) != len(sentences):
             raise InfrastructureError(f"the judge gave {len(verdicts)} verdicts on {len(sentences)} sentences")
         return float(all(verdict["true"] for verdict in verdicts))

@@ -180,15 +180,15 @@ class Worlds:
 
     def describe(self, domain: str, solo: bool) -> dict[str, Any]:
         """The policy, the tools of the agent and of the user, and where the data lies."""
-        told = self._of(domain, solo).describe()
-        return {**told, "tools": [*told["tools"], *([_done()] if solo else [])], "data": str(self._data)}
+        description = self._of(domain, solo).describe()
+        return {**description, "tools": [*description["tools"], *([_done()] if solo else [])], "data": str(self._data)}
 
     def tasks(self, domain: str, solo: bool, splits: list[str]) -> dict[str, Any]:
         """The tasks of these splits that can be worked on in this manner, each once."""
         of = self._of(domain, solo)
         ids = {each: split for split in splits for each in of.splits.get(split, ())}
-        told = [{**_about(of.known[each]), "split": split} for each, split in ids.items() if each in of.known]
-        return {"tasks": [task for task in told if task["ticket"] or not solo], "splits": sorted(of.splits)}
+        tasks = [{**_about(of.known[each]), "split": split} for each, split in ids.items() if each in of.known]
+        return {"tasks": [task for task in tasks if task["ticket"] or not solo], "splits": sorted(of.splits)}
 
     def plan(self, domain: str, solo: bool, task: str) -> dict[str, Any]:
         """What upstream says solves a task: the calls, each with who makes it, and what the agent has to say."""

@@ -133,10 +133,10 @@ class Tau2Environment:
         return answer, over
 
     def _scored(self, observation: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        found = self._episode.ask("score")
-        parts: dict[str, float] = {str(name): float(part) for name, part in found["parts"].items()}
-        if found["assertions"] and self.judge is not None:
-            parts["NL_ASSERTION"] = self.judge(found["assertions"], self._talk)
+        score = self._episode.ask("score")
+        parts: dict[str, float] = {str(name): float(part) for name, part in score["parts"].items()}
+        if score["assertions"] and self.judge is not None:
+            parts["NL_ASSERTION"] = self.judge(score["assertions"], self._talk)
         reward = 1.0
         for part in parts.values():
             reward *= part

@@ -93,17 +93,17 @@ class Product:
 
 def find_files(paths: Sequence[Path]) -> dict[str, Path]:
     """The files under the keys of `FILES`, of several of a kind the smallest; DataError without the first two."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(paths, key=lambda p: p.stat().st_size, reverse=True):
-        found |= {kind: path for kind, start in FILES.items() if path.name.startswith(start)}
+        files |= {kind: path for kind, start in FILES.items() if path.name.startswith(start)}
     for kind in ("products", "attributes"):
-        if kind not in found:
+        if kind not in files:
             there = ", ".join(p.name for p in paths[:5])
             raise DataError(
                 f"the benchmark webshop needs a folder with WebShop's files {FILES['products']}_1000.json and "
                 f"{FILES['attributes']}_v2_1000.json, but none begins with {FILES[kind]}; there is {there}"
             )
-    return found
+    return files
 
 
 def read_products(
@@ -164,8 +164,8 @@ def read_price(value: Any, draw: random.Random | None = None) -> tuple[float, st
         amounts = [float(value)]
     else:
         text = text_of(value)
-        found = _DOLLARS.findall(text)[:2] or ([text] if _NUMBER.fullmatch(text) else [])
-        amounts = [float(amount.replace(",", "")) for amount in found]
+        prices = _DOLLARS.findall(text)[:2] or ([text] if _NUMBER.fullmatch(text) else [])
+        amounts = [float(amount.replace(",", "")) for amount in prices]
     amounts = [a for a in amounts if math.isfinite(a) and a >= 0] or [NO_PRICE]
     tag = " to ".join(f"${amount:.2f}" for amount in amounts)
     if draw is not None and len(amounts) > 1:
