@@ -42,7 +42,7 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path):
 
 def test_rights_are_a_servers(notes):
     said = CliRunner().invoke(app, ["store", "grant", "ann", "--namespace", "ann", "--store", str(notes)])
-    assert "roles are Postgres' own" in str(said.exception)
+    assert "roles need Postgres" in str(said.exception)
 
 
 def test_a_server_in_a_folder_is_shown_on_the_page(tmp_path, monkeypatch):
