@@ -105,8 +105,8 @@ def _recorded(namespace: str, store: str, llm: str | None, event: dict[str, Any]
     tell(f"seasoned: {added} attempts recorded, {len(fixes)} fixes learned", err=True)
     if llm and added:
         words = ["learn", "--store", store, "--namespace", namespace, "--llm", llm]
-        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-        learning = subprocess.Popen([sys.executable, "-m", "seasoned", *words], start_new_session=True, **quiet)
+        command, nowhere = [sys.executable, "-m", "seasoned", *words], subprocess.DEVNULL
+        learning = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
         learning.returncode = 0  # nobody waits for it: it goes on when this process has ended
 
 
