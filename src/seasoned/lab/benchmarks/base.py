@@ -52,8 +52,8 @@ class Benchmark:
 
     `train` and `test` are whole, disjoint pools in a seeded order: a run takes the first tasks of each (`take`).
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
-    `source` says where the tasks came from. `think_hint` and `note_hint` are one sentence each: what to think of, and
-    what is worth noting under which key. `heuristic`, where there is one, is what the first worked case with a wrong
+    `source` names the origin of the tasks. `think_hint` and `note_hint` are one sentence each: what to think of, and
+    what to note under which key. `heuristic`, where there is one, is what the first worked case with a wrong
     answer teaches, or the first of `reflections`, as a trigger and an action: it shows what comes again in these tasks;
     `rule_begins`, what every such action begins with. `goal` gives of a task's text the part that says what is wanted,
     where most of it is something else: by that, tasks are compared.

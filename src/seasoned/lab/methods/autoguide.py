@@ -51,7 +51,7 @@ class AutoGuide:
         about: what kind of tasks these are.
         worked: attempts with the context and guideline that they should give; see `write_guideline`.
         begins: the words that every guideline begins with; see `write_guideline`.
-        goal: gives of a task's text what is wanted, where most of it is something else, such as a room's furniture.
+        goal: extracts the goal from a task's text when most of it is something else, such as a room's furniture.
         k: guidelines that are shown at a turn.
         by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
         least: with `embedding`, how near a context must be at least to fit (cosine).
@@ -60,8 +60,7 @@ class AutoGuide:
         contexts_room: tokens of known contexts in a prompt; where there are more, the nearest are shown, or the newest
             where the pool has no embedder. None: three quarters of a long window, or 1,500.
         max_tokens: of a reply.
-        same_task: whether what comes from attempts at a task may be recalled for it. For work that comes again; an
-            evaluation must leave it off.
+        same_task: recall lessons also for the task that they come from. For recurring work; never in an evaluation.
 
     Raises:
         ConfigError: a number is out of range, `by` is none of those above, or `worked` has none; see `worked_pair`.

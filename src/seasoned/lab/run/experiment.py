@@ -57,26 +57,26 @@ def run(
     learner: LLM | None = None,
     on: str = "",
 ) -> Path:
-    """Run an experiment, or go on with one, and return its directory, complete with summary and report.
+    """Run or resume an experiment, and return its directory with summary and report.
 
     Args:
-        recipe: the experiment, or its plan where that is made already; when resuming, the one of the run's directory.
+        recipe: the experiment, or its plan; when resuming, the recipe of the run's directory.
         store: holds trajectories, lessons and the journal.
         runs_dir: where a new run's directory is made.
-        resume: the directory of the run to go on with.
-        limit: at most this many training and test cases a block, kept in the run's recipe; a plan has its own.
-        redo: conditions (or "training") whose episodes are made again.
+        resume: the directory of the run to resume.
+        limit: the maximum of training and test cases per seed and fold, kept in the run's recipe; a plan has its own.
+        redo: conditions (or "training") whose episodes are repeated.
         quiet: show no progress.
         llm: a model to use instead of the recipe's.
-        until: the last stage that is run; only the whole leaves a summary and a report.
-        learner: a model that learns, to use instead of the recipe's `learner`.
+        until: the last stage; only a complete run has a summary and a report.
+        learner: a model for learning, instead of the recipe's `learner`.
         on: who makes the episodes: "" this process, "ray" or "ray://HOST" Ray, with models of the recipe alone.
 
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
         ConfigError: if the run cannot be resumed with this recipe, data and store, or `limit` comes with a plan.
         MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
-        SeasonedError: as the parts raise it. What was done is kept, and a note on the error says how to go on.
+        SeasonedError: any other error. Finished work is kept, and a note on the error says how to resume.
     """
     plan = _planned(recipe, limit)
     recipe = plan.recipe

@@ -171,17 +171,17 @@ class Recipe(Section):
 
 
 def load_recipe(path: str | Path, settings: Sequence[str] = (), profile: str = "") -> Recipe:
-    """Read a recipe and put a profile, if any, and `key=value` settings (dotted keys, TOML values) over it.
+    """Read a recipe, and apply a profile, if any, and `key=value` settings (dotted keys, TOML values).
 
-    The settings of the profile that the recipe names itself lie below what it says.
+    The recipe's own settings override the profile that it names.
 
     Args:
         path: a file, or the name of a recipe that comes with Seasoned: `emoji`, `paper/expel_table2`.
-        settings: what to change, in order.
-        profile: one that is laid over the recipe, below the settings.
+        settings: the changes, in order.
+        profile: a profile that overrides the recipe; the settings override both.
 
     Raises:
-        ConfigError: if the file is missing or no TOML, a key is unknown, or a value is of the wrong kind.
+        ConfigError: if the file is missing or not TOML, a key is unknown, or a value has the wrong type.
     """
     file = Path(path)
     try:
