@@ -34,9 +34,9 @@ def remembering(
 
     Args:
         where: a memory, or an attempt that the calls are steps of.
-        check: told the attempt, or the task and the result, gives the outcome; see `memory.checks`.
-        task: told the arguments, gives the task's text. Without it, the task is the only argument where that is a text,
-            and else the call as it would be written.
+        check: takes the attempt, or the task and the result, returns the outcome; see `memory.checks`.
+        task: takes the arguments, returns the task's text. Without it, the task is the only argument where that is a
+            text, and else the call as it would be written.
         agent: who tries, for the record; the function's name where it is empty.
 
     Raises:

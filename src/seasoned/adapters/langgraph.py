@@ -34,7 +34,7 @@ def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: 
     Args:
         where: a memory, or an attempt that the runs belong to.
         graph: a compiled graph whose state has messages.
-        check: told the attempt, or the task and the text of the last message, gives the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the last message's text, returns the outcome; see `memory.checks`.
         agent: who tries, for the record; the graph's name where it is empty.
         key: where in the state the messages are; they need LangGraph's reducer `add_messages`, as in `MessagesState`.
 

@@ -30,7 +30,7 @@ def remembering(
         where: a memory, or an attempt that all requests of this function belong to.
         function: takes a model and messages as OpenAI's chat completions do, `stream=True` too; a method of a
             `litellm.Router`, say.
-        check: told the attempt, or the task and the text of the last reply, gives the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the last reply's text, returns the outcome; see `memory.checks`.
         agent: who tries, for the record.
 
     Raises:

@@ -34,7 +34,7 @@ def remembering(where: Where, client: Client, *, check: Check | None = None, age
     Args:
         where: a memory, or an attempt that all requests of this copy belong to.
         client: an `openai.OpenAI` or `openai.AsyncOpenAI`, or one of their kinds.
-        check: told the attempt, or the task and the text of the last reply, gives the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the last reply's text, returns the outcome; see `memory.checks`.
         agent: who tries, for the record.
 
     Raises:

@@ -27,7 +27,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: told the attempt, or the task and the final output, gives the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the final output, returns the outcome; see `memory.checks`.
         agent: who tries, for the record; the name of the first agent of a run where it is empty.
 
     Raises:

@@ -22,7 +22,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: told the attempt, or the task and the output, gives the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the output, returns the outcome; see `memory.checks`.
         agent: who tries, for the record; the agent's name where it is empty.
 
     Raises:

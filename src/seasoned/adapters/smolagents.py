@@ -28,7 +28,7 @@ def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Ag
     Args:
         where: a memory, or an attempt that the runs belong to.
         agent: a `CodeAgent`, a `ToolCallingAgent`, or another of their kind.
-        check: told the attempt, or the task and the final answer, gives the outcome; see `memory.checks`.
+        check: takes the attempt, or the task and the final answer, returns the outcome; see `memory.checks`.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

@@ -58,7 +58,7 @@ class Tape:
 
         Args:
             read: what the parts say.
-            end: told what was said, and what broke it off, if anything.
+            end: called with the messages, and with the error that ended the talk, if any.
         """
         self.parts: list[Any] = []
         self.over = False
@@ -104,7 +104,7 @@ class Talks:
         talk.conversation = held.get("conversation")
         sent = form.led(body, items, talk.run.guidance)
         if talk.said and held:
-            return talk, [*talk.said, *items], sent  # the server knows what went before, and is told what is new
+            return talk, [*talk.said, *items], sent  # the server has the earlier messages, and gets only new ones
         return talk, form.heard(sent), sent
 
     def tape(self, form: Form, talk: Talk, before: list[Any]) -> Tape:
@@ -151,12 +151,12 @@ class Talks:
         beginning is.
         """
         calls = answered(items[-1]) if items else frozenset()
-        found = self._calling(calls)
+        candidates = self._calling(calls)
         for name, known in held.items():
-            return next((talk for talk in found if getattr(talk, name) == known), None)
-        heard = _heard(items) if found else []
-        alike = [_alike(_heard(talk.said), heard) for talk in found]
-        return found[alike.index(max(alike))] if any(alike) else None
+            return next((talk for talk in candidates if getattr(talk, name) == known), None)
+        heard = _heard(items) if candidates else []
+        alike = [_alike(_heard(talk.said), heard) for talk in candidates]
+        return candidates[alike.index(max(alike))] if any(alike) else None
 
     def _calling(self, calls: frozenset[str]) -> list[Talk]:
         """The runs that wait for the result of one of these calls, also where the stream of a call is still open."""

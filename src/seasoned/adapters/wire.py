@@ -114,16 +114,16 @@ class _Responses:
 
     def led(self, body: Mapping[str, Any], items: list[Any], guidance: str) -> dict[str, Any]:
         said = {} if isinstance(body.get("input"), str) or not items else {"input": items}
-        told = {"instructions": _after(_text(body.get("instructions")), guidance)} if guidance else {}
-        return {**body, **said, **told}
+        instructions = {"instructions": _after(_text(body.get("instructions")), guidance)} if guidance else {}
+        return {**body, **said, **instructions}
 
     def held(self, body: Mapping[str, Any]) -> dict[str, Any]:
         known = {"reply": body.get("previous_response_id"), "conversation": body.get("conversation")}
         return {name: value for name, value in known.items() if isinstance(value, str | dict) and value}
 
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
-        told = _text(body.get("instructions"))
-        return [*([{"role": "system", "content": told}] if told else ()), *self.items(body)]
+        instructions = _text(body.get("instructions"))
+        return [*([{"role": "system", "content": instructions}] if instructions else ()), *self.items(body)]
 
     def body(self, reply: Any) -> Said:
         output = _dicts(at(reply, "output"))
@@ -171,8 +171,8 @@ class _Messages:
 
     def heard(self, body: Mapping[str, Any]) -> list[Any]:
         system = body.get("system")
-        told = system if isinstance(system, str) else _listed(system)
-        return [*([{"role": "system", "content": told}] if told else ()), *body["messages"]]
+        system_text = system if isinstance(system, str) else _listed(system)
+        return [*([{"role": "system", "content": system_text}] if system_text else ()), *body["messages"]]
 
     def body(self, reply: Any) -> Said:
         content = _dicts(at(reply, "content"))
@@ -231,8 +231,8 @@ def _events(parts: Sequence[Any]) -> tuple[list[dict[str, Any]], bool]:
     text = b"".join(data).decode(errors="replace").removeprefix("\ufeff")
     if text.lstrip().startswith("{"):
         return _dicts([_json(text)]), False
-    found = list(_data(text))
-    return _dicts([_json(each) for each in found if not each.startswith("[DONE]")]), found[-1:] == ["[DONE]"]
+    events = list(_data(text))
+    return _dicts([_json(each) for each in events if not each.startswith("[DONE]")]), events[-1:] == ["[DONE]"]
 
 
 def _data(text: str) -> Iterator[str]:

@@ -61,10 +61,10 @@ class DayBudget:
             return cls(tokens=None)
         if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
             return cls(tokens=given)
-        found = _BUDGET.fullmatch(given) if isinstance(given, str) else None
-        if found is None:
+        match = _BUDGET.fullmatch(given) if isinstance(given, str) else None
+        if match is None:
             raise ConfigError(f"learn_budget is '$0.50' or a number of tokens a day, and was {given!r:.80}")
-        dollars, number, times = found.groups()
+        dollars, number, times = match.groups()
         value = float(re.sub(r"[_,]", "", number)) * _TIMES[times.lower()]
         return cls(tokens=None, cost=value) if dollars else cls(tokens=int(value))
 
@@ -225,14 +225,14 @@ def to_learn(
 ) -> ToLearn:
     """Estimate what learning now would take, from the attempts that are there and what calls took before."""
     store, way = pools[0].store, way_of(method)
-    found = [attempt for pool in pools for attempt in pending(store, pool.experience, name, way, None)]
+    attempts = [attempt for pool in pools for attempt in pending(store, pool.experience, name, way, None)]
     calls = 0
     if getattr(method, "llm", None) is not None:
-        looked = found[:_COUNTED]
+        looked = attempts[:_COUNTED]
         single = len({attempt_key(attempt) for attempt in looked})
-        calls = single + len(found) - len(looked)
+        calls = single + len(attempts) - len(looked)
         if judges:
-            calls += sum(attempt.outcome.success is None for attempt in found)
+            calls += sum(attempt.outcome.success is None for attempt in attempts)
     used = ledger.all()
     each = used.tokens / used.calls if used.calls else _GUESS
     price = None if used.cost is None or not used.calls else used.cost / used.calls
@@ -243,14 +243,14 @@ def to_learn(
 
         price = cost(model, None, prompt_tokens=_GUESS - 300, cached_tokens=0, completion_tokens=300)
     reasons: dict[str, int] = {}
-    fresh = {attempt.id for attempt in found}
+    fresh = {attempt.id for attempt in attempts}
     for pool in pools:
         for wait in waits(store, pool.experience, name):
             if wait.trajectory_id not in fresh:
                 said = wait.why.partition(":")[0]
                 reasons[said] = reasons.get(said, 0) + 1
     money = 0.0 if not calls else None if price is None else round(price * calls, 6)
-    return ToLearn(len(found), calls, round(each * calls), money, model, reasons, ledger.today())
+    return ToLearn(len(attempts), calls, round(each * calls), money, model, reasons, ledger.today())
 
 
 def _usage(kept: object) -> Usage:

@@ -102,8 +102,8 @@ def _sourced(guidance: Guidance) -> str:
     known = {lesson.id: lesson for lesson in guidance.lessons}
 
     def sourced(entry: Entry) -> Entry:
-        told = [known[name] for name in entry.lesson_ids if name in known]
-        source = _source(told) if entry.text.startswith("- ") and "\n" not in entry.text else ""
+        lessons = [known[name] for name in entry.lesson_ids if name in known]
+        source = _source(lessons) if entry.text.startswith("- ") and "\n" not in entry.text else ""
         return entry.model_copy(update={"text": f"{entry.text} [{source}]"}) if source else entry
 
     blocks = (block.model_copy(update={"entries": tuple(map(sourced, block.entries))}) for block in guidance.blocks)

@@ -208,7 +208,7 @@ def attack_all(
         attacks: which.
         defences: which.
         llm: the model that acts and learns; None: the scripted reader that believes everything.
-        progress: is told of each attack.
+        progress: called after each attack.
         store: keeps the replies of `llm`, which needs it.
     """
     scenes = {name: load_scene(name) for name in dict.fromkeys(attack.scene for attack in attacks)}

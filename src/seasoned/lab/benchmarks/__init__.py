@@ -80,7 +80,7 @@ def stand_in(name: str, options: Mapping[str, Any] | None, count: int) -> Benchm
 
 
 def find_check(name: str) -> CheckData | None:
-    """The `check` of a benchmark's module; None where it has none, or where there is no such module."""
+    """The `check` of a benchmark's module; None if the module or the function does not exist."""
     path = f"{__name__}.{name}" if name in NAMES else name.partition(":")[0]
     try:
         check = getattr(import_module(path), "check", None) if "." in path else None

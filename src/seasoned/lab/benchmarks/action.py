@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-# Full-width signs stand for their ASCII twins; one for one, so that positions stay true.
+# Full-width signs become their ASCII twins, one for one, so that positions stay the same.
 _TWINS = str.maketrans("【】［］（）：", "[][]():")
 _CLOSERS = {"[": "]", "(": ")"}
 _MARKS = r"[ \t>*_`#~+\"'“”‘’•–—-]"

@@ -247,7 +247,7 @@ def check_share(share: float) -> None:
 
 
 def middle_of(items: Sequence[object], share: float) -> int:
-    """Where to cut two or more items, so that neither part is empty; at 0 where nothing is to be trained on."""
+    """Where to cut two or more items, so that neither part is empty; 0 without training."""
     return 0 if share == 0 else min(max(round(len(items) * share), 1), len(items) - 1)
 
 

@@ -78,7 +78,7 @@ class Calls:
         return _SLOT.sub(lambda slot: given[slot[1]], known.text)
 
     def call(self, action: str) -> ToolCall | None:
-        """The call that an action is; None where it is of no form."""
+        """Read the call in an action; None if it has none of the forms."""
         for one in self.forms:
             if match := one.pattern.fullmatch(action.strip()):
                 return ToolCall(name=one.name, arguments=match.groupdict())

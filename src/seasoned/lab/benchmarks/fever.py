@@ -35,7 +35,7 @@ _SPELLINGS = {
 
 
 def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
-    """Whether the answer is the claim's label; a sentence where it is no label at all."""
+    """Whether the answer is the claim's label; a sentence if it is not a label at all."""
     answer, gold = label(text), data.get("answer")
     if not answer:
         return NO_LABEL
@@ -44,7 +44,7 @@ def judge(text: str, data: Mapping[str, Any]) -> dict[str, Any] | str:
 
 
 def label(text: str) -> str:
-    """The label that a text is, in its one spelling; "" where it is none. Case, punctuation and `_` do not matter."""
+    """The label in a text, in its standard spelling, or "". Case, punctuation and `_` do not matter."""
     return _SPELLINGS.get(" ".join(re.findall(r"[^\W_]+", text.casefold())), "")
 
 

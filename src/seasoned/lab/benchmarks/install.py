@@ -58,7 +58,7 @@ NEEDS = {
     ),
 }
 Progress = Callable[[str], None]
-"""Is told in a line what is being done."""
+"""Called with a line on the current step."""
 
 _STALE_SECONDS = 3600.0
 _NO_NETWORK = re.compile(
@@ -79,7 +79,7 @@ def folder(name: str) -> Path:
 
 
 def interpreter(name: str) -> Path:
-    """The Python of a benchmark's environment; ConfigError where it is not installed."""
+    """The Python of a benchmark's environment; ConfigError if it is not installed."""
     python = _python(folder(name))
     if not python.exists():
         raise ConfigError(

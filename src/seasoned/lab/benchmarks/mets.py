@@ -91,7 +91,7 @@ def _plain(entity: str) -> tuple[str, ...]:
 
 
 def _stands_in(words: tuple[str, ...], text: tuple[str, ...]) -> bool:
-    """Whether the words stand in a row. Labels are of texts whose signs were set apart; the given one's may not be."""
+    """Whether the words occur in a row. Labels are of texts whose signs were set apart; the given one's may not be."""
     return any(text[i : i + len(words)] == words for i in range(len(text) - len(words) + 1))
 
 
@@ -115,7 +115,7 @@ def _cases(path: Path, row: Row) -> list[Task]:
 
 
 def _entities(labels: str) -> list[tuple[str, str]]:
-    """The (entity, type) pairs of the four types in a `labels` field of any form; DataError where it is no literal."""
+    """The (entity, type) pairs of the four types in a `labels` field of any form; DataError if it is not a literal."""
     if not labels.strip():
         return []
     value = read_literal(labels)

@@ -127,7 +127,7 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
 
 
 def read_literal(text: str) -> Any:
-    """The value of a Python or JSON literal, such as `('a', 'b')` or `[{"a": null}]`; DataError where it is neither."""
+    """The value of a Python or JSON literal, such as `('a', 'b')` or `[{"a": null}]`; DataError if it is neither."""
     if len(text) > MAX_FIELD:
         raise DataError(f"a literal of {len(text)} characters is longer than {MAX_FIELD}")
     try:

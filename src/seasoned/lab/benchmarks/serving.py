@@ -25,7 +25,7 @@ Does = Mapping[str, Callable[..., dict[str, Any]]]
 """What an engine does, by name."""
 
 MOST_SAID = 300
-"""Characters of an error that are told."""
+"""Characters of a reported error."""
 
 
 def answer(does: Does, line: str) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 A worker is a program that reads one JSON object a line and answers each with one, as `serving.py` does: the same "id"
 and its values, or "error" (a sentence) and "kind". Reply 0 comes unasked, once it is ready. An `Episode` holds a worker
-from the beginning of a task to its end. Always holds: a line that is no such reply is passed over; a worker that dies
-or hangs is killed, and that is an InfrastructureError, never an answer; none outlives this process or is forgotten; and
+from the beginning of a task to its end. Always holds: a line that is not such a reply is skipped; a worker that dies or
+hangs is killed, and that is an InfrastructureError, never an answer; none outlives this process or is forgotten; and
 none gets the keys of the user's environment.
 """
 
@@ -37,7 +37,7 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMR
 def engine_workers(
     python: str | Path, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
 ) -> Workers:
-    """The processes of an engine file, run by the Python of its environment; none of them started yet."""
+    """The processes of an engine file, run by the Python of its environment; none is started yet."""
     command = (str(Path(python).expanduser()), str(SERVING), str(engine))
     return Workers(command, name=name, timeout=timeout, environ=environ)
 
@@ -174,7 +174,7 @@ class Workers:
         self._lock = threading.Lock()
 
     def take(self) -> Worker:
-        """A worker for one's own use, to be given back; a new one where none waits, with the errors of `Worker`."""
+        """Borrow a worker, to be returned later; a new one if none is free, with the errors of `Worker`."""
         while True:
             with self._lock:
                 worker = self._idle.pop() if self._idle else None

@@ -68,8 +68,8 @@ def repeats_table(summary: Summary) -> Table | None:
     repeated = [(one.name, one.reliability) for one in summary.conditions if len(one.reliability.rates) > 1]
     if not repeated:
         return None
-    scored = any(is_partial(found.reward, found.mean) for _, found in repeated)
-    ks = range(2, 1 + max(figure.k for _, found in repeated for figure in found.figures))
+    scored = any(is_partial(result.reward, result.mean) for _, result in repeated)
+    ks = range(2, 1 + max(figure.k for _, result in repeated for figure in result.figures))
 
     def rates(by_k: Mapping[int, AtK]) -> list[str]:
         at = [f"{percent(by_k[k].pass_at)} {interval(by_k[k].pass_at_interval)}" if k in by_k else UNKNOWN for k in ks]
@@ -78,12 +78,12 @@ def repeats_table(summary: Summary) -> Table | None:
         ]
 
     lines = []
-    for name, found in repeated:
-        mean = f"{percent(found.mean)} ± {100 * (found.error or 0.0):.1f}"
-        score = UNKNOWN if found.reward is None else f"{found.reward:.3f} ± {found.reward_error or 0.0:.3f}"
-        cells = (label(name), str(len(found.rates)), mean, *([score] if scored else []))
-        by_k = {figure.k: figure for figure in found.figures}
-        lines.append(Line((*cells, *rates(by_k)), {"name": name, **found.to_json()}))
+    for name, result in repeated:
+        mean = f"{percent(result.mean)} ± {100 * (result.error or 0.0):.1f}"
+        score = UNKNOWN if result.reward is None else f"{result.reward:.3f} ± {result.reward_error or 0.0:.3f}"
+        cells = (label(name), str(len(result.rates)), mean, *([score] if scored else []))
+        by_k = {figure.k: figure for figure in result.figures}
+        lines.append(Line((*cells, *rates(by_k)), {"name": name, **result.to_json()}))
     lines += _printed_at_k(summary, [name for name, _ in repeated], ks, 1 + scored)
     columns = (
         text_column("condition"),
@@ -104,12 +104,12 @@ def repeats_table(summary: Summary) -> Table | None:
 def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], blank: int) -> list[Line]:
     """What a paper prints of several runs (ERL, table 1), of a benchmark and of its parts."""
     units = [f"{name}{k}" for name in ("pass@", "pass^") for k in ks]
-    found: dict[tuple[str, str, str], dict[str, float]] = {}
+    by_source: dict[tuple[str, str, str], dict[str, float]] = {}
     for one in further_references(summary.run.benchmark):
         if one.unit in units and one.condition in names:
-            found.setdefault((one.condition, one.category, one.source), {})[one.unit] = one.value
+            by_source.setdefault((one.condition, one.category, one.source), {})[one.unit] = one.value
     lines = []
-    for (name, part, source), printed in found.items():
+    for (name, part, source), printed in by_source.items():
         cells = [f"{printed[unit]:.1f}%" if unit in printed else "" for unit in units]
         said = f"{label(name)}, {part}" if part else label(name)
         lines.append(Line((said, "", *[""] * blank, *cells), {"name": name, "part": part, **printed}, source=source))
@@ -260,11 +260,13 @@ def efficiency_table(summary: Summary) -> Table | None:
         figures = (f"{one.lessons:.1f}", signed(one.points), signed(one.points_per_lesson, 3))
         lines.append(Line((label(one.condition), source, *figures), one.to_json()))
     types = {one.type for one in summary.efficiency}
-    for told in further_references(summary.run.benchmark):
-        if told.unit == "points a note" and told.condition in types:
-            source = "solved attempts" if told.condition == "positive" else "failed attempts"
-            values = {"name": told.condition, "points_per_lesson": told.value, "place": told.place}
-            lines.append(Line((told.condition, source, "", "", signed(told.value, 3)), values, source=told.source))
+    for printed in further_references(summary.run.benchmark):
+        if printed.unit == "points a note" and printed.condition in types:
+            source = "solved attempts" if printed.condition == "positive" else "failed attempts"
+            values = {"name": printed.condition, "points_per_lesson": printed.value, "place": printed.place}
+            lines.append(
+                Line((printed.condition, source, "", "", signed(printed.value, 3)), values, source=printed.source)
+            )
     heads = map(Column, ("lessons", "points", "points per lesson"))
     return Table("The value of a lesson", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
 

@@ -455,7 +455,7 @@ def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory])
 
     Args:
         attempts: The test attempts that the conditions are judged by, repeated ones too.
-        trajectories: What they were, and the attempts that they were shown; others are passed over.
+        trajectories: The attempts of the rows, and those that they were shown; others are skipped.
     """
     known = {trajectory.id: trajectory for trajectory in trajectories}
     groups: dict[str, list[Trajectory]] = {}
@@ -499,7 +499,7 @@ def _tokens(texts: Iterable[str]) -> int | None:
 
 @cache
 def _tokenizer() -> Tokenizer | None:
-    """None where it is not installed, or broken: a report is not kept back for a column."""
+    """None if it is not installed or broken: a missing column does not prevent the report."""
     try:
         return static.tokenizer()
     except SeasonedError:

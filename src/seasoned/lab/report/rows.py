@@ -94,10 +94,10 @@ def judged(rows: Iterable[Row]) -> list[Row]:
 
     What its attempts come to is said by `until_solved`.
     """
-    found: dict[tuple[str, str, int, EpisodeKey], list[Row]] = {}
+    by_case: dict[tuple[str, str, int, EpisodeKey], list[Row]] = {}
     for row in latest(rows):
-        found.setdefault(_judged_once(row), []).append(row)
-    return [until_solved(attempts) for attempts in found.values()]
+        by_case.setdefault(_judged_once(row), []).append(row)
+    return [until_solved(attempts) for attempts in by_case.values()]
 
 
 def until_solved(attempts: Sequence[Row]) -> Row:
@@ -112,11 +112,11 @@ def until_solved(attempts: Sequence[Row]) -> Row:
 
 def sum_others(rows: Iterable[Row]) -> dict[str, Usage]:
     """What other models that take part used in these episodes, by their part."""
-    found: dict[str, Usage] = {}
+    sums: dict[str, Usage] = {}
     for row in rows:
         for part, usage in row.others.items():
-            found[part] = found.get(part, Usage()) + usage
-    return found
+            sums[part] = sums.get(part, Usage()) + usage
+    return sums
 
 
 def final_attempts(rows: Iterable[Row]) -> list[Row]:

@@ -92,11 +92,11 @@ def paired(a: Mapping[EpisodeKey, bool], b: Mapping[EpisodeKey, bool]) -> Paired
     Raises:
         MissingExtraError: SciPy is not installed.
     """
-    found = mcnemar(a, b)
+    exact = mcnemar(a, b)
     apart = _by_task((key, Fraction(b[key] - a[key])) for key in a if key in b)
-    if len(apart) == found.n:
-        return found
-    return replace(found, p=sign_flip(apart), tasks=len(apart), test="sign-flip")
+    if len(apart) == exact.n:
+        return exact
+    return replace(exact, p=sign_flip(apart), tasks=len(apart), test="sign-flip")
 
 
 def _by_task(differences: Iterable[tuple[EpisodeKey, Fraction]]) -> list[Fraction]:

@@ -221,12 +221,12 @@ def phases_table(summary: Summary) -> Table | None:
 def _printed_costs(summary: Summary) -> list[Line]:
     """What a paper prints of tokens and cost: of all test attempts, and with all that was learned and recalled."""
     names = {one.name for one in summary.conditions}
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    by_source: dict[tuple[str, str], dict[str, float]] = {}
     for one in further_references(summary.run.benchmark):
         if one.unit == "total" and one.condition.removesuffix("-total") in names:
-            found.setdefault((one.condition, one.source), {})[one.what] = one.value
+            by_source.setdefault((one.condition, one.source), {})[one.what] = one.value
     lines = []
-    for (condition, source), printed in found.items():
+    for (condition, source), printed in by_source.items():
         name = condition.removesuffix("-total")
         part = "rollout" if name == condition else "total"
         read = f"{printed['input_millions']:.1f}M ({printed['cached_percent']:.0f}%)"

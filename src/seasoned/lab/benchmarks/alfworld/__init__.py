@@ -140,7 +140,7 @@ def _left_out(path: Path, root: Path) -> bool:
 
 
 def workers(python: str, timeout: float) -> Workers:
-    """The engine's processes, none of them started yet."""
+    """The engine's processes; none is started yet."""
     # Imported, the package makes the folder that this names; the user's home is not the place for it.
     homes = {OWN_VARIABLE: str(ENGINE.parent)}
     return engine_workers(python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)

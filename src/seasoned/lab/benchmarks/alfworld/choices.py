@@ -146,7 +146,7 @@ def _there(known: Known, place: str) -> list[str]:
 
 
 def seen(known: Known) -> dict[str, list[str] | str]:
-    """The places that were looked at and what they held last; "" where nothing was seen, because it was closed."""
+    """The places that were looked at and their last contents; "" for a closed place."""
     return {place: "" if things is None else list(things) for place, things in known.seen.items()}
 
 
@@ -189,7 +189,7 @@ class Notebook:
     def choices(self, commands: Sequence[str]) -> list[str]:
         """The commands without going where one has been and, with `focus`, without those beside the task.
 
-        All of them where nothing else is left.
+        All of them if nothing else is left.
         """
         fresh = [c for c in commands if not (c.startswith("go to ") and c.removeprefix("go to ") in self.visited)]
         if self.focus:
@@ -197,7 +197,7 @@ class Notebook:
         return fresh or list(commands)
 
     def line(self, known: Known) -> str:
-        """What is asked, what is held, and which things were seen whose name stands in the task, in one line."""
+        """The goal, what is held, and the things seen whose name is in the task, in one line."""
         asked = self._asked()
         done = {how for how, thing in known.treated if thing == known.held and how in _STATES}
         due = self._due() - done

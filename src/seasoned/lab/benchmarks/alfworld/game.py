@@ -56,13 +56,13 @@ class Game:
 
 
 def category_of(path: Path) -> str:
-    """The category of a game, from the nearest folder above it that names one; "" where none does."""
+    """The category of a game, from the nearest folder above it that names one, or ""."""
     named = (category for part in path.parts[-2::-1] for kind, category in KINDS.items() if part.startswith(kind))
     return next(named, "")
 
 
 def read_game(path: Path) -> Game:
-    """Reads a game file; DataError where it is no game, or one that cannot be played here."""
+    """Read a game file; DataError if it is not a game, or cannot be played here."""
     try:
         raw = read_json(path, dict, MAX_BYTES)
     except DataError as error:
@@ -115,7 +115,7 @@ def numbered(entities: Iterable[str]) -> dict[str, str]:
 
 
 def goal_of(text: str) -> str:
-    """What a task's text wants done, without the room it is in; a text of another form stands for itself."""
+    """The goal in a task's text, without the room; a text of another form is returned as it is."""
     goal = _GOAL.search(text)
     return " ".join(goal[1].split()) if goal else text
 

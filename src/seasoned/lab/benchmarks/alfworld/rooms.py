@@ -102,7 +102,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Thing:
-    """One object of a game. `place` is what it lies in, or stands beside where `beside` is set."""
+    """One object of a game. `place` is what it lies in, or is beside if `beside` is set."""
 
     id: str
     type: str

@@ -104,7 +104,7 @@ def program_task(
         prompt: imports, helpers and the head, with its docstring: it runs before the program.
         entry: the function's name.
         hidden: statements that judge it.
-        visible: statements that an attempt may be told of.
+        visible: statements that an attempt may see.
         reference: a program that is right, where one is known.
     """
     data = {"entry": entry, "setup": prompt, "hidden": list(hidden), "visible": list(visible), "answer": reference}

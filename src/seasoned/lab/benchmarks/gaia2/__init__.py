@@ -106,7 +106,7 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 
 
 def workers(python: str, timeout: float) -> Workers:
-    """The engine's processes, none of them started yet."""
+    """The engine's processes; none is started yet."""
     files = os.environ.get("DEMO_FS_PATH")  # where Gaia2's own files lie, as ARE calls it
     return engine_workers(
         python, ENGINE, name="ARE", timeout=timeout, environ={"DEMO_FS_PATH": files} if files else None
@@ -130,7 +130,7 @@ def scenarios() -> dict[str, Scenario]:
 
 
 def text(task: Task) -> str:
-    """The text of a task's scenario; DataError where there is none."""
+    """The text of a task's scenario; DataError if there is none."""
     file = task.data.get("file")
     if file:
         try:
@@ -172,7 +172,7 @@ def _tasks(set_to: Mapping[str, Any]) -> tuple[list[Task], str]:
 
 
 def _root(given: str) -> Path | None:
-    """The folder of the data: the one given, else $SEASONED_DATA/gaia2, where it is there."""
+    """The folder of the data: the given one, else $SEASONED_DATA/gaia2 if it exists."""
     if given:
         path = Path(given).expanduser()
         if not path.is_dir():

@@ -117,7 +117,7 @@ class Scenarios:
     """The engine with one scenario in it."""
 
     def __init__(self) -> None:
-        """Imports what is used, so that a lack of it is told at once."""
+        """Import what is used, to report anything missing at once."""
         logging.disable(logging.CRITICAL)
         self._env_of = import_module("are.simulation.environment")
         self._importer = import_module("are.simulation.data_handler.importer").JsonScenarioImporter
@@ -263,7 +263,7 @@ class Scenarios:
     def _judge(self, built: Any, checks: dict[str, Any]) -> Any:
         """Checks alone where no model judges: then texts are compared by what a scenario of ours says of them.
 
-        The judge writes prompts for every tool that it knows, which takes seconds: it is told of the oracle's alone.
+        The judge writes prompts for every tool that it knows, which takes seconds: so it gets only the oracle's.
         """
         classes = {app.name: type(app).__name__ for app in built.apps}
         done = [event.action_desc for event in built.events if type(event).__name__ == "OracleEvent"]

@@ -30,7 +30,7 @@ _REPLIES = (
 
 
 def mail_two(u: Universe, rng: random.Random) -> Draft:
-    """One mail to two people, whose addresses stand in the contacts."""
+    """One mail to two people, whose addresses are in the contacts."""
     people = rng.sample(u.people, 2)
     meal = rng.choice(_MEALS)
     subject, words = f"Invitation to {meal}", f"We have {meal} on Friday"

@@ -173,7 +173,7 @@ class Universe:
 
 @cache
 def universe(number: int) -> Universe:
-    """The universe of that number, from 1; ConfigError where there is none."""
+    """The universe with that number, from 1; ConfigError if there is none."""
     if not 1 <= number <= WORKED:
         raise ConfigError(f"there are universes 1 to {MOST}, and number {number} was asked for")
     rng = random.Random(f"gaia2-universe-{number}")

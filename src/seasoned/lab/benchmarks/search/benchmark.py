@@ -167,7 +167,7 @@ def page_of(title: object, text: object) -> Page:
 
 
 def text_of(values: Mapping[str, Any], name: str) -> str:
-    """A field that must be a text with something in it, in one line; DataError where it is not."""
+    """A field that must be a non-empty text, in one line; DataError if it is not."""
     value = values.get(name)
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{name} should be a text that is not empty, but is {value!r:.60}")

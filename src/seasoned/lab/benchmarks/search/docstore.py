@@ -1,4 +1,4 @@
-"""A docstore that lies on disk: pages found by their title, and the nearest titles where there is no such page.
+"""A docstore on disk: finds pages by their title, and the nearest titles if there is no such page.
 
 Always holds: a page is found by its own title, whatever the case, accents, punctuation and white space; a search raises
 nothing, reaches for no network, and takes time that grows with the length of the query and no faster.

@@ -58,7 +58,7 @@ class Wikipedia:
         A page that only lists the meanings of its title counts as not found, as in ReAct's environment.
 
         Raises:
-            InfrastructureError: The server cannot be reached, refuses, or answers what is no answer of a MediaWiki.
+            InfrastructureError: The server cannot be reached, refuses, or does not answer as a MediaWiki does.
         """
         name = " ".join(query.encode("utf-8", "ignore").decode("utf-8").split())
         if not name:
@@ -132,5 +132,5 @@ class Wikipedia:
 
 
 def live(api: str) -> Search:
-    """A search of the Wikipedia at this address that remembers the last pages; ConfigError where it is no address."""
+    """A search of the Wikipedia at this address that caches the last pages; ConfigError if it is not an address."""
     return lru_cache(_KEPT_PAGES)(Wikipedia(api).search)

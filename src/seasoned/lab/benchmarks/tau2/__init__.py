@@ -142,7 +142,7 @@ HAND_OVER = "transfer_to_human_agents"
 
 
 def _problem(engine: Workers, domain: Domain, task: Mapping[str, Any], calls: Sequence[ToolCall] | None) -> str:
-    """What is wrong with a task after these calls, or those known to solve it (None); "" where it is solved."""
+    """What is wrong with a task after these calls, or (None) those known to solve it; "" if it is solved."""
     name = task["id"]
     try:
         with engine.lent() as worker:
@@ -181,7 +181,7 @@ def _replayed(engine: Workers, domain: Domain, name: str, plan: Mapping[str, Any
 
 
 def workers(python: str, timeout: float) -> Workers:
-    """The engine's processes, none of them started yet."""
+    """The engine's processes; none is started yet."""
     data = os.environ.get(DATA_VARIABLE, "")
     environ = {DATA_VARIABLE: str(Path(data).expanduser().resolve())} if data else {}
     return engine_workers(
@@ -278,7 +278,7 @@ def _ordered(tasks: Sequence[Task], seed: str) -> tuple[Task, ...]:
 
 
 def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
-    """A task; where there is a customer its text is what that customer wants, which the agent is not told."""
+    """A task; with a customer, its text is the customer's request, which is hidden from the agent."""
     kind, sign, _ = one["id"].removeprefix("[").partition("]")
     data = {"task": one["id"], "user": one["user"], "user_tools": one["user_tools"]}
     return Task(

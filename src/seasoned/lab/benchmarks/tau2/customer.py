@@ -1,6 +1,6 @@
 """The simulated customer of τ²-bench, and the judge of sentences: models that take part beside the agent.
 
-What a customer is told comes from the installed package: general guidelines, and the scenario of the task. Always
+A customer's instructions come from the installed package: general guidelines, and the scenario of the task. Always
 holds: nothing that a model writes raises, but for silence, which is an InfrastructureError; a customer uses no tool
 that the scenario does not give it, and at most so many in a row.
 """

@@ -18,9 +18,9 @@ from seasoned.replies.calls import read_call
 from seasoned.types import Task
 
 DONE = "done"
-"""The tool that ends the work on a ticket where there is no customer to talk to."""
+"""The tool that ends the work on a ticket without a customer to talk to."""
 MAX_ERRORS = 10
-"""Calls that failed, and texts that nobody reads, after which the work is cut off (upstream's default)."""
+"""Failed calls and unread texts after which the attempt is ended (upstream's default)."""
 GREETING = "Hello! How can I help you today?"
 UNREAD = "Nobody reads this: there are calls of tools alone, and done() ends the work."
 OVER = "The work on the ticket is over."

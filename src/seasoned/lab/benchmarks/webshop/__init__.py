@@ -119,7 +119,7 @@ def _open(options: Mapping[str, Any], seed: int) -> tuple[Shop, tuple[Task, ...]
     if not made:
         raise DataError(f"there is no goal in {source}: no product has both an instruction and attributes")
     shop = Shop(products, make_search(products), set_to["upstream_colors"])
-    # The libraries of the reward are loaded now: one that is missing is told before the first purchase.
+    # Load the libraries of the reward now, to report a missing one before the first purchase.
     nouns("a table")
     alike("a", "b")
     tasks = tuple(as_task(number, goal, products[goal.asin].section) for number, goal in enumerate(numbered(made)))

@@ -49,7 +49,7 @@ def make_catalogue(count: int, seed: int) -> tuple[list[dict[str, Any]], dict[st
 
 
 def _row(asin: str, kind: Mapping[str, Any], has: list[str], rng: random.Random) -> dict[str, Any]:
-    """One product. Its first attribute stands in the title, the others are told by the features alone."""
+    """One product. Its first attribute is in the title, the others only in the features."""
     group = _GOODS["group"][kind["group"]]
     brand, word, use = rng.choice(_GOODS["brands"]), rng.choice(kind["words"]), rng.choice(_GOODS["uses"])
     features = [group["attributes"][attribute] for attribute in has]

@@ -124,7 +124,7 @@ def as_task(number: int, goal: Goal, section: str) -> Task:
 
 
 def goal_of(task: Task) -> Goal:
-    """The goal of a task; DataError where it is none of WebShop."""
+    """The goal of a task; DataError if it is not one of WebShop."""
     data = task.data
     try:
         options = tuple((str(name), str(value)) for name, value in data["options"])

@@ -91,7 +91,7 @@ def nouns(title: str) -> tuple[str, ...]:
 
 @cache
 def _tagger() -> Callable[[str], list[tuple[str, str]]]:
-    """TextBlob's tagger, with its lexicon loaded; MissingExtraError where it is not installed."""
+    """TextBlob's tagger, with its lexicon loaded; MissingExtraError if it is not installed."""
     with warnings.catch_warnings():
         # TextBlob leaves it to the garbage collector to close its files.
         warnings.simplefilter("ignore", ResourceWarning)

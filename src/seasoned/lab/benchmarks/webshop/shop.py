@@ -208,7 +208,7 @@ def _choose(chosen: dict[str, str], product: Product, clicked: str) -> None:
 
 
 def _whole(action: str) -> str:
-    """What stands between the first and the last bracket of an action, where it is all of it; else ""."""
+    """The text between the first and last bracket of an action, if it is the whole action; else ""."""
     whole = _ALL.fullmatch(action.strip())
     return " ".join(whole[1].split()) if whole and not _ANOTHER.search(whole[1]) else ""
 
@@ -232,7 +232,7 @@ def _spaced(text: str) -> str:
 def read_words(told: bool = False) -> Words:
     """The words of the prompts. Each worked attempt has a shop of its own, whose products are in no other.
 
-    With `told`, a failed attempt is told what was not as asked for.
+    With `told`, a failed attempt is shown which requests were not met.
     """
 
     def begin(attempt: Mapping[str, Any]) -> tuple[ShopEnvironment, Task]:
