@@ -108,7 +108,7 @@ def test_ten_thousand_that_say_the_same_take_seconds(pool):
     [group] = near_duplicates(pool)
     assert len(group.others) == 9_999
     [kept] = merge(pool, [group])
-    assert time.perf_counter() - began < 10  # about 3 s on two slow cores
+    assert time.perf_counter() - began < 40  # about 3 s on two slow cores; each with each would take minutes
     assert (kept.importance, len(kept.sources)) == (10_000.0, 10_000)
     assert pool.lessons() == [kept]
     assert "and 9,994 more, which said the same" in pool.store.history(kept.id)[-1].why
