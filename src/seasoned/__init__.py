@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from seasoned.lab.methods.autoguide import AutoGuide as AutoGuide
     from seasoned.lab.methods.teachme import TeachMe as TeachMe
     from seasoned.lab.run.experiment import run as run
+    from seasoned.lab.run.frames import to_dataframe as to_dataframe
     from seasoned.lab.run.outputs import read_summary as read_summary
     from seasoned.lab.run.recipe import Recipe as Recipe
     from seasoned.lab.run.recipe import load_recipe as load_recipe
@@ -100,6 +101,7 @@ _NAMES = {
     "seasoned.pool": "ExperiencePool",
     "seasoned.protocols": "LLM Agent Embedder Environment Method",
     "seasoned.lab.run.experiment": "run",
+    "seasoned.lab.run.frames": "to_dataframe",
     "seasoned.lab.run.outputs": "read_summary",
     "seasoned.lab.run.recipe": "Recipe load_recipe make_recipe",
     "seasoned.store.sql": "Store",

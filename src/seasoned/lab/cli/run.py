@@ -33,6 +33,7 @@ from seasoned.cli.shared import (
     tell,
 )
 from seasoned.errors import ConfigError, SeasonedError
+from seasoned.lab.cli.sweep import combinations, label
 
 if TYPE_CHECKING:
     from seasoned.lab.report.summary import Summary
@@ -47,7 +48,8 @@ SettingOption = Annotated[
         "-c",
         "--set",
         metavar="KEY=VALUE",
-        help="Change a setting: -c llm.model=gpt-5-mini; docs/file-formats.md lists them. Repeatable.",
+        help="Change a setting: -c llm.model=gpt-5-mini; docs/file-formats.md lists them. Repeatable. "
+        "Several numbers make several runs: -c train=20,40,80.",
     ),
 ]
 _NEXT = {"gather": "learn", "learn": "evaluate"}
@@ -97,6 +99,18 @@ def run(
     directory = None if resume is None else find_run(resume, runs)
     given = {"limit": limit, "run_limits.cost": cost_limit, "llm.model": model}
     settings = [*(setting or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
+    sweep = combinations(settings)
+    if len(sweep) > 1:
+        if directory is not None or as_json:
+            raise ConfigError("a setting with several values makes several runs: without --resume, and without --json")
+        swept = [(label(chosen, settings), chosen_recipe(recipe, chosen, None, profile or "")) for chosen in sweep]
+        for name, one in swept:
+            tell(f"{name}:", err=True)
+            if dry_run:
+                _count(one, False)
+            else:
+                execute(named(one, name), None, store=store, runs=runs, until=until, quiet=quiet, on=on)
+        return
     chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
         raise ConfigError("--redo needs --resume RUN: it runs a part of an earlier run again")
@@ -233,8 +247,13 @@ def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None
     return recipe
 
 
+def named(recipe: Recipe, ending: str) -> Recipe:
+    """The recipe under a name that says which run of a sweep it is."""
+    return recipe.model_copy(update={"name": f"{recipe.name}-{ending}"})
+
+
 def _count(recipe: Recipe, as_json: bool) -> None:
-    from seasoned.lab.run.costs import estimated_tokens
+    from seasoned.lab.run.costs import estimated_cost, estimated_tokens
     from seasoned.lab.run.experiment import check_start
     from seasoned.lab.run.plan import make_plan
 
@@ -242,22 +261,26 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     check_start(plan, dry=True)
     for said in plan.idle:
         tell(said, err=True)
+    tokens = estimated_tokens(plan)
+    dollars = estimated_cost(recipe, tokens)
     counts: dict[str, Any] = {
         "benchmark": recipe.benchmark.name,
         "source": plan.source,
         "conditions": [condition.name for condition in plan.conditions],
         "episodes": plan.episodes,
         "model_calls": plan.most_calls,
-        "tokens": estimated_tokens(plan),
+        "tokens": tokens,
+        "dollars": dollars,
         **({"gate": _finds(plan)} if plan.gated else {}),
     }
     if as_json:
         print_json(counts)
         return
-    tokens = " in and ".join(f"{count:,}" for count in estimated_tokens(plan).values())
+    about = " in and ".join(f"{count:,}" for count in tokens.values())
+    price = "the price is unknown" if dollars is None else f"about ${dollars:,.2f}"
     counted = (
-        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {tokens} tokens out "
-        "if every attempt takes half of its turns"
+        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {about} tokens out "
+        f"if every attempt takes half of its turns; {price}"
     )
     typer.echo(f"{counted}; nothing was run.")
     if plan.gated:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seasoned.cli.shared import RUNS, JsonOption, RunArgument, RunsOption, all_runs, find_run, print_json
+from seasoned.cli.shared import RUNS, JsonOption, RunArgument, RunsOption, all_runs, find_run, print_json, write_out
 from seasoned.errors import ConfigError
 from seasoned.text import one_line
 
@@ -88,6 +88,31 @@ def compare(
 
     console = Console()
     console.print(to_rich(table, console.width))
+
+
+@app.command("table")
+def table(
+    run: RunArgument,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row an episode.")] = False,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the table of a run, or all its episodes as rows: --csv or --json."""
+    from seasoned.lab.report.forms import to_rich
+    from seasoned.lab.report.tables import main_table
+    from seasoned.lab.run.frames import flat_rows, to_csv
+    from seasoned.lab.run.outputs import read_summary
+
+    directory = find_run(run, runs)
+    if as_json:
+        print_json(flat_rows(directory))
+    elif as_csv:
+        write_out([to_csv(flat_rows(directory))], None)
+    else:
+        from rich.console import Console
+
+        console = Console()
+        console.print(to_rich(main_table(read_summary(directory)), console.width))
 
 
 @app.command("path")

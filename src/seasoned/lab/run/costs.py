@@ -1,4 +1,4 @@
-"""A rough estimate of a plan's tokens, before any model is asked.
+"""A rough estimate of a plan's tokens and dollars, before any model is asked.
 
 Always holds: nothing is run and no server is asked; the figures are estimates for a person who decides whether to
 start, and never enter a result.
@@ -6,9 +6,13 @@ start, and never enter a result.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seasoned.agents.dialogue import Dialogue
 from seasoned.lab.run.acting import worked_first
 from seasoned.lab.run.plan import Block, Plan
+from seasoned.lab.run.recipe import Recipe
+from seasoned.llm.openai import cost
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.text import tokens, transcript
 
@@ -26,6 +30,16 @@ def estimated_tokens(plan: Plan) -> dict[str, int]:
         more = _block(plan, block)
         prompt, completion = prompt + more[0], completion + more[1]
     return {"prompt": prompt, "completion": completion}
+
+
+def estimated_cost(recipe: Recipe, tokens: Mapping[str, int]) -> float | None:
+    """What these tokens cost in US dollars, nothing cached; None where the price is unknown, 0 for a bundled model."""
+    if recipe.llm.bundled and (recipe.learner is None or recipe.learner.bundled):
+        return 0.0
+    if recipe.learner is not None and recipe.learner.model != recipe.llm.model:
+        return None  # the estimate does not tell the two models' tokens apart
+    used = {"prompt_tokens": tokens["prompt"], "completion_tokens": tokens["completion"], "cached_tokens": 0}
+    return cost(recipe.llm.model or "", recipe.llm.base_url, **used)
 
 
 def _block(plan: Plan, block: Block) -> tuple[int, int]:
