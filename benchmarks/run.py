@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import calls
+import large
 import memories
 import pages
 import parts
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "memory": lambda: memories.figures(sizes),
         "processes": lambda: memories.processes(sizes),
         "pages": lambda: pages.figures(sizes),
+        "large": lambda: large.figures(sizes),
+        "threads": lambda: large.threads(sizes),
     }
     if asked.only and asked.only not in groups:
         print(f"there is no group {asked.only!r}; there are {', '.join(groups)}", file=sys.stderr)

@@ -32,7 +32,7 @@ def test_everything_is_measured_shown_and_written(bench, tmp_path, capsys):
     assert written["machine"]["cores"] >= 1
     figures = {figure["what"]: figure for figure in written["figures"]}
     shown = capsys.readouterr().out
-    assert len(figures) == len(written["figures"]) == 52
+    assert len(figures) == len(written["figures"]) == 68
     for what, figure in figures.items():
         assert what in shown
         if figure["missing"]:
