@@ -178,6 +178,7 @@ def test_a_text_of_digits_is_taken_as_a_number_only_where_all_texts_are(pool):
 
 
 def test_parts_of_exploring():
+    assert read_calls("f(3) ** 2", {"f"}) == []
     assert read_calls("1. `f(3)`\n>>> f('a')  # text\nf(x)\ng(1)\nshop.f(2)\nprint(f(1))", {"f"}) == [
         ["f(3)"],
         ["f('a')"],

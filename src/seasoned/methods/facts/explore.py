@@ -235,7 +235,8 @@ def read_calls(text: str, names: Iterable[str]) -> list[list[str]]:
 
 def _is_literal(call: str) -> bool:
     tree = ast.parse(call, mode="eval").body
-    assert isinstance(tree, ast.Call)
+    if not isinstance(tree, ast.Call):  # such as `f(1) ** 2`, which has a call in it
+        return False
     try:
         for node in (*tree.args, *(word.value for word in tree.keywords)):
             ast.literal_eval(node)
