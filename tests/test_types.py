@@ -19,6 +19,7 @@ from seasoned.types import (
     ToolCall,
     Trajectory,
     Usage,
+    by_person,
     new_id,
     now,
 )
@@ -149,3 +150,10 @@ def test_guidance_without_some_lessons_has_no_line_of_them_and_no_heading_over_n
     both = guidance.without(["les-1", "les-2"])
     assert both.text == "First:\n- text 0\n\nSecond:\nnobody's"
     assert both.lessons == (one,)
+
+
+@pytest.mark.parametrize(
+    ("who", "person"), [("person", True), ("person ann", True), ("model", False), ("personal", False), ("", False)]
+)
+def test_who_is_a_person(who, person):
+    assert by_person(who) is person

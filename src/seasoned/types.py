@@ -29,6 +29,11 @@ def new_id(prefix: str) -> str:
     return f"{prefix}-{uuid.uuid4().hex[:12]}"
 
 
+def by_person(who: str) -> bool:
+    """Whether a person made a change: "person" in a lesson's history, or "person NAME" where tokens have names."""
+    return who == "person" or who.startswith("person ")
+
+
 def now() -> str:
     """The present in UTC as ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

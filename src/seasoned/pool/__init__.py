@@ -17,7 +17,7 @@ from seasoned.protocols import Embedder
 from seasoned.store.index import VectorIndex
 from seasoned.store.sql import Store
 from seasoned.store.vectors import digest
-from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory
+from seasoned.types import Lesson, LessonKind, LessonStatus, Trajectory, by_person
 
 if TYPE_CHECKING:
     import numpy as np
@@ -329,7 +329,7 @@ class ExperiencePool:
     def taken_away(self, lesson: Lesson) -> bool:
         """Whether a lesson is disabled or was deleted by a person, so that no method may learn it again."""
         if lesson.status == "deleted":
-            return any(change.who.startswith("person") for change in self.store.history(lesson.id)[-1:])
+            return any(by_person(change.who) for change in self.store.history(lesson.id)[-1:])
         return lesson.status == "disabled"
 
     def _changeable(self, lesson_id: str, who: Who) -> None:

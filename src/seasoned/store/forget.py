@@ -21,7 +21,7 @@ from seasoned.store.body import clean_text, from_body, to_body
 from seasoned.store.database import Database, chunks
 from seasoned.store.filters import contain
 from seasoned.store.trajectories import delete_trajectories, trajectory_row
-from seasoned.types import Lesson, Trajectory
+from seasoned.types import Lesson, Trajectory, by_person
 
 FORGOTTEN = "[forgotten]"
 """The replacement in an attempt for forgotten guidance."""
@@ -48,11 +48,11 @@ def remove_lesson(db: Database, lesson_id: str, who: str, why: str, *, purge: bo
         db._bump(connection, scope, purge=True)
         words = _words(connection, lesson_id)
         _blank(connection, _shown(connection, lesson_id), words)
-        _forget_calls(db, connection, words, None if who == "person" else scope)
+        _forget_calls(db, connection, words, None if by_person(who) else scope)
         connection.execute(delete(schema.vectors).where(_v.owner == "lesson", _v.id == lesson_id))
         connection.execute(delete(schema.lesson_uses).where(_u.lesson_id == lesson_id))
         connection.execute(delete(schema.lessons).where(_l.id == lesson_id))
-        if who == "person":
+        if by_person(who):
             drop_loose_vectors(db)
 
 

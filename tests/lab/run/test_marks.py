@@ -1,3 +1,5 @@
+import pytest
+
 from seasoned.lab.run.marks import is_learned, left_out, mark_learned, mark_replaced, problems_of, replaced, unlearn
 from seasoned.types import Lesson, Trajectory
 
@@ -22,9 +24,10 @@ def test_a_pool_that_an_earlier_version_learned_is_left_as_it_is(store):
     assert problems_of(store, "r/p") == ()
 
 
-def test_unlearning_leaves_what_a_person_wrote(store):
+@pytest.mark.parametrize("who", ["person", "person ann"])
+def test_unlearning_leaves_what_a_person_wrote(store, who):
     mine, other = store.add_lessons("r/p", [Lesson(kind="note", text=text) for text in "ab"], who="model")
-    mine = store.update_lesson(mine, who="person")
+    mine = store.update_lesson(mine, who=who)
     store.mark("r/p/judged", "tra-1")
     mark_learned(store, "r/p", [])
     unlearn(store, "r/p", "again")

@@ -173,6 +173,7 @@ def _changed_since_judged(directory: Path, store: str) -> int:
     """How many lessons a person wrote, changed or removed after the newest attempt of a run that was judged."""
     from seasoned.lab.run.outputs import SUMMARY
     from seasoned.store.pages import attempt_page
+    from seasoned.types import by_person
 
     if not (directory / SUMMARY).is_file():
         return 0
@@ -185,7 +186,7 @@ def _changed_since_judged(directory: Path, store: str) -> int:
             for lesson in opened.lessons(scope, status=None)
             if newest and lesson.updated > newest[0].created
         ]
-        return sum(opened.history(lesson_id)[-1].who == "person" for lesson_id in since)
+        return sum(by_person(opened.history(lesson_id)[-1].who) for lesson_id in since)
 
 
 def check_store(directory: Path, store: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from seasoned.pool import JUDGED
 from seasoned.store.sql import Store
-from seasoned.types import Trajectory
+from seasoned.types import Trajectory, by_person
 
 GATE = "gate"
 """The mark that holds the claim of a gate that was decided."""
@@ -42,7 +42,7 @@ def unlearn(store: Store, scope: str, why: str) -> None:
     """Remove what was learned for a pool, to the end or not; what a person wrote, or changed last, stays."""
     with store.transaction():
         for lesson in store.lessons(scope):
-            if store.history(lesson.id)[-1].who != "person":
+            if not by_person(store.history(lesson.id)[-1].who):
                 store.remove_lesson(lesson.id, who="rule", why=why, purge=True)
         store.unmark(scope, _LEARNED)
         store.unmark(f"{scope}{JUDGED}")
