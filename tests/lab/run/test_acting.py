@@ -164,7 +164,7 @@ def test_heuristics_that_guide_the_training_alone_are_kept_counted_and_made_agai
     directory = played(conditions=["react", "expel"], gather={"iterate": "all", "batch": 2})
     before = lines(directory, "lessons.jsonl")
     assert [one["data"]["condition"] for one in before if one["kind"] == "heuristic"] == ["training"] * 4
-    assert "; gathering " in next(one for one in blocks(directory)[0]["remarks"] if one.startswith("Learning is not"))
+    assert "; gathering " in next(one for one in blocks(directory)[0]["remarks"] if "do not include learning" in one)
     go(recipe_of(directory), resume=directory, redo=["training"], llm=ScriptedModel(reader, name="reader"))
     training = [t for t in lines(directory, "trajectories.jsonl") if t["meta"]["split"] == "train"]
     assert ["read both pages first" in t["guidance"] for t in training] == [False, False, True, True]
