@@ -158,9 +158,10 @@ def process():
     """Starts the command line as a process of its own."""
     begun = []
     source = str(Path(seasoned.__file__).parents[1])
+    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
 
     def start(*words, **environment):
-        env = {**os.environ, "PYTHONPATH": source, "SEASONED_TRACE": "", **environment}
+        env = {**os.environ, "PYTHONPATH": path, "SEASONED_TRACE": "", **environment}
         command = [sys.executable, "-W", "error", "-c", "from seasoned.cli import main; main()", *map(str, words)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         begun.append(subprocess.Popen(command, env=env, preexec_fn=heeds_ctrl_c, **pipes))
