@@ -68,6 +68,12 @@ def commands(text: str) -> list[tuple[int, list[str]]]:
     return found
 
 
+def promised(line: str) -> list[str]:
+    """What a line of a page says that its example prints: "It prints `A`, then `B`"."""
+    said = re.search(r"\bIt prints ((?:`[^`]+`(?:, then )?)+)", line)
+    return re.findall(r"`([^`]+)`", said[1]) if said else []
+
+
 def parts(line: str) -> list[str]:
     """The commands of one line, split outside quotes; a prompt in front is dropped."""
     quoted: list[str] = []
@@ -99,17 +105,21 @@ def check_command(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_python_of_a_page_runs(name, tmp_path, monkeypatch):
+def test_python_of_a_page_runs_and_prints_what_the_page_says(name, tmp_path, monkeypatch, capsys):
     if name == "docs/code.md":
         try:
             find_walls()
         except ConfigError as error:
             pytest.skip(str(error))
-    blocks = python_blocks((ROOT / name).read_text(encoding="utf-8"))
+    markdown = (ROOT / name).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {"__name__": "page"}
-    for line, code in blocks:
+    for line, code in python_blocks(markdown):
         exec(compile("\n" * (line - 1) + code, name, "exec", dont_inherit=True), space)
+    printed = capsys.readouterr().out
+    for number, line in enumerate(markdown.splitlines(), start=1):
+        for words in promised(line):
+            assert words in printed, f"{name}:{number}: no example of this page prints {words!r}"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -133,6 +143,15 @@ def test_pages_hold_what_is_looked_for():
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     assert sum(len(python_blocks(text)) for text in texts) >= 5
     assert sum(len(commands(text)) for text in texts) >= 10
+
+
+def test_what_a_page_promises():
+    assert promised("No key. It prints `Monday: 0`, then `Tuesday: 3`. `no`") == ["Monday: 0", "Tuesday: 3"]
+    assert promised("It prints all of it: `no`.") == []
+    assert promised((ROOT / "README.md").read_text(encoding="utf-8")) == [
+        "Monday: 0 of 3 right",
+        "Tuesday: 3 of 3 right",
+    ]
 
 
 def test_a_wrong_command_is_found():
