@@ -109,7 +109,7 @@ class Memory:
             trust: the least trust that a lesson needs to be recalled without review: "page", "imported", "unchecked",
                 "checked" or "person"; see `seasoned.trust.lineage`. Other lessons are quarantined. With "page", a
                 lesson may come from an observation alone.
-            options: options options of the method, such as `k=3`.
+            options: options of the method, such as `k=3`.
 
         Raises:
             ConfigError: when an argument has the wrong type or value.
@@ -401,8 +401,8 @@ class Memory:
         `erased` says whether SQLite's log could be emptied.
 
         Args:
-            ids: ids ids of attempts and lessons.
-            everything: delete delete this whole namespace.
+            ids: ids of attempts and lessons.
+            everything: delete this whole namespace.
 
         Raises:
             ConfigError: when neither is given, or both.
