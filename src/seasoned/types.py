@@ -102,8 +102,16 @@ class Reply(_Frozen):
     usage: Usage = Usage()
 
 
+TEXT_REPEATS = "text_repeats"
+"""The key in a task's data that says that other tasks have the same text."""
+
+
 class Task(_Frozen):
-    """A task to solve. `data` is for the environment only (it has the gold answer); agents never see it."""
+    """A task to solve. `data` is for the environment only (it has the gold answer); agents never see it.
+
+    Tasks with equal texts count as one task, from which an evaluation recalls nothing. An environment whose tasks
+    share a text, such as tickets that name a symptom and hide its cause, sets `data[TEXT_REPEATS]` to True.
+    """
 
     id: str
     text: str

@@ -10,7 +10,7 @@ from seasoned.errors import ConfigError
 from seasoned.methods.expel.demonstrations import Demonstrations, attempts_at, reflections
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
-from seasoned.types import Lesson, Outcome, Step, Task, Trajectory
+from seasoned.types import TEXT_REPEATS, Lesson, Outcome, Step, Task, Trajectory
 
 
 class Counting(HashingEmbedder):
@@ -90,6 +90,15 @@ def test_the_task_itself_is_never_shown(pool):
         assert chosen(pool, TASK, k=5, by=by, manual=worked) == ["lamp"]
     assert attempts_at(TASK, pool) == {"by-id", "by-words"}
     assert set(chosen(pool, TASK, k=5, same_task=True)) == {"by-id", "by-words", "lamp"}
+
+
+def test_tasks_that_share_a_text_are_different_tasks_if_their_environment_says_so(pool):
+    by_id = attempt("by-id", TASK.text, task_id="new", category="clean")
+    fill(pool, by_id, attempt("other", TASK.text, task_id="other", category="clean"))
+    assert chosen(pool, TASK, k=5) == []
+    shared = TASK.model_copy(update={"data": {TEXT_REPEATS: True}})
+    assert chosen(pool, shared, k=5) == ["other"]
+    assert attempts_at(shared, pool) == {"by-id"}
 
 
 def test_an_agent_without_thoughts_is_compared_by_its_actions(pool):

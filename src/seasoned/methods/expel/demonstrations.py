@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from seasoned.text import split_words, step_lines, tokens, transcript
-from seasoned.types import Task, Trajectory
+from seasoned.types import TEXT_REPEATS, Task, Trajectory
 
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
@@ -93,7 +93,7 @@ class Demonstrations:
         limit = self.longest
         if limit is None and self.manual:
             limit = max(map(_size, self.manual))
-        words = split_words(task.text)
+        words = _words(task)
         shortest: dict[str, tuple[int, Trajectory]] = {}
         sized = [
             (n, each)
@@ -101,7 +101,7 @@ class Demonstrations:
             if pool.tasks is None or each.task_id in pool.tasks
         ]
         for size, success in (*sized, *((_size(each), each) for each in self.manual)):
-            own = success.task_id == task.id or split_words(success.task) == words
+            own = success.task_id == task.id or tuple(split_words(success.task)) == words
             later = self.first and success.meta.get("trial", 0)
             if later or (own and not self.same_task) or (limit is not None and size > limit):
                 continue
@@ -145,9 +145,15 @@ class Demonstrations:
 
 
 def attempts_at(task: Task, pool: ExperiencePool) -> set[str]:
-    """The ids of the pool's attempts at a task (the same id or equal words)."""
-    attempts, words = pool.collected(_Attempts), tuple(split_words(task.text))
-    return {*attempts.by_task.get(task.id, ()), *attempts.by_words.get(words, ())}
+    """The ids of the pool's attempts at a task: the same id or, unless other tasks have the same text, equal words."""
+    attempts, words = pool.collected(_Attempts), _words(task)
+    by_words = () if words is None else attempts.by_words.get(words, ())
+    return {*attempts.by_task.get(task.id, ()), *by_words}
+
+
+def _words(task: Task) -> tuple[str, ...] | None:
+    """The words that identify a task; None if its environment has other tasks with the same text."""
+    return None if task.data.get(TEXT_REPEATS) else tuple(split_words(task.text))
 
 
 def reflections(pool: ExperiencePool, trajectory_ids: Iterable[str]) -> list[str]:

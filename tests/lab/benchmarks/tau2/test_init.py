@@ -14,6 +14,7 @@ from seasoned.contracts import check_environment
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks import tau2
 from seasoned.lab.benchmarks.tau2 import _version, check, load
+from seasoned.types import TEXT_REPEATS
 
 
 def test_the_pools_are_the_splits_in_an_order_of_the_seed(small):
@@ -41,8 +42,14 @@ def test_a_family_or_short_tasks_alone(small):
     assert {task.data["calls"] for task in load({**small, "most_calls": 1}, seed=0).train} == {1}
 
 
+def test_tickets_that_share_a_text_are_different_tasks(small):
+    loaded = load(small, seed=0)
+    assert all(task.data[TEXT_REPEATS] for task in (*loaded.train, *loaded.test))
+
+
 def test_with_a_customer(small):
     loaded = load({**small, "solo": False}, seed=0)
+    assert not any(task.data[TEXT_REPEATS] for task in loaded.train)
     assert loaded.models == ("user",)
     assert [task.data["task"] for task in loaded.train if task.id in loaded.judged] == ["[bulb_issue]fault_3"]
     assert loaded.train[0].text.startswith("It is dark, says")

@@ -33,7 +33,7 @@ from seasoned.lab.benchmarks.tau2.words import brief, read_words
 from seasoned.lab.benchmarks.worker import Episode, Workers, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
-from seasoned.types import Task, ToolCall
+from seasoned.types import TEXT_REPEATS, Task, ToolCall
 
 OPTIONS = {
     "domain": "telecom",
@@ -280,7 +280,8 @@ def _ordered(tasks: Sequence[Task], seed: str) -> tuple[Task, ...]:
 def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
     """A task; with a customer, its text is the customer's request, which is hidden from the agent."""
     kind, sign, _ = one["id"].removeprefix("[").partition("]")
-    data = {"task": one["id"], "user": one["user"], "user_tools": one["user_tools"]}
+    # Telecom's tickets name the symptom alone: most of them share a text, and the faults behind it differ.
+    data = {"task": one["id"], "user": one["user"], "user_tools": one["user_tools"], TEXT_REPEATS: domain.solo}
     return Task(
         id=f"tau2-{domain.name}-{_short(one['id'])}",
         text=one["ticket"] if domain.solo else (one["reason"] or one["user"]),
