@@ -45,6 +45,19 @@ def test_keys_are_folded_on_write_and_found_on_read(pool):
     assert "- m7: worry" in guidance.text
 
 
+def test_notes_can_be_read_off_observations_by_a_rule(pool):
+    def read(trajectory):
+        return [("Pan", step.observation) for step in trajectory.steps if step.observation != "Right."]
+
+    method = ExpNote(read=read, goal=lambda text: text.splitlines()[-1], heading="Where it was:")
+    seen = Step(action="look", observation="stove")
+    first, second = attempt(1, []), attempt(2, [], success=True)
+    method.learn([first.model_copy(update={"steps": (seen, seen)}), second], pool)
+    assert texts(pool) == {"pan": "stove (2)"}
+    assert method.recall(Task(id="x", text="A pan stands here.\nFetch a cup."), pool).text == ""
+    assert method.recall(Task(id="x", text="A room.\nFetch a pan."), pool).text.endswith("Where it was:\n- pan: stove")
+
+
 def test_last_lets_the_last_note_win(pool):
     ExpNote(policy="last").learn([attempt(1, [("m7", "worry")]), attempt(2, [("m7", "panic")])], pool)
     assert texts(pool) == {"m7": "panic"}
@@ -209,11 +222,14 @@ def test_values_under_every_key_tell_least(pool):
 
 @given(st.text(), st.text())
 def test_any_note_is_read_without_error(key, value):
-    pairs = list(noted(attempt(1, [(key, value)])))
-    for one_key, one_value in pairs:
-        assert one_key
+    list(noted(attempt(1, [(key, value)])))
+
+
+@given(st.text(), st.text())
+def test_what_a_rule_reads_is_noted_under_a_folded_key_or_not_at_all(key, value):
+    for one_key, one_value in ExpNote(read=lambda trajectory: [(key, value)])._pairs(attempt(1, [])):
+        assert one_key == one_key.casefold() != ""
         assert one_value
-        assert one_key == one_key.casefold()
 
 
 def note(key, updated="2026-01-01"):

@@ -1,7 +1,7 @@
 """ExpNote (Sun et al., 2023): notes under keys, written during training and looked up by words before a case.
 
-Notes come from the NOTE steps of trajectories, so any agent can write them. Always holds: keys are folded when written
-and read; what a person wrote, pinned, disabled or deleted stays so, and its key gets no other note; the same
+Notes come from the NOTE steps of trajectories, so any agent can write them; or a rule of your own reads them off what
+the attempts observed (`read`). Always holds: keys are folded when written and read; what a person wrote, pinned, disabled or deleted stays so, and its key gets no other note; the same
 trajectories in the same order give the same notes.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -21,6 +21,14 @@ from seasoned.types import Block, Guidance, Lesson, Task, Trajectory
 
 if TYPE_CHECKING:
     from seasoned.pool import ExperiencePool
+
+
+def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """The (key, text) pairs of an attempt's NOTE steps, in order."""
+    for step in trajectory.steps:
+        for command in parse(step.action) if step.action.startswith("NOTE") else ():
+            if command.name == "NOTE":
+                yield command.key, command.text
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,10 @@ class ExpNote:
             and the agent's thought, so that notes whose values fit the thought come first.
         partition: whether `positive` and `negative` split the final memory of `notes` by the case that each note was
             last written at (paper table 2: 73 + 55 = 128), instead of being memories of their own.
+        read: gives the notes of an attempt, as (key, text) pairs in order. `noted` reads its NOTE steps, as in the
+            paper; a rule of your own can read them off its observations, without a model (ours).
+        goal: gives the part of a task's text that keys must occur in; None for all of it.
+        heading: the line above the notes in guidance.
     """
 
     name: ClassVar[str] = "expnote"
@@ -50,6 +62,9 @@ class ExpNote:
     show: int = 4
     on: Literal["question", "thought"] = "question"
     partition: bool = False
+    read: Callable[[Trajectory], Iterable[tuple[str, str]]] = noted
+    goal: Callable[[str], str] | None = None
+    heading: str = "Notes from earlier cases:"
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
         """Put the notes of the trajectories into the pool, in order.
@@ -57,8 +72,8 @@ class ExpNote:
         A key is skipped if a person wrote or deleted a note under it, or if its note is pinned or disabled.
         """
         pool.skip((t for t in trajectories if t.outcome.success is None), NO_OUTCOME)
-        pool.skip((t for t in trajectories if self._wanted(t) and next(noted(t), None) is None), UNUSABLE)
-        pairs = [(*pair, t) for t in trajectories if self.partition or self._wanted(t) for pair in noted(t)]
+        pool.skip((t for t in trajectories if self._wanted(t) and not self._pairs(t)), UNUSABLE)
+        pairs = [(*pair, t) for t in trajectories if self.partition or self._wanted(t) for pair in self._pairs(t)]
         pairs = [pair for pair in pairs if pair[2].outcome.success is not None]
         written = {key: self._wanted(trajectory) for key, _, trajectory in pairs}
         keys = {key for key, _, _ in pairs}
@@ -88,7 +103,8 @@ class ExpNote:
             return Guidance()
         book = pool.derived(_open_book, "note")
         query = recall_words(progress.steps[-1].action) if progress is not None and progress.steps else ""
-        notes = book.index.match(query or task.text, k=len(book.index.notes), share=self.share)
+        about = self.goal(task.text) if self.goal else task.text
+        notes = book.index.match(query or about, k=len(book.index.notes), share=self.share)
         thought = thoughts(progress) if self.on == "thought" and progress is not None else []
         if thought:
             fits = relevance(notes, thought, book.mentions)
@@ -101,7 +117,12 @@ class ExpNote:
         if self.variant == "case":
             return Guidance(lessons=tuple(notes), blocks=(Block.listing("Earlier cases like this one:", notes, lines),))
         lines = [f"{prompt_line(note.key)}: {line}" for note, line in zip(notes, lines, strict=True)]
-        return Guidance(lessons=tuple(notes), blocks=(Block.listing("Notes from earlier cases:", notes, lines),))
+        return Guidance(lessons=tuple(notes), blocks=(Block.listing(self.heading, notes, lines),))
+
+    def _pairs(self, trajectory: Trajectory) -> list[tuple[str, str]]:
+        """The notes of an attempt as (folded key, value), except those without key or value."""
+        pairs = [(short_name(" ".join(fold(key).split())), prompt_line(text)) for key, text in self.read(trajectory)]
+        return [(key, value) for key, value in pairs if key and value]
 
     def _wanted(self, trajectory: Trajectory) -> bool:
         success = trajectory.outcome.success
@@ -194,15 +215,6 @@ def index_keys(notes: Sequence[Lesson]) -> KeyIndex:
         for word in words:
             places.setdefault(word, []).append(place)
     return KeyIndex(notes, places, [len(words) for words in keys])
-
-
-def noted(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    """The (folded key, value) pairs that an attempt noted, in order, except those without key or value."""
-    for step in trajectory.steps:
-        for command in parse(step.action) if step.action.startswith("NOTE") else ():
-            key, value = short_name(" ".join(fold(command.key).split())), prompt_line(command.text)
-            if command.name == "NOTE" and key and value:
-                yield key, value
 
 
 def counted(values: dict[str, int]) -> str:

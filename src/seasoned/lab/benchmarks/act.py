@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Retrieval, read_toml
+from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Observed, Retrieval, read_toml
 from seasoned.lab.benchmarks.calls import Calls
 from seasoned.protocols import Environment
 from seasoned.types import Outcome, Step, Task, Trajectory
@@ -72,6 +72,7 @@ def act_benchmark(
     source: str,
     goal: Callable[[str], str] | None = None,
     calls: Calls | None = None,
+    observed: Observed | None = None,
 ) -> Benchmark:
     """A benchmark whose agent acts in several steps, with these words and pools (training, test).
 
@@ -93,6 +94,7 @@ def act_benchmark(
         source=source,
         manner="act",
         goal=goal,
+        observed=observed,
         **words._asdict(),
     )
 

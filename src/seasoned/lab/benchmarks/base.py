@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from seasoned.errors import ConfigError, DataError
 from seasoned.protocols import LLM, Environment
 from seasoned.sandbox import Library
-from seasoned.types import Example, Task, Trajectory
+from seasoned.types import Example, Step, Task, Trajectory
 
 T = TypeVar("T")
 
@@ -46,6 +46,18 @@ class Retrieval:
     on: Literal["question", "thought"] = "question"
 
 
+class Observed(NamedTuple):
+    """Rules for notes that are read off observations.
+
+    `read` gives the notes of an attempt as (key, text) pairs; `line` what is shown of a note, from the task's text, the
+    steps so far, the note's key and its counted values ("" for nothing); `heading` stands above the lines.
+    """
+
+    read: Callable[[Trajectory], Iterable[tuple[str, str]]]
+    line: Callable[[str, Sequence[Step], str, Mapping[str, int]], str]
+    heading: str
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """Tasks, an environment, and what the paper fixes. It knows no agent and no method.
@@ -56,7 +68,8 @@ class Benchmark:
     what to note under which key. `heuristic`, where there is one, is what the first worked case with a wrong
     answer teaches, or the first of `reflections`, as a trigger and an action: it shows what comes again in these tasks;
     `rule_begins`, what every such action begins with. `goal` gives of a task's text the part that says what is wanted,
-    where most of it is something else: by that, tasks are compared.
+    where most of it is something else: by that, tasks are compared. `observed` reads notes off an attempt's
+    observations, for the condition of that name.
 
     `models` are the other models that take part, of "user" and "judge"; `judged` the ids of tasks whose success a judge
     decides. `with_models(reveal, models)` makes an environment in which those take part that a recipe names.
@@ -87,6 +100,7 @@ class Benchmark:
     retried: Trajectory | None = None
     rule_begins: str = ""
     goal: Callable[[str], str] | None = None
+    observed: Observed | None = None
     models: tuple[str, ...] = ()
     judged: frozenset[str] = frozenset()
     with_models: Callable[[bool, Mapping[str, LLM]], Environment] | None = None

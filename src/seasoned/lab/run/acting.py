@@ -19,6 +19,7 @@ from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.autoguide import AutoGuide
 from seasoned.lab.methods.given import Given, read_lessons
+from seasoned.lab.methods.observed import Observed
 from seasoned.lab.run.answering import dialogue, noted_first, noted_later, worked_attempt, worked_rule
 from seasoned.lab.run.coding import coder
 from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
@@ -26,6 +27,7 @@ from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
+from seasoned.methods.expnote import ExpNote
 from seasoned.methods.profiles import method_options
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
@@ -177,6 +179,15 @@ def trajectories(k: int | None) -> MakeMethod:
         return ExpeL(llm, mode="retrieve", k=k or recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
 
     return make
+
+
+def observed(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    """Notes that the benchmark's rule reads off the observations of attempts."""
+    del recipe, llm
+    if benchmark.observed is None:
+        raise ConfigError(f"{benchmark.name} has no rule that reads notes off observations: leave out `observed`")
+    rule = benchmark.observed
+    return Observed(ExpNote(read=rule.read, goal=benchmark.goal, heading=rule.heading), rule.line)
 
 
 def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> MakeMethod:

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError
 from seasoned.importing import import_member
 from seasoned.lab.methods.autoguide import By
-from seasoned.lab.run.acting import Aid, acts, asking, autoguide, carrier, erl, expel, given, trajectories
+from seasoned.lab.run.acting import Aid, acts, asking, autoguide, carrier, erl, expel, given, observed, trajectories
 from seasoned.lab.run.altered import ALTERATIONS, Alteration
 from seasoned.lab.run.answering import dialogue, direct, expnote, nearest, notes, teachme
 from seasoned.lab.run.coding import FACTS, facts, with_facts
@@ -86,6 +86,7 @@ _ALONE = (
     Condition("tools", "thoughts and calls of the environment's tools", acts("tools"), acts=True),
     Condition("coder", "programs, improved after an error", acts("coder"), acts=True),
     Condition("given", "lessons from a file, such as adapted or hand-written ones", carrier, given, acts=True),
+    Condition("observed", "notes read off what attempts observed", asking, observed, learns=True, acts=True),
     Condition("retry", "the agent, which tries again", carrier, acts=None, retries="none"),
 )
 _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {

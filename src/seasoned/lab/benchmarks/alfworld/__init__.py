@@ -30,8 +30,17 @@ from seasoned.lab.benchmarks.act import act_benchmark
 from seasoned.lab.benchmarks.alfworld.choices import NOTHING
 from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
+from seasoned.lab.benchmarks.alfworld.sightings import sightings, where_next
 from seasoned.lab.benchmarks.alfworld.words import read_words
-from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, check_options, check_share, in_turns
+from seasoned.lab.benchmarks.base import (
+    DATA_VARIABLE,
+    Benchmark,
+    Check,
+    Observed,
+    check_options,
+    check_share,
+    in_turns,
+)
 from seasoned.lab.benchmarks.install import interpreter
 from seasoned.lab.benchmarks.worker import Workers, engine_workers
 from seasoned.protocols import Environment
@@ -51,6 +60,7 @@ OPTIONS = {
 OWN_VARIABLE = "ALFWORLD_DATA"
 AT_ONCE = 2
 ENGINE = Path(__file__).parent / "engine.py"
+SEEN = "From earlier games, where such a thing may be:"
 LEFT_OUT = ("movable", "Sliced")
 """Kinds of games that ALFWorld itself leaves out, as their folders are named."""
 
@@ -81,6 +91,7 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         goal=goal_of,
         source=source,
         calls=CALLS,
+        observed=Observed(sightings, where_next, SEEN),
     )
 
 

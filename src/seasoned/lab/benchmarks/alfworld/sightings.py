@@ -1,0 +1,55 @@
+"""Where things are in ALFWorld: what attempts saw where, and which places to try next for a thing.
+
+Always holds: what an attempt moved itself is not counted; a place is named only if it is in this room and was not
+looked at; no text raises.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+
+from seasoned.lab.benchmarks.alfworld.choices import Known, after, begin, kind_of
+from seasoned.types import Step, Trajectory
+
+NEXT = 3
+"""Places that a line names at most."""
+
+
+def sightings(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """Where an attempt first saw each thing, in kinds: ("pan", "stoveburner")."""
+    known, first = begin(trajectory.task), dict[str, str]()
+    for step in trajectory.steps:
+        known = after(known, step.action, step.observation)
+        for place, things in known.seen.items():
+            for thing in things or ():
+                first.setdefault(thing, place)
+    return ((kind_of(thing), kind_of(place)) for thing, place in first.items())
+
+
+def where_next(task: str, steps: Sequence[Step], thing: str, places: Mapping[str, int]) -> str:
+    """Where to look next for a kind of thing; "" while one is held or in sight, or where nothing is left to look at.
+
+    Args:
+        task: the first observation, with the room and the goal.
+        steps: the attempt so far.
+        thing: the kind of thing, such as "pan".
+        places: how often one was seen at each kind of place.
+
+    Returns:
+        A line with up to `NEXT` places, those first where the most were seen for each such place in the room.
+    """
+    known: Known = reduce(lambda known, step: after(known, step.action, step.observation), steps, begin(task))
+    goal = task.lower().rpartition("your task is to:")[2]
+    in_sight = (
+        kind_of(one) == thing and kind_of(place) not in goal
+        for place, things in known.seen.items()
+        for one in things or ()
+    )
+    if kind_of(known.held) == thing or any(in_sight):
+        return ""
+    kinds = Counter(map(kind_of, known.places))
+    unseen = [place for place in known.places if known.seen.get(place) is None and kind_of(place) in places]
+    unseen.sort(key=lambda place: -places[kind_of(place)] / kinds[kind_of(place)])
+    return f"{thing}: not seen yet, try {', '.join(unseen[:NEXT])}" if unseen else ""
