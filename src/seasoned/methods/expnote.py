@@ -1,8 +1,9 @@
 """ExpNote (Sun et al., 2023): notes under keys, written during training and looked up by words before a case.
 
 Notes come from the NOTE steps of trajectories, so any agent can write them; or a rule of your own reads them off what
-the attempts observed (`read`). Always holds: keys are folded when written and read; what a person wrote, pinned, disabled or deleted stays so, and its key gets no other note; the same
-trajectories in the same order give the same notes.
+the attempts observed (`read`). Always holds: keys are folded when written and read; what a person wrote, pinned,
+disabled or deleted stays so, and its key gets no other note; the same trajectories in the same order give the same
+notes.
 """
 
 from __future__ import annotations

@@ -42,12 +42,9 @@ def where_next(task: str, steps: Sequence[Step], thing: str, places: Mapping[str
     """
     known: Known = reduce(lambda known, step: after(known, step.action, step.observation), steps, begin(task))
     goal = task.lower().rpartition("your task is to:")[2]
-    in_sight = (
-        kind_of(one) == thing and kind_of(place) not in goal
-        for place, things in known.seen.items()
-        for one in things or ()
-    )
-    if kind_of(known.held) == thing or any(in_sight):
+    elsewhere = [things for place, things in known.seen.items() if things and kind_of(place) not in goal]
+    in_sight = any(kind_of(one) == thing for things in elsewhere for one in things)
+    if kind_of(known.held) == thing or in_sight:
         return ""
     kinds = Counter(map(kind_of, known.places))
     unseen = [place for place in known.places if known.seen.get(place) is None and kind_of(place) in places]
