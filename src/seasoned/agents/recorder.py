@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, Unpack
 
 from seasoned.errors import (
     BudgetExceeded,
@@ -23,12 +23,11 @@ from seasoned.errors import (
     RefusedError,
     SeasonedError,
 )
-from seasoned.llm.calls import Tool
 from seasoned.llm.tools import ask_with_tools, calling
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import answer_in
 from seasoned.text import TOKEN, prompt_line
-from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, ToolCall, Trajectory, Usage
+from seasoned.types import ChatOptions, Guidance, Message, Outcome, Reply, Step, Task, ToolCall, Trajectory, Usage
 
 
 @dataclass
@@ -64,17 +63,7 @@ class Recorder:
             content = self.messages.pop()["content"] + "\n" + content
         self.messages.append({"role": role, "content": content})
 
-    def ask(
-        self,
-        llm: LLM,
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def ask(self, llm: LLM, **options: Unpack[ChatOptions]) -> Reply:
         """Ask the model for the next message; add its reply, even in a wrong form, and count its usage.
 
         Raises:
@@ -84,8 +73,7 @@ class Recorder:
         """
         size = self._check_room()
         try:
-            options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-            reply = ask_with_tools(llm, self.messages, tools, tool_choice, **options)
+            reply = ask_with_tools(llm, self.messages, **options)
         except LLMError as error:
             failed = error.reply if isinstance(error.reply, Reply) else Reply(text="")
             self.usage = self.usage + failed.usage

@@ -10,45 +10,37 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from seasoned.llm.calls import Tool, json_object, make_call, split_calls
 from seasoned.protocols import LLM
 from seasoned.text import render_prompt
-from seasoned.types import Message, Reply, ToolCall
+from seasoned.types import ChatOptions, Message, Reply, ToolCall
 
 CHOICES = ("auto", "required", "none")
 """The values of `tool_choice`, besides the name of a tool."""
 
 
-def ask_with_tools(
-    llm: LLM, messages: Sequence[Message], tools: Sequence[Tool] | None, tool_choice: str, **options: Any
-) -> Reply:
+def ask_with_tools(llm: LLM, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
     """Ask a model; tools are explained in words to a model whose `chat` does not take them.
-
-    Args:
-        llm: the model.
-        messages: the conversation.
-        tools: the tools it may call; empty: a normal request.
-        tool_choice: as in `LLM.chat`.
-        options: the other arguments of `chat`.
 
     Raises:
         LLMError: whatever the model raises.
     """
-    if not tools:
+    if options.get("tools") and takes_tools(llm):
         return llm.chat(messages, **options)
-    if takes_tools(llm):
-        return llm.chat(messages, tools=tools, tool_choice=tool_choice, **options)
-    return ask_in_words(llm.chat, messages, tools, tool_choice, **options)
+    others: dict[str, Any] = {**options}
+    tools, tool_choice = others.pop("tools", None), others.pop("tool_choice", "auto")
+    return ask_in_words(llm.chat, messages, tools, tool_choice, **others) if tools else llm.chat(messages, **others)
 
 
 def takes_tools(llm: LLM) -> bool:
-    """Whether a model's `chat` has the argument `tools`."""
+    """Whether a model's `chat` has the argument `tools`, by name or among `ChatOptions`."""
     try:
-        return "tools" in inspect.signature(llm.chat).parameters
+        parameters = inspect.signature(llm.chat).parameters
     except (TypeError, ValueError):
         return False
+    return "tools" in parameters or any("ChatOptions" in str(each.annotation) for each in parameters.values())
 
 
 def ask_in_words(
