@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, chosen_pool, many, open_store, print_json, tell
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, chosen_pool, many, open_store, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,15 +46,11 @@ def learn(
             before = memory.to_learn()
             learned = None if dry_run else memory.learn(again=again)
             waiting = {**learned.reasons, **memory.to_learn().waiting} if learned else before.waiting
-    if as_json:
-        print_json({"namespace": namespace, "method": method, **_facts(before, learned, waiting)})
-        return
-    for line in _estimate(before) if learned is None else _done(learned):
-        tell(line)
-    for why, count in waiting.items():
-        tell(f"{many(count, 'attempt')} taught nothing yet: {why}.")
+    lines = _estimate(before) if learned is None else _done(learned)
+    lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
-        tell("For that it needs a model: --llm local, or the name of a server's model.")
+        lines.append("For that it needs a model: --llm local, or the name of a server's model.")
+    show(as_json, {"namespace": namespace, "method": method, **_facts(before, learned, waiting)}, lines)
 
 
 def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int]) -> dict[str, object]:
