@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seasoned.agents.react import ended, reward
-from seasoned.agents.recorder import Recorder, attempt, placed
+from seasoned.agents.recorder import Recorder, attempt
 from seasoned.llm.calls import Tool
 from seasoned.llm.tools import calling, result, with_calls
 from seasoned.protocols import LLM, Advise, Environment
@@ -90,11 +90,8 @@ class Coder:
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or tuple(self.examples)[: self.shots]
-            recorder.prompt_limit = self.prompt_tokens
-            opening, beside = placed(self.preamble(shown), guidance.text, self.system)
-            recorder.messages.extend(opening)
-            recorder.shown.append((0, tuple(example.id for example in shown)))
-            recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
+            preamble, limit = self.preamble(shown), self.prompt_tokens
+            recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
             outcome = self._write(recorder, calls)
             kept.update({"verdict": str(verdict)} if (verdict := recorder.info.get("verdict")) else {})
             return outcome

@@ -76,10 +76,7 @@ def with_calls(reply: Reply, tools: Sequence[Tool]) -> Reply:
 
 
 def in_words(messages: Sequence[Message], tools: Sequence[Tool], tool_choice: str) -> list[Message]:
-    """The conversation as plain text: tools at the end of the system prompt, calls as JSON, results as words.
-
-    Consecutive messages of one role are joined, since some chat templates refuse two in a row.
-    """
+    """The conversation as plain text: tools at the end of the system prompt, calls as JSON, results as words."""
     offered = [dumped({name: tool.get(name) for name in ("name", "description", "parameters")}) for tool in tools]
     explanation = render_prompt("seasoned.llm", "tools.j2", tools=offered, choice=tool_choice)
     plain: list[Message] = []
@@ -88,15 +85,18 @@ def in_words(messages: Sequence[Message], tools: Sequence[Tool], tool_choice: st
         calls = calls_of(message)
         if calls:
             content = "\n".join(written(call, "" if place else content) for place, call in enumerate(calls))
-        role = "user" if message["role"] == "tool" else message["role"]
-        if plain and plain[-1]["role"] == role:
-            plain[-1]["content"] += "\n" + content
-        else:
-            plain.append({"role": role, "content": content})
+        say(plain, "user" if message["role"] == "tool" else message["role"], content)
     if plain and plain[0]["role"] == "system":
         plain[0]["content"] += f"\n\n{explanation}"
         return plain
     return [{"role": "system", "content": explanation}, *plain]
+
+
+def say(messages: list[Message], role: str, content: str) -> None:
+    """Add a message, joined to one of the same role before it: some chat templates refuse two in a row."""
+    if messages and messages[-1]["role"] == role:
+        content = f"{messages.pop()['content']}\n{content}"
+    messages.append({"role": role, "content": content})
 
 
 def written(call: ToolCall, thought: str = "") -> str:

@@ -63,7 +63,7 @@ def attempt_page(request: Request) -> Response:
         left_out=0 if whole else max(0, len(messages) - _MESSAGES),
         verdicts=[one for one in attempt.meta.get("verdicts", ()) if isinstance(one, dict)],
         flags=[str(flag) for flag in attempt.meta.get("flags", ())],
-        shown=pages.lessons_named(store, attempt.lesson_ids[:50]),
+        shown=store.get_lessons(attempt.lesson_ids[:50]),
         made=pages.lessons_of(store, attempt.id),
     )
 

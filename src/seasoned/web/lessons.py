@@ -50,9 +50,9 @@ def lesson_list(request: Request) -> Response:
         lines, more = _by_effect(site, scope, kind, status, query), False
     else:
         filters: dict[str, Any] = {"scope": scope or None, "kind": kind or None, "status": status or None}
-        listed = pages.most_used if sort == "use" else pages.lesson_page
-        found = listed(site.store, query=query, **filters, before=begun, limit=PAGE + 1)
-        lines, more = found[:PAGE], len(found) > PAGE
+        by_use = sort == "use"
+        page = pages.lesson_page(site.store, query=query, **filters, before=begun, limit=PAGE + 1, by_use=by_use)
+        lines, more = page[:PAGE], len(page) > PAGE
     after = (begun or 0) + PAGE if sort == "use" else lines[-1].seq if lines else 0
     asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "sort": sort, "by": asked(request, "by")}
     same = {
@@ -112,7 +112,7 @@ def _by_effect(site: Site, scope: str, kind: str, status: str, query: str) -> li
                 found |= {one.lesson_id: (one.effect, name) for one in report.lessons if one.effect}
     best = sorted(found, key=lambda one: -found[one][0].value)[:_ESTIMATED]
     lines = []
-    for lesson in pages.lessons_named(site.store, best):
+    for lesson in site.store.get_lessons(best):
         there = status == lesson.status if status else lesson.status != "deleted"
         words = f"{lesson.key}\n{lesson.text}".casefold()
         if there and kind in ("", lesson.kind) and all(word in words for word in query.casefold().split()):
