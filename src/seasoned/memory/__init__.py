@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, SeasonedError, StoreError
@@ -155,7 +154,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *how: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ lesson or attempt is changed here, and nothing that holds for the whole process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,20 @@ def site_of(request: Request) -> Site:
 def visitor(request: Request) -> Visitor:
     """Who asks."""
     return request.scope.get(VISITOR) or Visitor()
+
+
+HOME = "memory/"
+"""What the pool of a namespace begins with."""
+
+
+def namespaces(store: Store) -> list[str]:
+    """The namespaces of a store, sorted."""
+    return [scope.removeprefix(HOME) for scope in store.scopes() if scope.startswith(HOME)]
+
+
+def namespace_of(request: Request, names: Sequence[str]) -> str:
+    """The namespace that the address names, else `default`, else the first one."""
+    return asked(request, "namespace") or ("default" if "default" in names or not names else names[0])
 
 
 def asked(request: Request, name: str) -> str:
