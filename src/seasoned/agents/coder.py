@@ -159,11 +159,11 @@ class Coder:
         """The program or probe of one reply that calls a tool, of which the first counts, or has it in its text."""
         room, temperature = self.program_tokens + CALL_TOKENS, self.temperature
         reply = recorder.ask(self.llm, tools=TOOLS, tool_choice="required", max_tokens=room, temperature=temperature)
-        found = with_calls(reply, TOOLS)
-        if not found.calls:
-            return read_program(found.text), None
-        call = found.calls[0].model_copy(update={"id": found.calls[0].id or f"call-{len(recorder.messages)}"})
-        recorder.messages[-1] = calling(found.text, [call])
+        parsed = with_calls(reply, TOOLS)
+        if not parsed.calls:
+            return read_program(parsed.text), None
+        call = parsed.calls[0].model_copy(update={"id": parsed.calls[0].id or f"call-{len(recorder.messages)}"})
+        recorder.messages[-1] = calling(parsed.text, [call])
         if check_call(call, TOOLS):
             return "", call
         text = str(call.arguments.get("program") or "")

@@ -46,7 +46,9 @@ def learn(
             before = memory.to_learn()
             learned = None if dry_run else memory.learn(again=again)
             waiting = {**learned.reasons, **memory.to_learn().waiting} if learned else before.waiting
-    lines = _estimate(before) if learned is None else _done(learned)
+    lines = _done(learned) if learned else [f"{before}."]
+    if learned is None and (used := before.spent_today).calls:
+        lines.append(f"Learning used {many(used.calls, 'call')} and {used.tokens:,} tokens today.")
     lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
         lines.append("For that it needs a model: --llm local, or the name of a server's model.")
@@ -68,14 +70,6 @@ def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int])
         "skipped": learned.skipped,
         "usage": learned.usage.model_dump(),
     }
-
-
-def _estimate(before: ToLearn) -> list[str]:
-    used = before.spent_today
-    lines = [f"{before}."]
-    if used.calls:
-        lines.append(f"Learning used {many(used.calls, 'call')} and {used.tokens:,} tokens today.")
-    return lines
 
 
 def _done(learned: Learned) -> list[str]:

@@ -104,10 +104,10 @@ def _list(
         return
     with open_store(store) as opened:
         chosen = chosen_pool(opened, *pool)
-        found = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
-        if len(found) > limit:
+        page = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
+        if len(page) > limit:
             typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
-        _print(opened, found[:limit][::-1], as_json)
+        _print(opened, page[:limit][::-1], as_json)
 
 
 @app.command("show")

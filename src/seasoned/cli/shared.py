@@ -269,9 +269,9 @@ def find_lesson(store: Store, name: str) -> Lesson:
     """
     if not name.strip():
         raise ConfigError("expected the id of a lesson, but it is empty: `seasoned lessons list` shows them")
-    found = store.get_lesson(name)
-    if found is not None:
-        return found
+    lesson = store.get_lesson(name)
+    if lesson is not None:
+        return lesson
     fitting = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]

@@ -296,9 +296,9 @@ class Memory:
 
     def _recalled(self, wanted: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
         with observed("recall", self.namespace) as note:
-            found = complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k, **how)
-            note(lessons=len(found.lessons))
-        return found
+            guidance = complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k, **how)
+            note(lessons=len(guidance.lessons))
+        return guidance
 
     def resume(self, why: str) -> None:
         """Switch guidance on again after `retire="auto"`; the evidence starts from zero.

@@ -28,7 +28,7 @@ def attempt_list(request: Request) -> Response:
     store = site_of(request).store
     wanted = {name: asked(request, name) for name in ("q", "scope", "run")}
     wanted["ended"] = chosen(request, "ended", ENDED)
-    found = pages.attempt_page(
+    page = pages.attempt_page(
         store,
         scope=wanted["scope"] or None,
         run_id=wanted["run"] or None,
@@ -37,7 +37,7 @@ def attempt_list(request: Request) -> Response:
         before=place(request),
         limit=PAGE + 1,
     )
-    same = {"lines": found[:PAGE], "more": len(found) > PAGE, "asked": wanted}
+    same = {"lines": page[:PAGE], "more": len(page) > PAGE, "asked": wanted}
     if partial(request):
         return show(request, "attempt_rows.html.j2", **same)
     return show(request, "attempts.html.j2", **same, scopes=store.scopes(), ended=ENDED)

@@ -46,13 +46,13 @@ class Site:
 
     def nearest(self, text: str, scope: str | None, kind: Any = None) -> list[LessonLine]:
         """The active lessons nearest in meaning, best first; of all scopes where none is named."""
-        found: list[tuple[float, LessonLine]] = []
+        scored: list[tuple[float, LessonLine]] = []
         for name in [scope] if scope else self.store.scopes():
             with self._lock:
                 pool = self._pools.setdefault(name, ExperiencePool(self.store, name, embedder=self.embedder))
-            found += [(score, LessonLine(0, name, lesson)) for lesson, score in pool.nearest_lessons(text, PAGE, kind)]
-        found.sort(key=lambda one: -one[0])
-        return [line for _, line in found[:PAGE]]
+            scored += [(score, LessonLine(0, name, lesson)) for lesson, score in pool.nearest_lessons(text, PAGE, kind)]
+        scored.sort(key=lambda one: -one[0])
+        return [line for _, line in scored[:PAGE]]
 
     def warm(self) -> None:
         """Make a first search by meaning; where it fails, the first one that a person makes says why."""
