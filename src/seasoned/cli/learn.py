@@ -73,16 +73,14 @@ def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int])
 
 
 def _done(learned: Learned) -> list[str]:
-    from seasoned.text import one_line
+    from seasoned.cli.listing import beginning
 
     equal = f", {learned.equal:,} of them equal to one that was known" if learned.equal else ""
     held = f" ({len(learned.quarantined):,} wait for a person)" if learned.quarantined else ""
     lines = [
         f"Learned from {many(learned.trajectories, 'attempt')}{equal}: {many(len(learned.lessons), 'lesson')}{held}."
     ]
-    for lesson in learned.lessons[:_SHOWN]:
-        key = f"{one_line(lesson.key, 60)}: " if lesson.key else ""
-        lines.append(f"  {lesson.id}  {lesson.kind}  {key}{one_line(lesson.text, 100)}")
+    lines += [f"  {each.id}  {each.kind}  {beginning(each)}" for each in learned.lessons[:_SHOWN]]
     if len(learned.lessons) > _SHOWN:
         lines.append(f"  and {len(learned.lessons) - _SHOWN:,} more: `seasoned lessons list` shows them")
     if learned.usage.calls:
