@@ -24,12 +24,14 @@ CHOICES = ("auto", "required", "none")
 def ask_with_tools(llm: LLM, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
     """Ask a model; tools are explained in words to a model whose `chat` does not take them.
 
+    A model gets every option but tools in any case, since a model of somebody's own may have other defaults.
+
     Raises:
         LLMError: whatever the model raises.
     """
+    others: dict[str, Any] = {"schema": None, "stop": None, "max_tokens": None, "temperature": 0.0, **options}
     if options.get("tools") and takes_tools(llm):
-        return llm.chat(messages, **options)
-    others: dict[str, Any] = {**options}
+        return llm.chat(messages, **others)
     tools, tool_choice = others.pop("tools", None), others.pop("tool_choice", "auto")
     return ask_in_words(llm.chat, messages, tools, tool_choice, **others) if tools else llm.chat(messages, **others)
 
