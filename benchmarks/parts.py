@@ -19,7 +19,7 @@ from seasoned.jobs import run_jobs
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.methods.expnote import ExpNote
 from seasoned.pool import ExperiencePool
-from seasoned.store.vectors import top_k
+from seasoned.store.matrix import Matrix
 from seasoned.types import Lesson, Reply, Task, Usage, new_id
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ _JOBS, _THREADS = 64, 16
 def vectors(sizes: Sizes) -> list[Figure]:
     """Exact top-10: over a bare matrix, and through a pool with its store."""
     matrix, queries, turn = unit_rows(sizes.vectors, DIM), unit_rows(20, DIM), count()
-    bare = seconds(lambda: top_k(matrix, queries[next(turn) % 20], 10), sizes.repeats, inner=5)
+    held = Matrix(DIM)
+    held.hold(matrix)
+    bare = seconds(lambda: held.best(queries[next(turn) % 20], 10), sizes.repeats, inner=5)
     with fresh_store() as store:
         pool = ExperiencePool(store, "bench", embedder=HashingEmbedder(DIM))
         pool.add(notes(sizes.lessons))

@@ -83,7 +83,8 @@ class Endpoint:
         with self._lock:
             if self._client is None:
                 # A proxy that the environment names must not get what is meant for this machine.
-                http = openai.DefaultHttpxClient(trust_env=not _is_loopback(self.host))
+                local = self.host in ("localhost", "::1") or self.host.startswith("127.")
+                http = openai.DefaultHttpxClient(trust_env=not local)
                 self._client = openai.OpenAI(
                     api_key=self.key(),
                     base_url=self.base_url or OPENAI_URL,
@@ -199,7 +200,3 @@ def _place(base_url: str) -> tuple[str, str]:
         raise ConfigError(f"base_url must be an address such as http://127.0.0.1:8080/v1, not {base_url!r}")
     shown = f"[{host}]" if ":" in host else host
     return host, f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
-
-
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
@@ -102,24 +102,21 @@ def waited(given: Any) -> Any:
     """What a coroutine gives, whether or not this thread has an event loop; anything else as it is."""
     if not inspect.isawaitable(given):
         return given
-    found: list[Any] = []
+    result: Future[Any] = Future()
 
     async def coming() -> Any:
         return await given
 
     def wait() -> None:
         try:
-            found.extend((asyncio.run(coming()), None))
+            result.set_result(asyncio.run(coming()))
         except BaseException as error:
-            found.extend((None, error))
+            result.set_exception(error)
 
     thread = threading.Thread(target=wait, name="seasoned-waiting")
     thread.start()
     thread.join()
-    value, error = found
-    if error is not None:
-        raise error
-    return value
+    return result.result()
 
 
 @cache

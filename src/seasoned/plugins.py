@@ -37,15 +37,15 @@ def plugins(group: str) -> dict[str, EntryPoint]:
     Raises:
         ConfigError: two packages give different things under one name.
     """
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"seasoned.{group}"):
-        other = found.setdefault(point.name, point)
+        other = points.setdefault(point.name, point)
         if other.value != point.value:
             raise ConfigError(
                 f"two packages add {point.name!r} to seasoned.{group}: {_home(other)} and {_home(point)}; "
                 "uninstall one of them, or rename its entry point"
             )
-    return found
+    return points
 
 
 def load_plugin(group: str, name: str) -> Any:
@@ -69,11 +69,11 @@ def loaded(group: str) -> Iterator[tuple[str, Any]]:
     """Each plugin of a group with its name; one that does not load is warned of and left out."""
     for name in plugins(group):
         try:
-            found = load_plugin(group, name)
+            member = load_plugin(group, name)
         except ConfigError as error:
             warnings.warn(str(error), PluginWarning, stacklevel=2)
             continue
-        yield name, found
+        yield name, member
 
 
 def _home(point: EntryPoint) -> str:

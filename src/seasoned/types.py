@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -19,6 +19,18 @@ SCHEMA_VERSION = 1
 Message = dict[str, Any]
 """One chat message, as OpenAI's protocol has it: {"role": .., "content": text}. A reply that calls tools has them in
 `tool_calls` too, and the result of a call has the role "tool" and the call's id in `tool_call_id`."""
+
+
+class ChatOptions(TypedDict, total=False):
+    """The options of one request to a chat model, for what passes them on; `seasoned.protocols.LLM` explains them."""
+
+    schema: Mapping[str, Any] | None
+    stop: Sequence[str] | None
+    max_tokens: int | None
+    temperature: float
+    tools: Sequence[Mapping[str, Any]] | None
+    tool_choice: str
+
 
 LessonKind = Literal["reflection", "insight", "heuristic", "note", "guideline", "fact"]
 LessonStatus = Literal["active", "disabled", "quarantined", "deleted"]

@@ -25,8 +25,8 @@ def test_an_attempt_is_told_step_by_step(cli, model):
 
 def test_an_attempt_that_is_not_there_or_not_alone_is_one_sentence(cli, model):
     cli("run", "small.toml", "-q")
-    assert "no trajectory begins with 'tra-none'" in cli("replay", "tra-none").err
-    assert "several trajectories begin with 'tra-'" in cli("replay", "tra-").err
+    assert "no attempt begins with 'tra-none'" in cli("replay", "tra-none").err
+    assert "several attempts begin with 'tra-'" in cli("replay", "tra-").err
 
 
 def tried(n, **more):

@@ -131,6 +131,7 @@ def test_a_model_without_tools_is_told_of_them_through_every_wrapper(tmp_path):
     plain = Plain("search(query='Ada')", "I am done.")
     assert not takes_tools(plain)
     llm = Metered(Journaled(plain, Store(tmp_path / "s.db"), "s"))
+    assert takes_tools(llm)
     reply = llm.chat(ASK, tools=TOOLS)
     assert [(c.name, c.arguments) for c in reply.calls] == [("search", {"query": "Ada"})]
     talk = [*ASK, calling("I look.", [ADA, ADA]), result(ADA, "A poet."), result(ADA, "A poet.")]
@@ -147,7 +148,7 @@ def test_a_model_without_tools_is_told_of_them_through_every_wrapper(tmp_path):
 
 def test_without_tools_nothing_changes():
     plain = Plain("x")
-    assert ask_with_tools(plain, ASK, None, "auto").text == "x"
+    assert ask_with_tools(plain, ASK).text == "x"
     assert plain.asked == [ASK]
 
 

@@ -49,7 +49,7 @@ def begin(kept, **more):
 
 
 def test_a_block_without_an_outcome_is_kept_as_unknown(kept):
-    with begin(kept, agent="shop", trial=2) as attempt:
+    with begin(kept, agent="shop", drawn=lambda: {"trial": 2}) as attempt:
         attempt.step(action="look()")
     [made] = kept.made
     assert (made.outcome.success, made.outcome.reason, made.outcome.detail) == (None, "unfinished", "")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seasoned.errors import ConfigError
-from seasoned.proof.effect import ALPHA, Evidence, Use, effect, is_withheld, retired_at
+from seasoned.proof.effect import ALPHA, Evidence, Use, effect, is_withheld
 
 
 def attempts(rng, n, base, tau, chance):
@@ -12,6 +12,16 @@ def attempts(rng, n, base, tau, chance):
     shown = rng.random(n) < chance
     solved = rng.random(n) < base + tau * shown
     return [Use(bool(a), chance, float(b)) for a, b in zip(shown, solved, strict=True)]
+
+
+def retired_at(uses, lessons=1):
+    """After how many attempts the evidence of harm reaches the limit of a book of lessons, if it does."""
+    evidence = Evidence()
+    for use in uses:
+        evidence = evidence.after(use)
+        if evidence.value >= lessons / ALPHA:
+            return evidence.uses
+    return None
 
 
 def test_a_book_of_lessons_that_do_no_harm_loses_one_in_at_most_five_of_a_hundred_books():

@@ -63,7 +63,7 @@ def test_uses_sources_and_runs(store):
     assert (found.right, found.wrong, found.unknown) == (2, 1, 1)
     assert [line.id for line in found.newest] == ["t3", "t2"]
     assert [lesson.id for lesson in pages.lessons_of(store, "t0")] == ["l1"]
-    assert [lesson.id for lesson in pages.lessons_named(store, ["l2", "x", "l1"])] == ["l2", "l1"]
+    assert [lesson.id for lesson in store.get_lessons(["l2", "x", "l1"])] == ["l2", "l1"]
     assert pages.run_scopes(store, "run-1") == ["run-1/pool"]
     assert pages.run_scopes(store, "run_1") == []
 

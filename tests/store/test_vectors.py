@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from seasoned.errors import ContractError, EmbedderMismatchError, StoreError
-from seasoned.store.vectors import digest, embed, top_k
+from seasoned.store.matrix import Matrix
+from seasoned.store.vectors import digest, embed
 from seasoned.types import Lesson, Trajectory
 
 
@@ -13,6 +14,13 @@ def unit(rows):
     rows = np.asarray(rows, dtype=np.float32)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(norms == 0, 1, norms)
+
+
+def top_k(rows, query, k, among=None):
+    matrix = Matrix(rows.shape[1])
+    matrix.hold(rows)
+    places, scores = matrix.best(query, k, among)
+    return places if among is None else among[places], scores
 
 
 class Letters:

@@ -1,6 +1,6 @@
 """What taught a method nothing yet: the reason, and with what it was tried."""
 
-from seasoned.store.waiting import count_pending, let_wait, pending, settled, waits
+from seasoned.store.waiting import let_wait, pending, settled, waits
 from seasoned.types import Outcome, Trajectory
 
 
@@ -18,7 +18,6 @@ def test_each_way_is_tried_once(store):
     let_wait(store, "erl", {"a": "nothing found"}, "large")
     assert [t.id for t in pending(store, "s", "erl", "small", None)] == ["b"]
     assert waits(store, "s", "erl") == [("a", "nothing found")]
-    assert count_pending(store, "s", "erl") == 2
 
 
 def test_the_names_of_ways_are_taken_as_they_are(store):

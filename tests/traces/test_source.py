@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seasoned.errors import DataError
 from seasoned.traces import source
 from seasoned.traces.source import (
-    Found,
+    Log,
     Problem,
     date,
     digest,
@@ -51,7 +51,7 @@ def test_what_is_read_at_a_place_is_an_attempt_or_a_problem():
     def fail():
         raise RecursionError
 
-    found = Found()
+    found = Log()
     found.take("line 1", lambda name: Trajectory(task_id=name, task="a", id="one"), "t")
     found.take("line 2", lambda: "no task in it")
     found.take("line 3", fail)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seasoned.agents.react import ended, reward
-from seasoned.agents.recorder import Recorder, attempt, placed
+from seasoned.agents.recorder import Recorder, attempt
 from seasoned.llm.calls import Tool
 from seasoned.llm.tools import calling, result, with_calls
 from seasoned.protocols import LLM, Advise, Environment
@@ -90,11 +90,8 @@ class Coder:
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or tuple(self.examples)[: self.shots]
-            recorder.prompt_limit = self.prompt_tokens
-            opening, beside = placed(self.preamble(shown), guidance.text, self.system)
-            recorder.messages.extend(opening)
-            recorder.shown.append((0, tuple(example.id for example in shown)))
-            recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
+            preamble, limit = self.preamble(shown), self.prompt_tokens
+            recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
             outcome = self._write(recorder, calls)
             kept.update({"verdict": str(verdict)} if (verdict := recorder.info.get("verdict")) else {})
             return outcome
@@ -162,11 +159,11 @@ class Coder:
         """The program or probe of one reply that calls a tool, of which the first counts, or has it in its text."""
         room, temperature = self.program_tokens + CALL_TOKENS, self.temperature
         reply = recorder.ask(self.llm, tools=TOOLS, tool_choice="required", max_tokens=room, temperature=temperature)
-        found = with_calls(reply, TOOLS)
-        if not found.calls:
-            return read_program(found.text), None
-        call = found.calls[0].model_copy(update={"id": found.calls[0].id or f"call-{len(recorder.messages)}"})
-        recorder.messages[-1] = calling(found.text, [call])
+        parsed = with_calls(reply, TOOLS)
+        if not parsed.calls:
+            return read_program(parsed.text), None
+        call = parsed.calls[0].model_copy(update={"id": parsed.calls[0].id or f"call-{len(recorder.messages)}"})
+        recorder.messages[-1] = calling(parsed.text, [call])
         if check_call(call, TOOLS):
             return "", call
         text = str(call.arguments.get("program") or "")

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from seasoned.agents.recorder import Recorder, attempt, placed
 from seasoned.errors import ParseError
 from seasoned.llm.scripted import ScriptedModel
+from seasoned.llm.tools import say
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import RIGHT, WRONG, inert, parse, recall_words
 from seasoned.text import prompt_line, render_prompt, without_thinking
@@ -218,8 +219,9 @@ def _preamble(agent: Dialogue) -> list[Message]:
     )
     messages: list[Message] = [{"role": "system", "content": system}]
     for example in agent.examples:
-        messages += agent._example(example)
-    return _joined(messages)
+        for message in agent._example(example):
+            say(messages, message["role"], message["content"])
+    return messages
 
 
 def offered(question: str, choices: Sequence[str]) -> str:
@@ -242,14 +244,3 @@ def _recalled(example: Example) -> str:
 
 def _judged(example: Example) -> str:
     return WRONG.format(answer=example.answer) if example.wrong else RIGHT
-
-
-def _joined(messages: Sequence[Message]) -> list[Message]:
-    """Join consecutive messages of one role, since some chat templates refuse two in a row."""
-    joined: list[Message] = []
-    for message in messages:
-        if joined and joined[-1]["role"] == message["role"]:
-            joined[-1] = {"role": message["role"], "content": f"{joined[-1]['content']}\n{message['content']}"}
-        else:
-            joined.append(dict(message))
-    return joined

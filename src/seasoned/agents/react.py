@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seasoned.agents.halting import Halt, ends_early
-from seasoned.agents.recorder import Recorder, attempt, placed
+from seasoned.agents.recorder import Recorder, attempt
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.turns import read_turn
 from seasoned.text import render_prompt
@@ -25,14 +25,13 @@ _THOUGHTS_IN_A_ROW = 3
 
 
 @dataclass(frozen=True)
-class React:
-    """Acts until the environment ends the attempt, the steps or the prompt's room run out, or it goes in circles.
+class Acting:
+    """What the agents that act in several steps have in common.
 
     Args:
         llm: the model.
         instruction: describes the kind of task and the actions.
         examples: worked trajectories, those of the task's category first, used if guidance has no demonstrations.
-        style: `act`, `react` or `choose`.
         max_steps: actions an attempt may take (the benchmark's H).
         repeats: identical actions in a row that end an attempt (Omega of Reflexion, section 2.2); None: never.
         same_observation: whether identical actions must have the same observation too.
@@ -52,7 +51,6 @@ class React:
     llm: LLM
     instruction: str
     examples: Sequence[Trajectory] = ()
-    style: Literal["act", "react", "choose"] = "react"
     max_steps: int = 20
     repeats: int | None = 3
     same_observation: bool = True
@@ -66,6 +64,24 @@ class React:
     system: bool = False
     asks: bool = False
 
+    def halted(self, recorder: Recorder) -> Outcome | None:
+        """The outcome if one of the rules ends the attempt now."""
+        limits = {"omega": self.repeats, "epsilon": self.max_actions}
+        early = ends_early(recorder.steps, **limits, with_observation=self.same_observation)
+        if early is None and self.halt is not None:
+            early = self.halt(recorder.steps)
+        return None if early is None else Outcome(success=False, reward=reward(recorder), reason=early)
+
+
+@dataclass(frozen=True)
+class React(Acting):
+    """Acts until the environment ends the attempt, the steps or the prompt's room run out, or it goes in circles.
+
+    `style` is `act`, `react` or `choose`; `Acting` explains the other arguments.
+    """
+
+    style: Literal["act", "react", "choose"] = "react"
+
     @property
     def name(self) -> str:
         """The agent's name in records."""
@@ -76,12 +92,8 @@ class React:
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or nearest_first(self.examples, task)[: self.shots]
-            recorder.prompt_limit = self.prompt_tokens
-            opening, beside = placed(self.preamble(shown), guidance.text, self.system)
-            recorder.messages.extend(opening)
-            recorder.shown.append((0, tuple(example.id for example in shown)))
-            begun = len(recorder.messages)
-            recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
+            preamble, limit = self.preamble(shown), self.prompt_tokens
+            begun = recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
             return self._play(recorder, info, begun)
 
         return attempt(self.name, task, env, guidance, body, advise if self.asks else None)
@@ -124,14 +136,8 @@ class React:
                 recorder.invalid += 1
             if recorder.over:
                 return ended(recorder)
-            early = ends_early(
-                recorder.steps,
-                omega=self.repeats,
-                epsilon=self.max_actions,
-                with_observation=self.same_observation,
-            )
-            if early or (self.halt is not None and (early := self.halt(recorder.steps))):
-                return Outcome(success=False, reward=reward(recorder), reason=early)
+            if early := self.halted(recorder):
+                return early
             recorder.say("user", observation)
             if self.asks:
                 begun = self._advised(recorder, begun)

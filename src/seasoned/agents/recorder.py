@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, Unpack
 
 from seasoned.errors import (
     BudgetExceeded,
@@ -23,12 +23,11 @@ from seasoned.errors import (
     RefusedError,
     SeasonedError,
 )
-from seasoned.llm.calls import Tool
-from seasoned.llm.tools import ask_with_tools, calling
+from seasoned.llm.tools import ask_with_tools, calling, say
 from seasoned.protocols import LLM, Advise, Environment
 from seasoned.replies.commands import answer_in
 from seasoned.text import TOKEN, prompt_line
-from seasoned.types import Guidance, Message, Outcome, Reply, Step, Task, ToolCall, Trajectory, Usage
+from seasoned.types import ChatOptions, Guidance, Message, Outcome, Reply, Step, Task, ToolCall, Trajectory, Usage
 
 
 @dataclass
@@ -60,21 +59,37 @@ class Recorder:
 
     def say(self, role: str, content: str) -> None:
         """Add a message to the conversation; consecutive messages of one role are joined."""
-        if self.messages and self.messages[-1]["role"] == role:
-            content = self.messages.pop()["content"] + "\n" + content
-        self.messages.append({"role": role, "content": content})
+        say(self.messages, role, content)
 
-    def ask(
+    def begin(
         self,
-        llm: LLM,
+        preamble: Sequence[Message],
+        examples: Sequence[Trajectory],
+        observation: str,
         *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+        system: bool,
+        prompt_tokens: int | None,
+    ) -> int:
+        """Open the conversation with a preamble that shows these examples, and the task.
+
+        Args:
+            preamble: the messages before the task.
+            examples: the demonstrations in them.
+            observation: the first one.
+            system: put the guidance at the end of the system prompt, not with the task.
+            prompt_tokens: the limit of every prompt.
+
+        Returns:
+            The number of messages before the task.
+        """
+        self.prompt_limit = prompt_tokens
+        opening, beside = placed(preamble, self.guidance.text, system)
+        self.messages.extend(opening)
+        self.shown.append((0, tuple(example.id for example in examples)))
+        self.say("user", "\n\n".join(filter(None, ("New task.", beside, observation))))
+        return len(opening)
+
+    def ask(self, llm: LLM, **options: Unpack[ChatOptions]) -> Reply:
         """Ask the model for the next message; add its reply, even in a wrong form, and count its usage.
 
         Raises:
@@ -84,8 +99,7 @@ class Recorder:
         """
         size = self._check_room()
         try:
-            options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-            reply = ask_with_tools(llm, self.messages, tools, tool_choice, **options)
+            reply = ask_with_tools(llm, self.messages, **options)
         except LLMError as error:
             failed = error.reply if isinstance(error.reply, Reply) else Reply(text="")
             self.usage = self.usage + failed.usage
@@ -176,18 +190,17 @@ class Recorder:
             demonstration_ids=tuple(t.id for t in self.guidance.demonstrations),
             messages=tuple(self.messages),
             usage=self.usage,
-            meta={"invalid": self.invalid, **self._exchanged(), **self._unanswered()},
+            meta=self._meta(),
         )
 
-    def _unanswered(self) -> dict[str, Any]:
-        """Remarks on the replies: how many were empty, and whether a prompt was refused."""
-        empty = {"empty": dict(self.empty)} if self.empty else {}
-        return empty | ({"refused": True} if self.refused else {})
-
-    def _exchanged(self) -> dict[str, Any]:
-        """Which demonstrations were shown from which step on; empty if they stayed the same."""
-        exchanges = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
-        return {"demonstrations": exchanges} if len(exchanges) > 1 else {}
+    def _meta(self) -> dict[str, Any]:
+        """Remarks, with the demonstrations by the step that they were shown from if they were replaced."""
+        meta: dict[str, Any] = {"invalid": self.invalid}
+        if len(self.shown) > 1:
+            meta["demonstrations"] = [{"from": step, "ids": list(ids)} for step, ids in self.shown]
+        if self.empty:
+            meta["empty"] = dict(self.empty)
+        return {**meta, "refused": True} if self.refused else meta
 
     def outcome(self) -> Outcome:
         """The outcome according to the environment; success is None if the environment says it is unknown."""

@@ -8,16 +8,15 @@ serves all but the last lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seasoned.agents.halting import Halt, ends_early
-from seasoned.agents.react import ended, nearest_first, reward
-from seasoned.agents.recorder import Recorder, attempt, placed
+from seasoned.agents.react import Acting, ended, nearest_first, reward
+from seasoned.agents.recorder import Recorder, attempt
 from seasoned.llm.calls import Tool
-from seasoned.llm.tools import calling, result, with_calls
-from seasoned.protocols import LLM, Advise, Environment
+from seasoned.llm.tools import calling, result, say, with_calls
+from seasoned.protocols import Advise, Environment
 from seasoned.replies.calls import check_call, write_call
 from seasoned.text import prompt_line, render_prompt
 from seasoned.types import Guidance, Message, Outcome, Step, Task, ToolCall, Trajectory
@@ -42,28 +41,12 @@ CALL_TOKENS = 64
 
 
 @dataclass(frozen=True)
-class ToolCaller:
+class ToolCaller(Acting):
     """Calls tools until the environment ends the attempt, steps or room in the prompt run out, or it goes in circles.
 
-    Arguments that `React` has too mean the same here. A reply without a call is an action if the environment takes
-    texts (`info["tool_choice"]` is not "required"), and otherwise a step without an action.
+    Its arguments are those of `Acting`. A reply without a call is an action if the environment takes texts
+    (`info["tool_choice"]` is not "required"), and otherwise a step without an action.
     """
-
-    llm: LLM
-    instruction: str
-    examples: Sequence[Trajectory] = ()
-    max_steps: int = 20
-    repeats: int | None = 3
-    same_observation: bool = True
-    max_actions: int | None = None
-    prompt_tokens: int | None = None
-    halt: Halt | None = None
-    shots: int = 2
-    think_tokens: int = 80
-    action_tokens: int = 32
-    temperature: float = 0.0
-    system: bool = False
-    asks: bool = False
 
     name = "tools"
 
@@ -73,29 +56,25 @@ class ToolCaller:
 
         def body(recorder: Recorder, observation: str, info: dict[str, Any]) -> Outcome:
             shown = guidance.demonstrations or nearest_first(self.examples, task)[: self.shots]
-            recorder.prompt_limit = self.prompt_tokens
-            opening, beside = placed(self.preamble(shown, offered(info)), guidance.text, self.system)
-            recorder.messages.extend(opening)
-            recorder.shown.append((0, tuple(example.id for example in shown)))
-            recorder.say("user", "\n\n".join(part for part in ("New task.", beside, observation) if part))
+            preamble, limit = self.preamble(shown, offered(info)), self.prompt_tokens
+            recorder.begin(preamble, shown, observation, system=self.system, prompt_tokens=limit)
             return self._play(recorder, info, noted)
 
         trajectory = attempt(self.name, task, env, guidance, body, advise if self.asks else None)
-        return (
-            trajectory.model_copy(update={"meta": {**trajectory.meta, "calls": dict(noted)}}) if noted else trajectory
-        )
+        meta = {**trajectory.meta, **({"calls": dict(noted)} if noted else {})}
+        return trajectory.model_copy(update={"meta": meta})
 
     def preamble(self, examples: Sequence[Trajectory], tools: Sequence[Tool]) -> list[Message]:
         """Instruction and examples as a conversation, in the agent's own form."""
         system = render_prompt("seasoned.agents", "tools.j2", instruction=self.instruction)
         messages: list[Message] = [{"role": "system", "content": system}]
         for number, example in enumerate(examples, 1):
-            _say(messages, f"New task.\n\n{example.task}")
+            say(messages, "user", f"New task.\n\n{example.task}")
             for place, step in enumerate(example.steps, 1):
                 call = step.call or (_act(step.action) if tools[:1] == [ACT] else None)
                 if call is None:
                     messages.append(calling("\n".join(filter(None, (step.thought, step.action))), ()))
-                    _say(messages, step.observation)
+                    say(messages, "user", step.observation)
                 else:
                     call = call.model_copy(update={"id": f"example-{number}-{place}"})
                     messages += [calling(step.thought, [call]), result(call, step.observation)]
@@ -107,8 +86,8 @@ class ToolCaller:
             thought, calls = self._turn(recorder, tools, choice, noted)
             if not calls:
                 self._speak(recorder, thought, choice, noted)
-            for call, done in zip(calls, _allowed(calls, info), strict=True):
-                if recorder.over or not done:
+            for place, call in enumerate(calls):
+                if recorder.over or (place and info.get("parallel") is False):
                     noted["surplus"] += 1
                     recorder.messages.append(result(call, TOO_LATE if recorder.over else ONE_AT_A_TIME))
                 else:
@@ -117,10 +96,8 @@ class ToolCaller:
             if recorder.over:
                 return ended(recorder)
             info = {**info, **recorder.info}
-            limits = {"omega": self.repeats, "epsilon": self.max_actions}
-            early = ends_early(recorder.steps, **limits, with_observation=self.same_observation)
-            if early or (self.halt is not None and (early := self.halt(recorder.steps))):
-                return Outcome(success=False, reward=reward(recorder), reason=early)
+            if early := self.halted(recorder):
+                return early
             if self.asks and (news := recorder.news()[1]):
                 recorder.say("user", news)
         return Outcome(success=False, reward=reward(recorder), reason="step_limit")
@@ -175,18 +152,5 @@ def offered(info: dict[str, Any]) -> list[Tool]:
     return valid or [ACT]
 
 
-def _allowed(calls: Sequence[ToolCall], info: dict[str, Any]) -> Iterator[bool]:
-    """For each call, whether it may be made after those before it."""
-    return (place == 0 or info.get("parallel") is not False for place, _ in enumerate(calls))
-
-
 def _act(action: str) -> ToolCall:
     return ToolCall(name=str(ACT["name"]), arguments={"action": action})
-
-
-def _say(messages: list[Message], text: str) -> None:
-    """Add a user message, joined to the user message before it."""
-    if messages[-1]["role"] == "user":
-        messages[-1] = {"role": "user", "content": f"{messages[-1]['content']}\n{text}"}
-    else:
-        messages.append({"role": "user", "content": text})

@@ -16,17 +16,16 @@ from seasoned.cli.shared import (
     NamespaceOption,
     StoreOption,
     chosen_pool,
+    find_attempt,
     many,
     open_store,
     print_json,
-    tell,
+    show,
 )
-from seasoned.errors import ConfigError
 from seasoned.text import one_line
 
 if TYPE_CHECKING:
     from seasoned.store.pages import AttemptLine
-    from seasoned.store.sql import Store
     from seasoned.types import Trajectory
 
 _ENDED = {True: "solved", False: "not solved", None: "unknown"}
@@ -44,25 +43,21 @@ def attempts(
     as_json: JsonOption = False,
 ) -> None:
     """List attempts, the newest first: their ids, how they ended, their tasks. `seasoned replay` shows one."""
+    from seasoned.store.pages import attempt_page
+
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope)
         # A memory's attempts are those that were set apart, too.
         pools = [pool] if namespace is None else [pool, FLAGGED + namespace]
-        lines = _newest(opened, pools, " ".join(words or []), limit + 1)
-    shown = lines[:limit]
+        query = " ".join(words or [])
+        lines = [line for each in pools for line in attempt_page(opened, scope=each, query=query, limit=limit + 1)]
+    lines.sort(key=lambda line: -line.seq)
     if as_json:
-        print_json([{name: value for name, value in vars(line).items() if name != "seq"} for line in shown])
+        print_json([{name: value for name, value in vars(line).items() if name != "seq"} for line in lines[:limit]])
     else:
-        _print(shown)
+        _print(lines[:limit])
     if len(lines) > limit:
         typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
-
-
-def _newest(store: Store, pools: list[str | None], words: str, limit: int) -> list[AttemptLine]:
-    from seasoned.store.pages import attempt_page
-
-    lines = [line for pool in pools for line in attempt_page(store, scope=pool, query=words, limit=limit)]
-    return sorted(lines, key=lambda line: -line.seq)[:limit]
 
 
 def _print(lines: list[AttemptLine]) -> None:
@@ -88,19 +83,12 @@ def replay(
 ) -> None:
     """Show an attempt step by step."""
     with open_store(store, must_exist=True) as opened:
-        matches = opened.find_trajectories(trajectory, 2)
-    if len(matches) != 1:
-        several = "several trajectories begin" if matches else "no trajectory begins"
-        raise ConfigError(f"{several} with {trajectory!r} in {store}; `seasoned attempts` lists them with their ids")
-    if as_json:
-        print_json(matches[0].model_dump(mode="json"))
-        return
-    for line in told(matches[0], prompts):
-        tell(line)
+        attempt = find_attempt(opened, trajectory)
+    show(as_json, attempt.model_dump(mode="json"), attempt_lines(attempt, prompts))
 
 
-def told(trajectory: Trajectory, prompts: bool) -> list[str]:
-    """An attempt as lines, as they were said; `tell` prints them. Without messages, prompts are told by the steps."""
+def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
+    """An attempt as lines of any origin. Without messages, prompts are told by the steps."""
     from seasoned.traces.conversation import said
 
     outcome, where = trajectory.outcome, trajectory.meta
@@ -122,8 +110,5 @@ def told(trajectory: Trajectory, prompts: bool) -> list[str]:
     solved = {True: "solved", False: "not solved", None: "outcome unknown"}[outcome.success]
     used = trajectory.usage
     spent = f"{used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out"
-    lines += [
-        "",
-        f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}".rstrip(),
-    ]
-    return lines
+    ended = f"{solved} ({outcome.reason}) after {many(len(trajectory.steps), 'step')}; {spent}. {outcome.detail}"
+    return [*lines, "", ended.rstrip()]

@@ -20,7 +20,7 @@ from seasoned.cli.shared import (
     find_lesson,
     open_store,
     pool_of,
-    print_json,
+    show,
     tell,
 )
 from seasoned.errors import ConfigError
@@ -54,14 +54,12 @@ def add(
     from seasoned.trust import mask
 
     pool = pool_of(namespace, scope) or HOME
-    made = written(kind, text, key=key, category=category, pinned=pin)
+    lesson = written(kind, text, key=key, category=category, pinned=pin)
     with open_store(store) as opened:
-        (kept,) = opened.add_lessons(pool, [made], who="person", why=mask(why))
-    if as_json:
-        print_json({**kept.model_dump(mode="json"), "scope": pool})
-    else:
-        tell(f"{kept.id} was added to {pool}: {kept.text}")
-    _told_if_waiting(kept)
+        (stored,) = opened.add_lessons(pool, [lesson], who="person", why=mask(why))
+    line = f"{stored.id} was added to {pool}: {stored.text}"
+    show(as_json, {**stored.model_dump(mode="json"), "scope": pool}, line)
+    _tell_if_waiting(stored)
 
 
 def edit(
@@ -134,11 +132,8 @@ def remove(
         if not before:
             opened.remove_lesson(stored.id, who="person", why=mask(why), purge=purge)
         erased = not purge or opened.scrub()
-    if as_json:
-        print_json({"id": stored.id, "removed": not before, "purged": purge})
-    else:
-        done = "purged" if purge else "removed"
-        tell(f"{stored.id} was removed before; nothing was changed" if before else f"{stored.id} {done}")
+    done = "was removed before; nothing was changed" if before else "purged" if purge else "removed"
+    show(as_json, {"id": stored.id, "removed": not before, "purged": purge}, f"{stored.id} {done}")
     if not erased:
         tell("Another program reads the store: until it ends, the log beside the file holds the text", err=True)
 
@@ -159,18 +154,18 @@ def _switch(names: Sequence[str], switch: Switch, why: str, store: str, as_json:
 
 
 def _tell(lessons: Sequence[Lesson], as_json: bool) -> None:
-    if as_json:
-        print_json([lesson.model_dump(mode="json") for lesson in lessons])
-    for kept in lessons:
-        if not as_json:
-            pinned = ", pinned" if kept.pinned else ""
-            tell(f"{kept.id} is now version {kept.version} ({kept.status}{pinned}): {kept.text}")
-        _told_if_waiting(kept)
+    lines = [
+        f"{each.id} is now version {each.version} ({each.status}{', pinned' if each.pinned else ''}): {each.text}"
+        for each in lessons
+    ]
+    show(as_json, [lesson.model_dump(mode="json") for lesson in lessons], lines)
+    for lesson in lessons:
+        _tell_if_waiting(lesson)
 
 
-def _told_if_waiting(kept: Lesson) -> None:
+def _tell_if_waiting(lesson: Lesson) -> None:
     from seasoned.memory.editing import reasons
 
-    if kept.status == "quarantined":
-        why = "; it ".join(reasons(kept)) or "seems aimed at the model"
-        tell(f"It waits in quarantine, as its text {why}: `seasoned lessons release {kept.id}` lets it go", err=True)
+    if lesson.status == "quarantined":
+        why = "; it ".join(reasons(lesson)) or "seems aimed at the model"
+        tell(f"It waits in quarantine, as its text {why}: `seasoned lessons release {lesson.id}` lets it go", err=True)

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import MEMORY, STORE, JsonOption, StoreOption, named_store, open_store, print_json, tell
+from seasoned.cli.shared import (
+    MEMORY,
+    STORE,
+    JsonOption,
+    StoreOption,
+    find_attempt,
+    named_store,
+    open_store,
+    show,
+    tell,
+)
 from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,14 +42,10 @@ def effect(
             resume_guidance(opened, namespace, resume)
             tell(f"guidance of the namespace {namespace} is shown again", err=True)
         report = read_effect(opened, namespace)
-    if as_json:
-        print_json(report.model_dump(mode="json"))
-        return
-    for line in _told(report, store):
-        tell(line)
+    show(as_json, report.model_dump(mode="json"), _lines(report, store))
 
 
-def _told(report: EffectReport, store: str) -> list[str]:
+def _lines(report: EffectReport, store: str) -> list[str]:
     from seasoned.memory.holdout import in_points
     from seasoned.text import one_line
 
@@ -81,17 +87,11 @@ def outcome(
     if success is None:
         raise ConfigError("say how it ended: --success or --failure")
     with open_store(store, must_exist=True) as opened:
-        found = opened.find_trajectories(attempt, 2)
-        if len(found) != 1:
-            several = "several attempts begin" if found else "no attempt begins"
-            raise ConfigError(f"{several} with {attempt!r} in {opened.where}; `seasoned attempts` lists them")
-        side, _, namespace = attempt_lines(opened, [found[0].id])[found[0].id].scope.partition("/")
+        stored = find_attempt(opened, attempt)
+        side, _, namespace = attempt_lines(opened, [stored.id])[stored.id].scope.partition("/")
         if side not in (MEMORY[:-1], "flagged"):
-            raise ConfigError(f"{found[0].id} is an attempt of a run, whose outcome was measured: it stays")
+            raise ConfigError(f"{stored.id} is an attempt of a run, whose outcome was measured: it stays")
         with Memory(opened, namespace=namespace, method="nearest", embedder=None) as memory:
-            revised = memory.outcome(found[0].id, success, reward, why)
-    if as_json:
-        print_json(revised.model_dump(mode="json"))
-        return
-    verdicts = len(revised.meta["verdicts"])
-    tell(f"{revised.id} is {'a success' if success else 'a failure'} now; its record has {verdicts} verdicts")
+            revised = memory.outcome(stored.id, success, reward, why)
+    said = f"{revised.id} is {'a success' if success else 'a failure'} now"
+    show(as_json, revised.model_dump(mode="json"), f"{said}; its record has {len(revised.meta['verdicts'])} verdicts")

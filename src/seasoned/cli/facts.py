@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ from seasoned.cli.shared import (
     many,
     open_store,
     pool_of,
-    print_json,
+    show,
     tell,
 )
 from seasoned.errors import ConfigError
@@ -72,20 +72,16 @@ def verify(
             pool = ExperiencePool(opened, name)
             known = [str(lesson.data.get("library") or "") for lesson in pool.lessons("fact")]
             for one in dict.fromkeys(library or each for each in known):
-                found = _verified(pool, one, why)
-                held, skipped = held + found[0], skipped + found[1]
-                stale += [{**row, "scope": name} for row in found[2]]
-    if as_json:
-        print_json({"held": held, "stale": stale, "skipped": skipped, "problems": why})
-        return
-    for row in stale[:_SHOWN]:
-        tell(f"{row['id']}  {row['fact']}\n  now: {row['instead']}")
-    if len(stale) > _SHOWN:
-        typer.echo(f"and {len(stale) - _SHOWN:,} more")
-    for words in why:
-        tell(words, err=True)
+                holding, unrun, rows = _verified(pool, one, why)
+                held, skipped = held + holding, skipped + unrun
+                stale += [{**row, "scope": name} for row in rows]
+    lines = [f"{row['id']}  {row['fact']}\n  now: {row['instead']}" for row in stale[:_SHOWN]]
+    lines += [f"and {len(stale) - _SHOWN:,} more"] if len(stale) > _SHOWN else []
     rest = f", {skipped:,} could not be run" if skipped else ""
-    typer.echo(f"{many(held, 'fact holds', 'facts hold')}, {len(stale):,} no longer do and are disabled{rest}")
+    lines.append(f"{many(held, 'fact holds', 'facts hold')}, {len(stale):,} no longer do and are disabled{rest}")
+    show(as_json, {"held": held, "stale": stale, "skipped": skipped, "problems": why}, lines)
+    for words in why if not as_json else ():
+        tell(words, err=True)
 
 
 def _verified(pool: ExperiencePool, library: str, why: list[str]) -> tuple[int, int, list[dict[str, str]]]:
@@ -97,12 +93,12 @@ def _verified(pool: ExperiencePool, library: str, why: list[str]) -> tuple[int, 
         why.append(f"{many(len(mine), 'fact names', 'facts name')} no library: say which with --library")
         return 0, len(mine), []
     try:
-        found = Facts(library=library).verify(pool)
+        verdict = Facts(library=library).verify(pool)
     except ConfigError as error:
         why.append(str(error))
         return 0, len(mine), []
-    rows = [{"id": lesson.id, "fact": lesson.text, "instead": instead} for lesson, instead in found.stale]
-    return found.held, max(len(mine) - found.held - len(rows), 0), rows
+    rows = [{"id": lesson.id, "fact": lesson.text, "instead": instead} for lesson, instead in verdict.stale]
+    return verdict.held, max(len(mine) - verdict.held - len(rows), 0), rows
 
 
 def take(
@@ -119,14 +115,9 @@ def take(
     from seasoned.pool import ExperiencePool
 
     del unsafe
-    found = read_facts(read_text(file))
+    facts = read_facts(read_text(file))
     with open_store(store) as opened:
         pool = ExperiencePool(opened, pool_of(namespace, scope) or HOME)
-        kept = Facts(library=library).keep_facts(found, pool)
-    counts: dict[str, Any] = {"found": len(found), "kept": len(kept)}
-    if as_json:
-        print_json({"file": str(file), **counts, "facts": [lesson.text for lesson in kept]})
-        return
-    for lesson in kept[:_SHOWN]:
-        tell(lesson.text)
-    typer.echo(f"{many(len(found), 'fact')} in {file}, {len(kept):,} kept")
+        kept = [lesson.text for lesson in Facts(library=library).keep_facts(facts, pool)]
+    lines = [*kept[:_SHOWN], f"{many(len(facts), 'fact')} in {file}, {len(kept):,} kept"]
+    show(as_json, {"file": str(file), "found": len(facts), "kept": len(kept), "facts": kept}, lines)

@@ -23,7 +23,7 @@ from seasoned.cli.shared import (
     chosen_pool,
     many,
     open_store,
-    print_json,
+    show,
     tell,
 )
 from seasoned.errors import ConfigError
@@ -46,10 +46,10 @@ def prune(
     """Delete old attempts of memories for good, and lessons deleted that long ago; what was learned stays."""
     from seasoned.store.prune import prune as prune_all
 
-    found = re.fullmatch(r"(\d{1,5})([dwy])", older.strip().lower())
-    if not found:
+    age = re.fullmatch(r"(\d{1,5})([dwy])", older.strip().lower())
+    if not age:
         raise ConfigError(f"--older is a number of days, weeks or years, such as 90d, and was {older!r}")
-    before = (datetime.now(UTC) - timedelta(days=int(found[1]) * _DAYS[found[2]])).isoformat()
+    before = (datetime.now(UTC) - timedelta(days=int(age[1]) * _DAYS[age[2]])).isoformat()
     with open_store(store, must_exist=True) as opened:
         if namespace is None:
             scopes = [name for name in opened.scopes() if name.startswith((MEMORY, FLAGGED))]
@@ -57,14 +57,12 @@ def prune(
             chosen_pool(opened, namespace, None)
             scopes = [MEMORY + namespace, FLAGGED + namespace]
         done = prune_all(opened, before, scopes, dry_run=dry_run)
-    if as_json:
-        print_json({"before": before, "dry_run": dry_run, "pools": [asdict(one) for one in done]})
-        return
-    for one in done:
-        tell(f"{one.scope}: {many(one.attempts, 'attempt')}, {many(one.lessons, 'deleted lesson')}")
+    lines = [f"{one.scope}: {many(one.attempts, 'attempt')}, {many(one.lessons, 'deleted lesson')}" for one in done]
     attempts, lessons = sum(one.attempts for one in done), sum(one.lessons for one in done)
     verb = "would be deleted" if dry_run else "deleted"
-    tell(f"{many(attempts, 'attempt')} and {many(lessons, 'deleted lesson')} older than {before[:10]} {verb} for good")
+    both = f"{many(attempts, 'attempt')} and {many(lessons, 'deleted lesson')}"
+    lines.append(f"{both} older than {before[:10]} {verb} for good")
+    show(as_json, {"before": before, "dry_run": dry_run, "pools": [asdict(one) for one in done]}, lines)
 
 
 def backup(
@@ -77,10 +75,7 @@ def backup(
 
     with open_store(store, must_exist=True) as opened:
         size = keep(opened, file)
-    if as_json:
-        print_json({"file": str(file), "bytes": size})
-    else:
-        tell(f"{file}: {size:,} bytes, read again and sound")
+    show(as_json, {"file": str(file), "bytes": size}, f"{file}: {size:,} bytes, read again and sound")
 
 
 def restore(
@@ -93,10 +88,8 @@ def restore(
     from seasoned.store.backup import restore as bring_back
 
     kept = bring_back(file, store, replace=replace)
-    if as_json:
-        print_json({"file": str(file), "kept": str(kept) if kept else None})
-    else:
-        tell(f"restored from {file}" + (f"; what was there lies in {kept}" if kept else ""))
+    beside = f"; what was there lies in {kept}" if kept else ""
+    show(as_json, {"file": str(file), "kept": str(kept) if kept else None}, f"restored from {file}{beside}")
 
 
 @tokens.command("add")
@@ -110,12 +103,10 @@ def add_token(
     from seasoned.store import tokens as table
 
     with open_store(store) as opened:
-        made = table.add_token(opened, name, role)
-    if as_json:
-        print_json({"name": name, "role": role, "token": made})
-        return
-    tell(made)
-    tell(f"{name} opens the page with ?token=.. at its address, and MCP with it as the bearer token", err=True)
+        token = table.add_token(opened, name, role)
+    show(as_json, {"name": name, "role": role, "token": token}, token)
+    if not as_json:
+        tell(f"{name} opens the page with ?token=.. at its address, and MCP with it as the bearer token", err=True)
 
 
 @tokens.command("list")
@@ -124,14 +115,9 @@ def list_tokens(store: StoreOption = STORE, as_json: JsonOption = False) -> None
     from seasoned.store import tokens as table
 
     with open_store(store, must_exist=True) as opened:
-        found = table.tokens(opened)
-    if as_json:
-        print_json([asdict(one) for one in found])
-    elif not found:
-        tell("no tokens: `seasoned token add NAME` makes one")
-    else:
-        for one in found:
-            tell(f"{one.name}  {one.role}")
+        owners = table.tokens(opened)
+    lines = [f"{one.name}  {one.role}" for one in owners] or "no tokens: `seasoned token add NAME` makes one"
+    show(as_json, [asdict(one) for one in owners], lines)
 
 
 @tokens.command("rm")
@@ -141,7 +127,4 @@ def remove_token(name: NameArgument, store: StoreOption = STORE, as_json: JsonOp
 
     with open_store(store, must_exist=True) as opened:
         table.remove_token(opened, name)
-    if as_json:
-        print_json({"name": name, "removed": True})
-    else:
-        tell(f"the token of {name} lets nobody in any more")
+    show(as_json, {"name": name, "removed": True}, f"the token of {name} lets nobody in any more")

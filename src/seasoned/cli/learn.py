@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, chosen_pool, many, open_store, print_json, tell
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, chosen_pool, many, open_store, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,15 +46,13 @@ def learn(
             before = memory.to_learn()
             learned = None if dry_run else memory.learn(again=again)
             waiting = {**learned.reasons, **memory.to_learn().waiting} if learned else before.waiting
-    if as_json:
-        print_json({"namespace": namespace, "method": method, **_facts(before, learned, waiting)})
-        return
-    for line in _estimate(before) if learned is None else _done(learned):
-        tell(line)
-    for why, count in waiting.items():
-        tell(f"{many(count, 'attempt')} taught nothing yet: {why}.")
+    lines = _done(learned) if learned else [f"{before}."]
+    if learned is None and (used := before.spent_today).calls:
+        lines.append(f"Learning used {many(used.calls, 'call')} and {used.tokens:,} tokens today.")
+    lines += [f"{many(count, 'attempt')} taught nothing yet: {why}." for why, count in waiting.items()]
     if before.calls and not before.model:
-        tell("For that it needs a model: --llm local, or the name of a server's model.")
+        lines.append("For that it needs a model: --llm local, or the name of a server's model.")
+    show(as_json, {"namespace": namespace, "method": method, **_facts(before, learned, waiting)}, lines)
 
 
 def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int]) -> dict[str, object]:
@@ -74,25 +72,15 @@ def _facts(before: ToLearn, learned: Learned | None, waiting: Mapping[str, int])
     }
 
 
-def _estimate(before: ToLearn) -> list[str]:
-    used = before.spent_today
-    lines = [f"{before}."]
-    if used.calls:
-        lines.append(f"Learning used {many(used.calls, 'call')} and {used.tokens:,} tokens today.")
-    return lines
-
-
 def _done(learned: Learned) -> list[str]:
-    from seasoned.text import one_line
+    from seasoned.cli.listing import beginning
 
     equal = f", {learned.equal:,} of them equal to one that was known" if learned.equal else ""
     held = f" ({len(learned.quarantined):,} wait for a person)" if learned.quarantined else ""
     lines = [
         f"Learned from {many(learned.trajectories, 'attempt')}{equal}: {many(len(learned.lessons), 'lesson')}{held}."
     ]
-    for lesson in learned.lessons[:_SHOWN]:
-        key = f"{one_line(lesson.key, 60)}: " if lesson.key else ""
-        lines.append(f"  {lesson.id}  {lesson.kind}  {key}{one_line(lesson.text, 100)}")
+    lines += [f"  {each.id}  {each.kind}  {beginning(each)}" for each in learned.lessons[:_SHOWN]]
     if len(learned.lessons) > _SHOWN:
         lines.append(f"  and {len(learned.lessons) - _SHOWN:,} more: `seasoned lessons list` shows them")
     if learned.usage.calls:

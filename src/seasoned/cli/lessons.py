@@ -26,9 +26,11 @@ from seasoned.cli.shared import (
     find_lesson,
     is_missing,
     many,
+    only_pool,
     open_store,
     pool_of,
     print_json,
+    show,
     tell,
     write_out,
 )
@@ -98,21 +100,18 @@ def _list(
     from seasoned.store.pages import lesson_page
 
     if is_missing(store):
-        if as_json:
-            print_json([])
-        else:
-            tell(begin(store))
+        show(as_json, [], begin(store))
         return
     with open_store(store) as opened:
         chosen = chosen_pool(opened, *pool)
-        found = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
-        if len(found) > limit:
+        page = lesson_page(opened, scope=chosen, kind=kind, status=status, query=words, limit=limit + 1)
+        if len(page) > limit:
             typer.echo(f"These are the newest {limit:,}; --limit gives more.", err=True)
-        _print(opened, found[:limit][::-1], as_json)
+        _print(opened, page[:limit][::-1], as_json)
 
 
 @app.command("show")
-def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
+def show_lesson(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
     """Show a lesson: its text, sources, history, and the outcomes of attempts that used it."""
     from seasoned.memory.editing import reasons
     from seasoned.pool.lineage import trust_in
@@ -126,25 +125,22 @@ def show(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = F
         proof = str(standing(opened, scope or "") or "")
     changes = [{"version": c.version, "at": c.at, "who": c.who, "why": c.why, "text": c.lesson.text} for c in history]
     ended = {"right": sum(s is True for _, s in uses), "wrong": sum(s is False for _, s in uses), "all": len(uses)}
-    if as_json:
-        known = {"scope": scope, "trust": trust.name_, "certificate": proof, "history": changes, "uses": ended}
-        print_json({**stored.model_dump(mode="json"), **known})
-        return
-    tell(f"{stored.id}  {stored.kind}  {stored.status}{'  pinned' if stored.pinned else ''}  version {stored.version}")
-    tell(f"pool     {scope}\nkey      {stored.key}\ntext     {stored.text}")
-    tell(f"sources  {', '.join(stored.sources) or 'none'}\ntrust    {trust.name_}: {trust.words}")
+    lines = [
+        f"{stored.id}  {stored.kind}  {stored.status}{'  pinned' if stored.pinned else ''}  version {stored.version}",
+        f"pool     {scope}\nkey      {stored.key}\ntext     {stored.text}",
+        f"sources  {', '.join(stored.sources) or 'none'}\ntrust    {trust.name_}: {trust.words}",
+    ]
     if proof:
-        tell(f"proof    the pool is {proof}" if proof.startswith("cert") else f"proof    {proof}")
+        lines.append(f"proof    the pool is {proof}" if proof.startswith("cert") else f"proof    {proof}")
     if flagged := reasons(stored):
-        tell(f"flagged  the text {'; it '.join(flagged)}")
-    if uses:
-        unknown = len(uses) - ended["right"] - ended["wrong"]
-        rest = f", {unknown} unknown" if unknown else ""
-        tell(f"used     {many(len(uses), 'time')}: {ended['right']} right, {ended['wrong']} wrong{rest}")
-    else:
-        tell("used     never")
-    for change in history:
-        tell(f"  v{change.version} {change.at} {change.who}: {change.why}\n     {change.lesson.text}")
+        lines.append(f"flagged  the text {'; it '.join(flagged)}")
+    unknown = len(uses) - ended["right"] - ended["wrong"]
+    rest = f", {unknown} unknown" if unknown else ""
+    times = f"{many(len(uses), 'time')}: {ended['right']} right, {ended['wrong']} wrong{rest}" if uses else "never"
+    lines.append(f"used     {times}")
+    lines += [f"  v{each.version} {each.at} {each.who}: {each.why}\n     {each.lesson.text}" for each in history]
+    beside = {"scope": scope, "trust": trust.name_, "certificate": proof, "history": changes, "uses": ended}
+    show(as_json, {**stored.model_dump(mode="json"), **beside}, lines)
 
 
 @app.command("export")
@@ -285,20 +281,13 @@ def recall(
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope) or _usual(opened)
         guidance = _recalled(opened, pool, text, method, options)
-    if as_json:
-        print_json(guidance.model_dump(mode="json"))
-    else:
-        tell(guidance.text or f"nothing in {pool} fits this task")
+    show(as_json, guidance.model_dump(mode="json"), guidance.text or f"nothing in {pool} fits this task")
 
 
 def _usual(store: Store) -> str:
     """The pool that is meant where none is named: `default`, else the memory `default`, else the only one there is."""
-    there = [pool for pool in store.scopes() if not pool.startswith(FLAGGED)]
-    named = next((pool for pool in ("default", HOME) if pool in there), None)
-    if named is None and len(there) != 1:
-        names = ", ".join(there[:5]) or "none"
-        raise ConfigError(f"name a pool with --namespace or --scope: the store has {len(there)} ({names})")
-    return named or there[0]
+    pools = [pool for pool in store.scopes() if not pool.startswith(FLAGGED)]
+    return next((pool for pool in ("default", HOME) if pool in pools), None) or only_pool(pools)
 
 
 def _recalled(store: Store, pool: str, text: str, method: str | None, options: dict[str, Any]) -> Guidance:

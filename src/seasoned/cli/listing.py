@@ -48,7 +48,7 @@ def show_lessons(lessons: Sequence[Lesson], scopes: Mapping[str, str]) -> None:
         "id": [one_line(lesson.id, 40) for lesson in lessons],
         "kind": [lesson.kind for lesson in lessons] if not one_kind else [],
         "key": [] if tight else [one_line(lesson.key, 60) for lesson in lessons],
-        "lesson": [_text(lesson) if tight else one_line(lesson.text, _TEXT) for lesson in lessons],
+        "lesson": [beginning(lesson) if tight else one_line(lesson.text, _TEXT) for lesson in lessons],
         "votes" if insights else "noted": [f"{lesson.importance:g}" for lesson in lessons],
         "from": [_from(lesson, wide) for lesson in lessons] if insights else [],
         "status": _statuses(lessons),
@@ -91,8 +91,8 @@ def _narrowed(columns: dict[str, Sequence[str]], most: Mapping[str, int], width:
     return left_out
 
 
-def _text(lesson: Lesson) -> str:
-    """The key and the beginning of the text."""
+def beginning(lesson: Lesson) -> str:
+    """The key and the beginning of the text, in one line."""
     key = f"{one_line(lesson.key, 60)}: " if lesson.key else ""
     return key + one_line(lesson.text, _SHORT)
 

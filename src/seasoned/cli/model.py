@@ -19,11 +19,10 @@ from seasoned.cli.shared import (
     many,
     named_store,
     open_store,
-    print_json,
+    show,
 )
 from seasoned.errors import SeasonedError
 from seasoned.plugins import loaded
-from seasoned.text import clean
 
 app = typer.Typer(help="Show, download or check the local model's file.", no_args_is_help=True)
 _EXTRAS = {
@@ -59,20 +58,14 @@ def path(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     from seasoned.llm.modelfile import model_path
 
     file = model_path(name)
-    if as_json:
-        print_json({"path": str(file), "there": file.is_file()})
-    else:
-        typer.echo(file)
+    show(as_json, {"path": str(file), "there": file.is_file()}, str(file))
 
 
 @app.command("pull")
 def pull(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     """Download the model, once, and verify it."""
-    file = pull_with_progress(name)
-    if as_json:
-        print_json({"path": str(file)})
-    else:
-        typer.echo(file)
+    file = str(pull_with_progress(name))
+    show(as_json, {"path": file}, file)
 
 
 @app.command("check")
@@ -81,10 +74,8 @@ def check(name: NameArgument = "qwen", as_json: JsonOption = False) -> None:
     from seasoned.llm.modelfile import check as check_file
 
     report = check_file(name)
-    if as_json:
-        print_json(asdict(report))
-    else:
-        typer.echo(report.problem or f"{report.path} is whole: {report.size:,} bytes, sha256 {report.sha256}")
+    sound = f"{report.path} is whole: {report.size:,} bytes, sha256 {report.sha256}"
+    show(as_json, asdict(report), report.problem or sound)
     if report.state != "ok":
         raise typer.Exit(1)
 
@@ -115,17 +106,16 @@ def doctor(
 ) -> None:
     """Check this installation: libraries, model, store and runs. Exit code 1 if anything is wrong."""
     mended = _repair(store) if repair else []
-    checks = [_python(), *_libraries(), _model(), _sandbox(), *mended, _store(store, bool(mended))]
+    python = _line("python", sys.version_info >= (3, 11), sys.version.split()[0])
+    checks = [python, *_libraries(), _model(), _sandbox(), *mended, _store(store, bool(mended))]
     checks += [_line(*check(runs)) for _, check in loaded("checks")]
-    if as_json:
-        print_json({"ok": all(c["ok"] for c in checks), "checks": checks})
-    else:
-        for one in checks:
-            first, *more = clean(one["says"]).split("\n")
-            typer.echo(f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']:<21} {first}")
-            for line in more:
-                typer.echo(f"{'':<26} {line}")
-    if not all(c["ok"] for c in checks):
+    well = all(one["ok"] for one in checks)
+    below = "\n" + " " * 27
+    lines = [
+        f"{'ok  ' if one['ok'] else 'FAIL'} {one['name']:<21} {one['says'].replace(chr(10), below)}" for one in checks
+    ]
+    show(as_json, {"ok": well, "checks": checks}, lines)
+    if not well:
         raise typer.Exit(1)
 
 
@@ -133,21 +123,17 @@ def _line(name: str, ok: bool, says: str) -> dict[str, Any]:
     return {"name": name, "ok": ok, "says": says}
 
 
-def _python() -> dict[str, Any]:
-    return _line("python", sys.version_info >= (3, 11), sys.version.split()[0])
-
-
 def _libraries() -> list[dict[str, Any]]:
     from importlib import metadata
 
-    found = []
+    lines = []
     for extra, libraries in _EXTRAS.items():
         for library in libraries:
             try:
-                found.append(_line(library, True, metadata.version(library)))
+                lines.append(_line(library, True, metadata.version(library)))
             except metadata.PackageNotFoundError:
-                found.append(_line(library, True, f"not installed (optional): pip install 'seasoned[{extra}]'"))
-    return found
+                lines.append(_line(library, True, f"not installed (optional): pip install 'seasoned[{extra}]'"))
+    return lines
 
 
 def _model() -> dict[str, Any]:

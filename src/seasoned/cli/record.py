@@ -16,8 +16,7 @@ from seasoned.cli.shared import (
     many,
     one_scope,
     open_store,
-    print_json,
-    tell,
+    show,
 )
 from seasoned.proof.record import Way, against_record
 from seasoned.text import one_line
@@ -55,20 +54,15 @@ def contradicted(
         attempts = _record(opened, pool, [source for lesson in lessons for source in lesson.sources])
         model = nullcontext(None) if by == "words" else opening.open_llm(opening.ModelSettings(model=llm))
         with model as asked:
-            found = against_record(lessons, attempts, by, asked)
+            scores = against_record(lessons, attempts, by, asked)
     texts = {lesson.id: lesson.text for lesson in lessons}
-    found.sort(key=lambda one: one.score)
-    if as_json:
-        lines = [{"lesson": one.lesson_id, "score": one.score, "text": texts[one.lesson_id]} for one in found]
-        print_json({"by": by, "attempts": len(attempts), "lessons": lines})
-        return
-    for one in found[:limit]:
-        tell(f"{one.score:+6.2f}  {one.lesson_id}  {one_line(texts[one.lesson_id], 80)}")
-    if len(found) > limit:
-        tell(f"and {len(found) - limit:,} more")
-    against = sum(one.score < 0 for one in found)
-    known = f"{many(len(attempts), 'attempt')} with a known outcome"
-    tell(f"{known} speak against {against:,} of {many(len(found), 'lesson')}")
+    scores.sort(key=lambda one: one.score)
+    lines = [f"{one.score:+6.2f}  {one.lesson_id}  {one_line(texts[one.lesson_id], 80)}" for one in scores[:limit]]
+    lines += [f"and {len(scores) - limit:,} more"] if len(scores) > limit else []
+    against = f"{sum(one.score < 0 for one in scores):,} of {many(len(scores), 'lesson')}"
+    lines.append(f"{many(len(attempts), 'attempt')} with a known outcome speak against {against}")
+    plain = [{"lesson": one.lesson_id, "score": one.score, "text": texts[one.lesson_id]} for one in scores]
+    show(as_json, {"by": by, "attempts": len(attempts), "lessons": plain}, lines)
 
 
 def _record(store: Store, pool: str, sources: list[str]) -> list[Trajectory]:

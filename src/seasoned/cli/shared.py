@@ -12,7 +12,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +24,7 @@ from seasoned.text import clean
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Store
-    from seasoned.types import Lesson
+    from seasoned.types import Lesson, Trajectory
 
 StoreOption = Annotated[
     str,
@@ -77,6 +77,15 @@ def _utf8() -> None:
 def tell(text: object, *, err: bool = False) -> None:
     """Print text of any origin."""
     typer.echo(clean(text), err=err)
+
+
+def show(as_json: bool, value: Any, lines: str | Iterable[str]) -> None:
+    """Print a value as JSON for programs, or else lines for people, which may be of any origin."""
+    if as_json:
+        print_json(value)
+        return
+    for line in [lines] if isinstance(lines, str) else lines:
+        tell(line)
 
 
 def many(count: int, one: str, several: str = "") -> str:
@@ -196,11 +205,19 @@ def one_scope(store: Store, namespace: str | None, scope: str | None) -> str:
     chosen = chosen_pool(store, namespace, scope)
     if chosen is not None:
         return chosen
-    there = [name for name in store.scopes() if store.lessons(name, limit=1)]
-    if len(there) != 1:
-        names = ", ".join(there[:5]) or "none"
-        raise ConfigError(f"name a pool with --namespace or --scope: the store has {len(there)} with lessons ({names})")
-    return there[0]
+    return only_pool([name for name in store.scopes() if store.lessons(name, limit=1)], " with lessons")
+
+
+def only_pool(pools: Sequence[str], which: str = "") -> str:
+    """The only one of the pools.
+
+    Raises:
+        ConfigError: if there are several, or none.
+    """
+    if len(pools) != 1:
+        names = ", ".join(pools[:5]) or "none"
+        raise ConfigError(f"name a pool with --namespace or --scope: the store has {len(pools)}{which} ({names})")
+    return pools[0]
 
 
 def pool_of(namespace: str | None, scope: str | None) -> str | None:
@@ -252,15 +269,28 @@ def find_lesson(store: Store, name: str) -> Lesson:
     """
     if not name.strip():
         raise ConfigError("expected the id of a lesson, but it is empty: `seasoned lessons list` shows them")
-    found = store.get_lesson(name)
-    if found is not None:
-        return found
+    lesson = store.get_lesson(name)
+    if lesson is not None:
+        return lesson
     fitting = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]
     raise ConfigError(
         f"expected the id of one lesson, but {len(fitting)} lessons begin with {name!r}: see `seasoned lessons list`"
     )
+
+
+def find_attempt(store: Store, name: str) -> Trajectory:
+    """An attempt by its id, or the beginning of it.
+
+    Raises:
+        ConfigError: if none or several fit.
+    """
+    fitting = store.find_trajectories(name, 2)
+    if len(fitting) != 1:
+        several = "several attempts begin" if fitting else "no attempt begins"
+        raise ConfigError(f"{several} with {name!r} in {store.where}; `seasoned attempts` lists them")
+    return fitting[0]
 
 
 def all_runs(runs: Path, names: str = "*") -> list[Path]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from seasoned.cli.shared import JsonOption, many, open_store, print_json, tell
+from seasoned.cli.shared import JsonOption, many, open_store, show
 from seasoned.errors import StoreError
 
 app = typer.Typer(name="store", help="Copy a store, and set which memories a role may see.", no_args_is_help=True)
@@ -24,15 +24,10 @@ def copy(
     with open_store(source, must_exist=True) as opened, open_store(target) as fresh:
         counts, digest = copy_all(opened, fresh)
         where = fresh.where
-    if as_json:
-        print_json({"rows": counts, "digest": digest})
-        return
-    lessons, attempts = (
-        many(counts["lessons"], "lesson", "lessons"),
-        many(counts["trajectories"], "attempt", "attempts"),
-    )
-    rows = many(sum(counts.values()), "row", "rows")
-    tell(f"copied to {where}: {lessons}, {attempts}, {rows} in all; the digest of both is {digest[:16]}")
+    parts = f"{many(counts['lessons'], 'lesson')}, {many(counts['trajectories'], 'attempt')}"
+    rows = many(sum(counts.values()), "row")
+    line = f"copied to {where}: {parts}, {rows} in all; the digest of both is {digest[:16]}"
+    show(as_json, {"rows": counts, "digest": digest}, line)
 
 
 @app.command("grant")
@@ -53,7 +48,5 @@ def grant(
         )
     with open_store(store, must_exist=True) as opened:
         allow(opened, role, namespace or [])
-    if as_json:
-        print_json({"role": role, "namespaces": namespace or []})
-        return
-    tell(f"{role} sees {', '.join(namespace) if namespace else 'no memory'} in this store, and nothing else")
+    line = f"{role} sees {', '.join(namespace) if namespace else 'no memory'} in this store, and nothing else"
+    show(as_json, {"role": role, "namespaces": namespace or []}, line)

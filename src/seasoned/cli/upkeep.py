@@ -18,8 +18,7 @@ from seasoned.cli.shared import (
     many,
     one_scope,
     open_store,
-    print_json,
-    tell,
+    show,
 )
 from seasoned.types import LessonKind
 
@@ -48,20 +47,16 @@ def duplicates(
         groups = upkeep.near_duplicates(pool, threshold=threshold, kind=kind)
         kept = upkeep.merge(pool, groups, why="seasoned lessons duplicates --merge") if merge else []
     others = sum(len(group.others) for group in groups)
-    if as_json:
-        print_json({"groups": [_plain(group) for group in groups], "lessons": others, "merged": len(kept)})
-        return
+    lines = []
     for group in groups[:limit]:
-        tell(f"{group.keep.id}        {group.keep.text}")
-        for lesson, cosine in group.others[:10]:
-            tell(f"  {lesson.id}  {cosine:.3f}  {lesson.text}")
-        if len(group.others) > 10:
-            typer.echo(f"  and {len(group.others) - 10:,} more")
-    if len(groups) > limit:
-        typer.echo(f"and {len(groups) - limit:,} more groups")
-    done = f"; {len(kept)} {'was' if len(kept) == 1 else 'were'} kept" if merge else ""
+        lines.append(f"{group.keep.id}        {group.keep.text}")
+        lines += [f"  {lesson.id}  {cosine:.3f}  {lesson.text}" for lesson, cosine in group.others[:10]]
+        lines += [f"  and {len(group.others) - 10:,} more"] if len(group.others) > 10 else []
+    lines += [f"and {len(groups) - limit:,} more groups"] if len(groups) > limit else []
+    done = f"; {many(len(kept), 'was', 'were')} kept" if merge else ""
     which = f"one of {len(groups):,} others" if len(groups) > 1 else "another"
-    typer.echo(f"{many(others, 'lesson says', 'lessons say')} what {which} says{done}")
+    lines.append(f"{many(others, 'lesson says', 'lessons say')} what {which} says{done}")
+    show(as_json, {"groups": [_plain(group) for group in groups], "lessons": others, "merged": len(kept)}, lines)
 
 
 def cap(
@@ -83,12 +78,9 @@ def cap(
         pool = ExperiencePool(opened, one_scope(opened, namespace, scope))
         gone = upkeep.cap(pool, lessons=lessons, tokens=tokens, kind=kind)
         left = len(pool.lessons(kind))
-    if as_json:
-        print_json({"disabled": [lesson.model_dump(mode="json") for lesson in gone], "active": left})
-        return
-    for lesson in gone[:20]:
-        tell(f"{lesson.id}  {lesson.text}")
-    typer.echo(f"{many(len(gone), 'lesson')} disabled, {left:,} active")
+    lines = [f"{lesson.id}  {lesson.text}" for lesson in gone[:20]]
+    lines.append(f"{many(len(gone), 'lesson')} disabled, {left:,} active")
+    show(as_json, {"disabled": [lesson.model_dump(mode="json") for lesson in gone], "active": left}, lines)
 
 
 def _plain(group: Group) -> dict[str, Any]:

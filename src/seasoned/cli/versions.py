@@ -19,8 +19,7 @@ from seasoned.cli.shared import (
     many,
     one_scope,
     open_store,
-    print_json,
-    tell,
+    show,
 )
 
 if TYPE_CHECKING:
@@ -44,12 +43,10 @@ def snapshot(
 
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, namespace, scope)
-        made = opened.add_snapshot(pool, checked_snapshot_name(name), who="person", why=mask(why))
+        named = opened.add_snapshot(pool, checked_snapshot_name(name), who="person", why=mask(why))
         count = len(opened.lessons_at(pool, "now"))
-    if as_json:
-        print_json({**vars(made), "lessons": count})
-        return
-    tell(f"{made.name} is the state of {pool} at {made.at}: {many(count, 'lesson')}")
+    line = f"{named.name} is the state of {pool} at {named.at}: {many(count, 'lesson')}"
+    show(as_json, {**vars(named), "lessons": count}, line)
 
 
 def snapshots(
@@ -61,13 +58,8 @@ def snapshots(
     """List the snapshots, the oldest first."""
     with open_store(store, must_exist=True) as opened:
         named = opened.snapshots(chosen_pool(opened, namespace, scope))
-    if as_json:
-        print_json([vars(each) for each in named])
-        return
-    for each in named:
-        tell(f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}")
-    if not named:
-        tell("no snapshots")
+    lines = [f"{each.name}  {each.scope}  {each.at}  {each.who}: {each.why}" for each in named]
+    show(as_json, [vars(each) for each in named], lines or "no snapshots")
 
 
 def diff(
@@ -84,7 +76,7 @@ def diff(
     with open_store(store, must_exist=True) as opened:
         pool = one_scope(opened, namespace, scope)
         changes = difference(opened.lessons_at(pool, before), opened.lessons_at(pool, after))
-    show(changes, as_json)
+    show_changes(changes, as_json)
 
 
 def rollback(
@@ -106,22 +98,17 @@ def rollback(
             done = difference(opened.lessons_at(pool, "now"), opened.lessons_at(pool, when))
         else:
             done = opened.rollback(pool, when, who="person", why=mask(why) or f"rolled back to {when}")
-    show(done, as_json)
+    show_changes(done, as_json)
 
 
-def show(changes: Difference, as_json: bool) -> None:
+def show_changes(changes: Difference, as_json: bool) -> None:
     """Print a difference: a line for each lesson, two where it was changed."""
-    if as_json:
-        changed = [{"before": _plain(old), "after": _plain(new)} for old, new in changes.changed]
-        both = {"added": [_plain(x) for x in changes.added], "removed": [_plain(x) for x in changes.removed]}
-        print_json({**both, "changed": changed})
-        return
-    for sign, lessons in (("+", changes.added), ("-", changes.removed)):
-        for lesson in lessons:
-            tell(f"{sign} {_line(lesson)}")
-    for old, new in changes.changed:
-        tell(f"< {_line(old)}\n> {_line(new)}")
-    tell(f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
+    changed = [{"before": _plain(old), "after": _plain(new)} for old, new in changes.changed]
+    both = {"added": [_plain(x) for x in changes.added], "removed": [_plain(x) for x in changes.removed]}
+    lines = [f"+ {_line(lesson)}" for lesson in changes.added] + [f"- {_line(lesson)}" for lesson in changes.removed]
+    lines += [f"< {_line(old)}\n> {_line(new)}" for old, new in changes.changed]
+    lines.append(f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed")
+    show(as_json, {**both, "changed": changed}, lines)
 
 
 def _line(lesson: Lesson) -> str:

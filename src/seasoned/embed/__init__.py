@@ -104,6 +104,24 @@ def shared_embedder(name: str) -> Embedder:
     return embedder(name)
 
 
+class UnitRows:
+    """What the embedders here share: `embed` makes unit rows of the vectors that `_vectors` returns."""
+
+    name: str
+    dim: int
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, float32 (n, dim); a text with no visible character, or without a vector, gets the first axis.
+
+        Raises:
+            DataError: `texts` is not a sequence of strings.
+        """
+        return rows(texts, self.dim, self._vectors)
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+
 def rows(
     texts: Sequence[str], dim: int, vectors: Callable[[list[str]], NDArray[Any]], *, batch: int = 1024
 ) -> NDArray[np.float32]:

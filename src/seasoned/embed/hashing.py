@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from seasoned.embed import rows
+from seasoned.embed import UnitRows
 from seasoned.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
-class HashingEmbedder:
+class HashingEmbedder(UnitRows):
     """Signed hashing of word and character n-grams into `dim` columns. Safe to share between threads.
 
     Raises:
@@ -34,14 +34,6 @@ class HashingEmbedder:
             raise ConfigError(f"an embedder needs at least 8 dimensions, not {dim}")
         self.dim = dim
         self.name = f"hashing-{dim}"
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text with no visible character, or whose features cancel, gets the first axis.
-
-        Raises:
-            DataError: `texts` is not a sequence of strings.
-        """
-        return rows(texts, self.dim, self._vectors)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np

@@ -6,12 +6,11 @@ Always holds: no network; a text is cut at `MAX_TOKENS`; safe between threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seasoned.embed import package_folder, rows
+from seasoned.embed import UnitRows, package_folder
 from seasoned.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _BATCH = 32
 _TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
 
 
-class MiniLMEmbedder:
+class MiniLMEmbedder(UnitRows):
     """A sentence encoder of 384 dimensions, some hundred short texts a second on one core.
 
     Args:
@@ -58,14 +57,6 @@ class MiniLMEmbedder:
             raise ConfigError(f"{model_path} is not a sentence encoder: it has no input_ids or no fixed width")
         self.dim = dim
         self.name = "all-minilm-l6-v2-onnx" if model is None else f"onnx-{model_path.stem.lower()}"
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text with no visible character gets the first axis.
-
-        Raises:
-            DataError: `texts` is not a sequence of strings.
-        """
-        return rows(texts, self.dim, self._vectors)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np

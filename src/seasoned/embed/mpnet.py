@@ -6,11 +6,10 @@ Always holds: files come from the user's folder or the library's cache; nothing 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasoned.embed import rows
+from seasoned.embed import UnitRows
 from seasoned.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ MODEL = "sentence-transformers/all-mpnet-base-v2"
 _BATCH = 32
 
 
-class MPNetEmbedder:
+class MPNetEmbedder(UnitRows):
     """An encoder of the sentence-transformers library (which brings PyTorch). Safe between threads, one at a time.
 
     Args:
@@ -48,14 +47,6 @@ class MPNetEmbedder:
         self.dim = int(self._model.get_sentence_embedding_dimension())
         self.name = Path(str(model)).name.lower()
         self._one_at_a_time = threading.Lock()
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text with no visible character gets the first axis.
-
-        Raises:
-            DataError: `texts` is not a sequence of strings.
-        """
-        return rows(texts, self.dim, self._vectors)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np

@@ -7,12 +7,11 @@ wrong folder and then uses the network. Always holds: no network, no logging con
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seasoned.embed import package_folder, rows
+from seasoned.embed import UnitRows, package_folder
 from seasoned.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _FEW = 8
 
 
-class StaticEmbedder:
+class StaticEmbedder(UnitRows):
     """256 dimensions, tens of thousands of short texts a second on one core.
 
     Args:
@@ -53,14 +52,6 @@ class StaticEmbedder:
         self._weights: NDArray[np.float32] = np.ascontiguousarray(weights, dtype=np.float32)
         self.dim = int(weights.shape[1])
         self.name = f"wordllama-{self.dim}"
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, float32 (n, dim); a text with no visible character gets the first axis.
-
-        Raises:
-            DataError: `texts` is not a sequence of strings.
-        """
-        return rows(texts, self.dim, self._vectors)
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np

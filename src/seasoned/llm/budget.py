@@ -10,17 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 from seasoned.errors import BudgetExceeded, ConfigError, LLMError
-from seasoned.llm.calls import Tool
 from seasoned.llm.structured import with_parsed
 from seasoned.llm.tools import ask_with_tools
 from seasoned.llm.window import window_of
 from seasoned.protocols import LLM
-from seasoned.types import Message, Reply, Usage
+from seasoned.types import ChatOptions, Message, Reply, Usage
 
 log = logging.getLogger(__name__)
 
@@ -96,17 +95,7 @@ class Metered:
         """The window of the model behind it."""
         return window_of(self._llm)
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """The model's reply, counted.
 
         Raises:
@@ -119,10 +108,9 @@ class Metered:
             for meter in self._meters:
                 meter._start()
                 started.append(meter)
-            options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-            reply = ask_with_tools(self._llm, messages, tools, tool_choice, **options)
+            reply = ask_with_tools(self._llm, messages, **options)
             usage = reply.usage
-            return reply if tools else with_parsed(reply, schema, self.name)
+            return reply if options.get("tools") else with_parsed(reply, options.get("schema"), self.name)
         except LLMError as error:
             if isinstance(error.reply, Reply):
                 usage = error.reply.usage

@@ -80,7 +80,7 @@ def split_calls(text: str, tools: Sequence[Tool]) -> tuple[str, list[ToolCall]]:
     return reply_text.strip(), []
 
 
-class _Found(NamedTuple):
+class _CallAt(NamedTuple):
     """A call, its position, and its thought."""
 
     start: int
@@ -105,7 +105,7 @@ def json_object(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _tagged(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
+def _tagged(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     for tag in _TAGGED.finditer(text):
         inner = tag[2].strip()
         calls = _functions(inner) if "<function=" in inner else _of_json(read(inner, {})[0], tools)
@@ -114,13 +114,13 @@ def _tagged(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
         yield from _functions(text)
 
 
-def _functions(text: str) -> Iterator[_Found]:
+def _functions(text: str) -> Iterator[_CallAt]:
     for match in _FUNCTION.finditer(text):
         named = {name: _value(value.strip()) for name, value in _PARAMETER.findall(match[2])}
-        yield _Found(match.start(), make_call(match[1], named or match[2].strip()))
+        yield _CallAt(match.start(), make_call(match[1], named or match[2].strip()))
 
 
-def _json(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
+def _json(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     bare = _FENCE.sub(lambda fence: " " * len(fence[0]), text)  # positions stay the same
     at = 0
     for _ in range(MOST):
@@ -135,7 +135,7 @@ def _json(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
         yield from (each._replace(start=begun.start()) for each in _of_json(value, tools))
 
 
-def _of_json(value: Any, tools: Sequence[Tool]) -> Iterator[_Found]:
+def _of_json(value: Any, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     """The calls that a JSON value names: an object with a name and arguments, or a list of such."""
     names = {tool.get("name") for tool in tools}
     for each in value if isinstance(value, list) else [value]:
@@ -148,15 +148,15 @@ def _of_json(value: Any, tools: Sequence[Tool]) -> Iterator[_Found]:
         if name and (arguments is not None or name in names):
             thought = entry.get("thought")
             call = make_call(name, arguments, str(each.get("id") or ""))
-            yield _Found(0, call, thought if isinstance(thought, str) else "")
+            yield _CallAt(0, call, thought if isinstance(thought, str) else "")
 
 
-def _inputs(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
+def _inputs(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     for match in _INPUT.finditer(text):
-        yield _Found(match.start(), _with_values(match["name"], match["given"].strip(), tools))
+        yield _CallAt(match.start(), _with_values(match["name"], match["given"].strip(), tools))
 
 
-def _lines(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
+def _lines(text: str, tools: Sequence[Tool]) -> Iterator[_CallAt]:
     names = sorted((re.escape(str(tool.get("name"))) for tool in tools if tool.get("name")), key=len, reverse=True)
     if not names:
         return
@@ -166,7 +166,7 @@ def _lines(text: str, tools: Sequence[Tool]) -> Iterator[_Found]:
         if begun is None:
             return
         at = _closing(text, begun.end(), ")" if begun[2] == "(" else "]")
-        yield _Found(begun.start(), _with_values(begun[1], text[begun.end() : at].strip(), tools))
+        yield _CallAt(begun.start(), _with_values(begun[1], text[begun.end() : at].strip(), tools))
 
 
 def _closing(text: str, at: int, closer: str) -> int:

@@ -98,11 +98,8 @@ class OpenAIClient:
             ) from None
 
 
-class AnthropicClient:
-    """A model behind a client of Anthropic's SDK. Safe in threads."""
-
-    def __init__(self, client: Any, model: str) -> None:
-        self._client, self.name = client, model
+class _InWords:
+    """A model that is told of a schema in words; `_ask` sends one prompt."""
 
     def chat(
         self,
@@ -113,31 +110,43 @@ class AnthropicClient:
         max_tokens: int | None = None,
         temperature: float = 0.0,
     ) -> Reply:
-        """One reply; the SDK sends no temperature.
+        """One reply; the temperature is the model's own.
 
         Raises:
-            AuthError, ContextLengthError, RequestError, InfrastructureError, ParseError: as `OpenAIChat.chat`.
+            InfrastructureError: the model failed, or gave no text.
+            LLMError: what else the server says, as in `OpenAIChat.chat`.
+            ParseError: with `schema`: neither the reply nor the answer to one re-ask fits it.
         """
 
         def send(prompt: list[Message], form: Any) -> Reply:
-            began = time.perf_counter()
-            body = self._send(prompt, stop, max_tokens)
-            return self._reply(body, time.perf_counter() - began)
+            return self._ask(prompt, stop, max_tokens)
 
         return send(list(messages), None) if schema is None else descend(send, messages, schema, ("text",))[0]
 
-    def _send(self, prompt: list[Message], stop: Sequence[str] | None, max_tokens: int | None) -> Any:
+    def _ask(self, prompt: list[Message], stop: Sequence[str] | None, max_tokens: int | None) -> Reply:
+        raise NotImplementedError
+
+
+class AnthropicClient(_InWords):
+    """A model behind a client of Anthropic's SDK. Safe in threads."""
+
+    def __init__(self, client: Any, model: str) -> None:
+        self._client, self.name = client, model
+
+    def _ask(self, prompt: list[Message], stop: Sequence[str] | None, max_tokens: int | None) -> Reply:
         import anthropic
 
+        began = time.perf_counter()
         system = "\n\n".join(message["content"] for message in prompt if message["role"] == "system")
         request: dict[str, Any] = {"model": self.name, "max_tokens": max_tokens or MAX_TOKENS}
         request["messages"] = [message for message in prompt if message["role"] != "system"]
         request |= {"system": system} if system else {}
         request |= {"stop_sequences": list(stop)} if stop else {}
         try:
-            return self._client.messages.create(**request).model_dump(warnings=False)
+            body = self._client.messages.create(**request).model_dump(warnings=False)
         except anthropic.AnthropicError as error:
             raise self._translated(error) from None
+        return self._reply(body, time.perf_counter() - began)
 
     def _translated(self, error: Any) -> LLMError:
         import anthropic
@@ -164,46 +173,28 @@ class AnthropicClient:
         return Reply(text=storable(words_of(body) or ""), finish_reason=finish, model=self.name, usage=usage)
 
 
-class FunctionModel:
-    """A function of messages as a model."""
+class FunctionModel(_InWords):
+    """A function of messages as a model; the function decides how long its replies are."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self.name = str(getattr(function, "__name__", "") or type(function).__name__)
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-    ) -> Reply:
-        """One reply; the function decides its length and temperature.
-
-        Raises:
-            InfrastructureError: the function raised an error, or returned something without text.
-            ParseError: with `schema`: neither the reply nor the answer to one re-ask fits it.
-        """
-
-        def send(prompt: list[Message], form: Any) -> Reply:
-            began = time.perf_counter()
-            try:
-                result = waited(self._function([dict(message) for message in prompt]))
-            except LLMError:
-                raise
-            except Exception as error:
-                raise InfrastructureError(f"the model {self.name} failed: {type(error).__name__}: {error}") from error
-            if isinstance(result, Reply):
-                return result
-            text = _words(result)
-            if text is None:
-                raise InfrastructureError(f"the model {self.name} gave no text but {shorten(repr(result), 200)}")
-            usage = Usage(calls=1, cost=None, seconds=time.perf_counter() - began)
-            return Reply(text=storable(cut(text, stop)), model=self.name, usage=usage)
-
-        return send(list(messages), None) if schema is None else descend(send, messages, schema, ("text",))[0]
+    def _ask(self, prompt: list[Message], stop: Sequence[str] | None, max_tokens: int | None) -> Reply:
+        began = time.perf_counter()
+        try:
+            result = waited(self._function([dict(message) for message in prompt]))
+        except LLMError:
+            raise
+        except Exception as error:
+            raise InfrastructureError(f"the model {self.name} failed: {type(error).__name__}: {error}") from error
+        if isinstance(result, Reply):
+            return result
+        text = _words(result)
+        if text is None:
+            raise InfrastructureError(f"the model {self.name} gave no text but {shorten(repr(result), 200)}")
+        usage = Usage(calls=1, cost=None, seconds=time.perf_counter() - began)
+        return Reply(text=storable(cut(text, stop)), model=self.name, usage=usage)
 
 
 def _words(result: Any) -> str | None:

@@ -14,15 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from seasoned.errors import LLMError, ParseError
-from seasoned.llm.calls import Tool
 from seasoned.llm.structured import UNPARSED
 from seasoned.llm.tools import ask_with_tools
 from seasoned.llm.window import window_of
 from seasoned.protocols import LLM
-from seasoned.types import Message, Reply, new_id
+from seasoned.types import ChatOptions, Message, Reply, new_id
 
 ASKED = "/asked"
 """The end of a key that stores a prompt: a `Reply` with the reply's text and the messages as `parsed`."""
@@ -86,26 +85,17 @@ class Journaled:
         """The window of the model behind it."""
         return window_of(self._llm)
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """The journalled reply, or the model's, journalled.
 
         A replayed reply has `usage.calls` 0 and its original calls in `usage.replayed`; tokens, seconds and cost are
         the original ones. A reply that did not fit its schema was paid for too: it is journalled, and raises its
         ParseError again. A reply after which the server failed is journalled only for its usage.
         """
-        request: list[Any] = [self.name, list(messages), schema, list(stop or ()), max_tokens, float(temperature)]
-        if tools:  # without tools, the key is the same as before tools existed
-            request += [list(tools), tool_choice]
+        request: list[Any] = [self.name, list(messages), options.get("schema"), list(options.get("stop") or ())]
+        request += [options.get("max_tokens"), float(options.get("temperature", 0.0))]
+        if tools := options.get("tools"):  # without tools, the key is the same as before tools existed
+            request += [list(tools), options.get("tool_choice", "auto")]
         text = json.dumps(request, sort_keys=True, default=dict)
         with self._turn(text) as turn:
             key = hashlib.sha256(f"{turn} {text}".encode()).hexdigest()
@@ -116,8 +106,7 @@ class Journaled:
                         self._store.journal_put(self._scope, name, asked)
                 return _replayed(stored)
             try:
-                options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-                reply = ask_with_tools(self._llm, messages, tools, tool_choice, **options)
+                reply = ask_with_tools(self._llm, messages, **options)
             except ParseError as error:
                 if isinstance(error.reply, Reply):
                     note = {"parsed": str(error), "finish_reason": UNPARSED}

@@ -20,7 +20,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from types import TracebackType
 from typing import Any, Self
 
 from seasoned.errors import ConfigError, InfrastructureError, LLMError, MissingExtraError, ModelFileError, RequestError
@@ -96,9 +95,7 @@ class LocalModel:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *how: object) -> None:
         self.close()
 
     @property

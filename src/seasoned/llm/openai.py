@@ -280,7 +280,7 @@ class OpenAIChat:
         )
 
 
-def first_model(base_url: str, *, api_key: str | None = None, timeout: float = 10.0) -> str:
+def first_model(base_url: str, *, timeout: float = 10.0) -> str:
     """The name of the first model that a server offers.
 
     Raises:
@@ -288,7 +288,7 @@ def first_model(base_url: str, *, api_key: str | None = None, timeout: float = 1
     """
     import openai
 
-    endpoint = Endpoint(base_url, api_key, timeout=timeout, max_retries=1)
+    endpoint = Endpoint(base_url, None, timeout=timeout, max_retries=1)
     try:
         raw = endpoint.client().models.with_raw_response.list()
     except openai.OpenAIError as error:

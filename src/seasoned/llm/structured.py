@@ -87,7 +87,7 @@ def ask(send: Send, messages: Sequence[Message], schema: Schema, rung: Rung) -> 
         LLMError: whatever `send` raises; if the second request failed, it carries the first reply.
     """
     wraps = rung in ("wrapped", "json") and not _is_object(schema)
-    target = _wrapped(schema) if wraps else dict(schema)
+    target = closed_object({"value": dict(schema)}) if wraps else dict(schema)
     prompt = list(messages) if rung in ("schema", "wrapped") else _explained(messages, target)
     form = _response_format(target, rung)
     reply = send(prompt, form)
@@ -211,10 +211,6 @@ def cut(text: str, stop: Sequence[str] | None) -> str:
 
 def _is_object(schema: Schema) -> bool:
     return schema.get("type") == "object" or ("type" not in schema and "properties" in schema)
-
-
-def _wrapped(schema: Schema) -> dict[str, Any]:
-    return closed_object({"value": dict(schema)})
 
 
 def _is_strict(schema: Schema) -> bool:

@@ -10,45 +10,39 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from seasoned.llm.calls import Tool, json_object, make_call, split_calls
 from seasoned.protocols import LLM
 from seasoned.text import render_prompt
-from seasoned.types import Message, Reply, ToolCall
+from seasoned.types import ChatOptions, Message, Reply, ToolCall
 
 CHOICES = ("auto", "required", "none")
 """The values of `tool_choice`, besides the name of a tool."""
 
 
-def ask_with_tools(
-    llm: LLM, messages: Sequence[Message], tools: Sequence[Tool] | None, tool_choice: str, **options: Any
-) -> Reply:
+def ask_with_tools(llm: LLM, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
     """Ask a model; tools are explained in words to a model whose `chat` does not take them.
 
-    Args:
-        llm: the model.
-        messages: the conversation.
-        tools: the tools it may call; empty: a normal request.
-        tool_choice: as in `LLM.chat`.
-        options: the other arguments of `chat`.
+    A model gets every option but tools in any case, since a model of somebody's own may have other defaults.
 
     Raises:
         LLMError: whatever the model raises.
     """
-    if not tools:
-        return llm.chat(messages, **options)
-    if takes_tools(llm):
-        return llm.chat(messages, tools=tools, tool_choice=tool_choice, **options)
-    return ask_in_words(llm.chat, messages, tools, tool_choice, **options)
+    others: dict[str, Any] = {"schema": None, "stop": None, "max_tokens": None, "temperature": 0.0, **options}
+    if options.get("tools") and takes_tools(llm):
+        return llm.chat(messages, **others)
+    tools, tool_choice = others.pop("tools", None), others.pop("tool_choice", "auto")
+    return ask_in_words(llm.chat, messages, tools, tool_choice, **others) if tools else llm.chat(messages, **others)
 
 
 def takes_tools(llm: LLM) -> bool:
-    """Whether a model's `chat` has the argument `tools`."""
+    """Whether a model's `chat` has the argument `tools`, by name or among `ChatOptions`."""
     try:
-        return "tools" in inspect.signature(llm.chat).parameters
+        parameters = inspect.signature(llm.chat).parameters
     except (TypeError, ValueError):
         return False
+    return "tools" in parameters or any("ChatOptions" in str(each.annotation) for each in parameters.values())
 
 
 def ask_in_words(
@@ -84,10 +78,7 @@ def with_calls(reply: Reply, tools: Sequence[Tool]) -> Reply:
 
 
 def in_words(messages: Sequence[Message], tools: Sequence[Tool], tool_choice: str) -> list[Message]:
-    """The conversation as plain text: tools at the end of the system prompt, calls as JSON, results as words.
-
-    Consecutive messages of one role are joined, since some chat templates refuse two in a row.
-    """
+    """The conversation as plain text: tools at the end of the system prompt, calls as JSON, results as words."""
     offered = [dumped({name: tool.get(name) for name in ("name", "description", "parameters")}) for tool in tools]
     explanation = render_prompt("seasoned.llm", "tools.j2", tools=offered, choice=tool_choice)
     plain: list[Message] = []
@@ -96,15 +87,18 @@ def in_words(messages: Sequence[Message], tools: Sequence[Tool], tool_choice: st
         calls = calls_of(message)
         if calls:
             content = "\n".join(written(call, "" if place else content) for place, call in enumerate(calls))
-        role = "user" if message["role"] == "tool" else message["role"]
-        if plain and plain[-1]["role"] == role:
-            plain[-1]["content"] += "\n" + content
-        else:
-            plain.append({"role": role, "content": content})
+        say(plain, "user" if message["role"] == "tool" else message["role"], content)
     if plain and plain[0]["role"] == "system":
         plain[0]["content"] += f"\n\n{explanation}"
         return plain
     return [{"role": "system", "content": explanation}, *plain]
+
+
+def say(messages: list[Message], role: str, content: str) -> None:
+    """Add a message, joined to one of the same role before it: some chat templates refuse two in a row."""
+    if messages and messages[-1]["role"] == role:
+        content = f"{messages.pop()['content']}\n{content}"
+    messages.append({"role": role, "content": content})
 
 
 def written(call: ToolCall, thought: str = "") -> str:

@@ -6,14 +6,13 @@ never gives less room; a model needs only `chat` for this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from seasoned.errors import ContextLengthError
-from seasoned.llm.calls import Tool
 from seasoned.llm.tools import ask_with_tools
 from seasoned.protocols import LLM
-from seasoned.types import Message, Reply
+from seasoned.types import ChatOptions, Message, Reply
 
 MEASURED = 8192
 """Tokens: up to this window, the room is the one that small models were measured with."""
@@ -74,28 +73,16 @@ class WithLonger:
         """The longer window of the two."""
         return window_of(self._longer)
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """A reply of the first model, or of the other one if the first refuses the prompt as too long.
 
         Raises:
             LLMError: whatever the models raise.
         """
-        options: dict[str, Any] = {"stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-        options["schema"] = schema
         try:
-            return ask_with_tools(self._llm, messages, tools, tool_choice, **options)
+            return ask_with_tools(self._llm, messages, **options)
         except ContextLengthError:
-            return ask_with_tools(self._longer, messages, tools, tool_choice, **options)
+            return ask_with_tools(self._longer, messages, **options)
 
 
 Cuts = list[tuple[int, int]]

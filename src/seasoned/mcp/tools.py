@@ -199,9 +199,9 @@ class Tools:
         limit: Annotated[int, Field(description="At most this many.", ge=1, le=200)] = 20,
     ) -> Listed:
         """The lessons in the memory, the most important first."""
-        found = self.memory.lessons(kind, query=_bounded("query", query, 1000) or None)
-        found = sorted(found, key=lambda lesson: -lesson.importance)
-        return Listed(lessons=[_as_listed(lesson) for lesson in found[:limit]], total=len(found))
+        lessons = self.memory.lessons(kind, query=_bounded("query", query, 1000) or None)
+        lessons.sort(key=lambda lesson: -lesson.importance)
+        return Listed(lessons=[_as_listed(lesson) for lesson in lessons[:limit]], total=len(lessons))
 
     def effect(self) -> EffectReport:
         """Whether guidance helps: the effect with its interval, by category and month, and what harms."""

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, SupportsFloat, overload
 
 from seasoned.errors import ConfigError, SeasonedError, StoreError
@@ -155,7 +154,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *how: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -297,9 +296,9 @@ class Memory:
 
     def _recalled(self, wanted: Task, pool: ExperiencePool, k: int | None = None, **how: Any) -> Guidance:
         with observed("recall", self.namespace) as note:
-            found = complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k, **how)
-            note(lessons=len(found.lessons))
-        return found
+            guidance = complete(self.method.recall(wanted, pool), wanted, pool, self._cap, k, **how)
+            note(lessons=len(guidance.lessons))
+        return guidance
 
     def resume(self, why: str) -> None:
         """Switch guidance on again after `retire="auto"`; the evidence starts from zero.

@@ -41,7 +41,6 @@ class Attempt:
         ask: Advise | None = None,
         *,
         agent: str = "",
-        trial: int = 0,
         success_at: float = 1.0,
         cap: int | None = None,
         attempt_id: str = "",
@@ -53,7 +52,7 @@ class Attempt:
         self._shown: Guidance | None = None  # until it begins
         self._recalled = self._first = Guidance()  # all guidance so far, and the first
         self._ask = ask
-        self._keep, self._agent, self._trial, self._success_at = keep, agent, trial, success_at
+        self._keep, self._agent, self._success_at = keep, agent, success_at
         self._steps: list[Step] = []
         self._read: list[Step] = []
         self._messages: list[Message] = []
@@ -200,7 +199,7 @@ class Attempt:
             demonstration_ids=tuple(t.id for t in self._recalled.demonstrations),
             messages=tuple(self._messages),
             meta={
-                "trial": self._trial,
+                "trial": 0,
                 **self._drawn(),
                 **({"broken_messages": self._broken} if self._broken else {}),
             },

@@ -18,8 +18,7 @@ from seasoned.text import all_words, prompt_line
 from seasoned.types import Lesson, Trajectory
 
 if TYPE_CHECKING:
-    from seasoned.memory.screened import ScreenedPool
-    from seasoned.pool import Who
+    from seasoned.pool import ExperiencePool, Who
     from seasoned.pool.state import LessonsSeen
     from seasoned.store.sql import Store
 
@@ -107,7 +106,7 @@ def _places(lessons: Iterable[Lesson]) -> dict[tuple[str, Said], str]:
     return places
 
 
-def near_ones(pool: ScreenedPool, lessons: Sequence[Lesson]) -> dict[str, str]:
+def near_ones(pool: ExperiencePool, lessons: Sequence[Lesson]) -> dict[str, str]:
     """The ids of a pool's lessons that mean the same, by the ids of the given ones.
 
     Empty within a transaction, for many lessons at once, or if the embedder fails.
@@ -152,7 +151,7 @@ class Union:
     ids: list[str] = field(default_factory=list)
 
 
-def unite(pool: ScreenedPool, lessons: Sequence[Lesson], words: Words, near: Mapping[str, str], who: Who) -> Union:
+def unite(pool: ExperiencePool, lessons: Sequence[Lesson], words: Words, near: Mapping[str, str], who: Who) -> Union:
     """Find equal lessons among those to be added and in a pool; nothing is written.
 
     A lesson that a person removed is not added again by a model. A pinned lesson stays as it is.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from seasoned.errors import ConfigError, InfrastructureError
-from seasoned.memory.screened import GATE
+from seasoned.memory.screened import GATE, released
 from seasoned.pool import ExperiencePool
 from seasoned.proof.certificate import Certificate, Claim, Trial, lesson_hashes, trial
 from seasoned.proof.gate import Look, check_gate, looks
@@ -53,7 +53,7 @@ def run_gate(
     if len({task.id for task in tasks}) < len(tasks):
         raise ConfigError("each task of a gate counts once, and one of these is there twice")
     held = [one for one in pool.lessons(status="quarantined") if waiting and one.data.get("flags") == [OBSERVED]]
-    lessons = [*pool.lessons(), *map(_released, held)]
+    lessons = [*pool.lessons(), *map(released, held)]
     with _trial_pool(pool, lessons) if held else nullcontext(pool) as tried:
         trials, decided = _trials(pool, tasks, lambda task: recall(task, tried), attempt, agent)
     claim = Claim(
@@ -70,14 +70,9 @@ def run_gate(
     )
     for lesson in held if claim.promoted else ():
         why = f"the gate promoted it with the others, p = {claim.looks[-1].p:.2g}"
-        pool.store.update_lesson(_released(lesson), who="rule", why=why)
+        pool.store.update_lesson(released(lesson), who="rule", why=why)
     keep_claim(pool.store, claim)
     return Certificate(claims=(claim,))
-
-
-def _released(lesson: Lesson) -> Lesson:
-    data = {name: value for name, value in lesson.data.items() if name != "flags"}
-    return lesson.model_copy(update={"status": "active", "data": data})
 
 
 @contextmanager

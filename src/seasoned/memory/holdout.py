@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from seasoned.errors import ConfigError
-from seasoned.pool import ExperiencePool, Who
+from seasoned.pool import ExperiencePool
 from seasoned.proof.effect import ALPHA, Effect, Evidence, Use, effect, is_withheld
-from seasoned.store.pages import lesson_counts, lessons_named
+from seasoned.store.pages import lesson_counts
 from seasoned.store.sql import Store
 from seasoned.trust import mask
 from seasoned.types import Guidance, Lesson, Trajectory, now
@@ -180,7 +180,7 @@ class Holdout:
         key = self._key() if self._share or self._withhold else b""
         return Draw(attempt_id, key=key, share=self._share, withhold=self._withhold, off=bool(self.off))
 
-    def resume(self, why: str, who: Who = "person") -> None:
+    def resume(self, why: str) -> None:
         """Show guidance again; the evidence against it starts again.
 
         Raises:
@@ -191,7 +191,7 @@ class Holdout:
         with self._store.transaction(self._pool.scope):
             if not self.off:
                 raise ConfigError(f"the guidance of {self._pool.scope} is not switched off, so there is nothing to do")
-            self._turn(on=True, who=who, why=why)
+            self._turn(on=True, who="person", why=why)
             self._store.unmark(self._switch, _OFF)
             self._store.unmark(self._evidence, _ALL)
 
@@ -258,7 +258,7 @@ class Holdout:
             for name, shown, chance in row.lessons:
                 uses.setdefault(name, []).append(Use(shown, chance, row.outcome or 0.0))
         states = self._store.marks(self._evidence) if uses else {}
-        there = lessons_named(self._store, list(uses))
+        there = self._store.get_lessons(list(uses))
         limit = self._limit() if there else LIMIT
         harm = {lesson.id: _read(states.get(_mark(lesson.id))).value for lesson in there}
         there.sort(key=lambda lesson: (-harm[lesson.id], -len(uses[lesson.id]), lesson.id))
@@ -281,7 +281,7 @@ class Holdout:
             evidence = _read(self._store.marked(self._evidence, _ALL)).after(Use(row.shown, row.chance, outcome))
             self._store.mark(self._evidence, _ALL, _state(evidence))
             yield None, evidence
-        there = {lesson.id: lesson for lesson in lessons_named(self._store, [name for name, _, _ in row.lessons])}
+        there = {lesson.id: lesson for lesson in self._store.get_lessons([name for name, _, _ in row.lessons])}
         for name, shown, chance in row.lessons:
             if (lesson := there.get(name)) is None:  # forgotten meanwhile
                 continue
@@ -355,9 +355,9 @@ def read_effect(store: Store, namespace: str) -> EffectReport:
     return Holdout(ExperiencePool(store, f"memory/{namespace}")).report(namespace)
 
 
-def resume_guidance(store: Store, namespace: str, why: str, who: Who = "person") -> None:
+def resume_guidance(store: Store, namespace: str, why: str) -> None:
     """Show the guidance of a namespace again; see `Holdout.resume`."""
-    Holdout(ExperiencePool(store, f"memory/{namespace}")).resume(mask(why), who)
+    Holdout(ExperiencePool(store, f"memory/{namespace}")).resume(mask(why))
 
 
 def drop_counts(store: Store, scope: str, ids: Sequence[str] | None = None) -> None:

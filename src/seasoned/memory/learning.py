@@ -198,17 +198,12 @@ class _Turn:
             self.side.guard = self._guard(batch, purges)
             if not batch or not getattr(self.method, "llm", None):
                 return batch
-            single = [attempt for attempt in self._singled(batch) if not self._settle(*attempt)]
-            if single:
-                return [attempt for attempt, _ in single]
+            equals: dict[str, list[Trajectory]] = {}
+            for attempt in batch:
+                equals.setdefault(attempt_key(attempt), []).append(attempt)
+            if single := [first for first, *others in equals.values() if not self._settle(first, others)]:
+                return single
         return []
-
-    def _singled(self, batch: Sequence[Trajectory]) -> list[tuple[Trajectory, list[Trajectory]]]:
-        """Each attempt of a batch that is not equal to an earlier one, with the later ones equal to it."""
-        groups: dict[str, list[Trajectory]] = {}
-        for attempt in batch:
-            groups.setdefault(attempt_key(attempt), []).append(attempt)
-        return [(first, others) for first, *others in groups.values()]
 
     def _settle(self, attempt: Trajectory, others: Sequence[Trajectory]) -> bool:
         """Whether an attempt equals one that the method has dealt with, so that it and its equals need no model."""

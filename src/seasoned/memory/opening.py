@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, Unpack
 
 from seasoned.errors import ConfigError, LLMError
-from seasoned.llm.calls import Tool
 from seasoned.llm.clients import AnyModel, model_of
 from seasoned.llm.structured import with_parsed
 from seasoned.llm.tools import ask_with_tools
@@ -25,7 +24,7 @@ from seasoned.protocols import LLM, Embedder
 from seasoned.store.sql import Store
 from seasoned.text import prompt_line, render_prompt, transcript
 from seasoned.trust import Secret, enclosed
-from seasoned.types import Message, Reply, Trajectory, Usage
+from seasoned.types import ChatOptions, Message, Reply, Trajectory, Usage
 
 log = logging.getLogger(__name__)
 
@@ -146,17 +145,7 @@ class LateModel:
 
         return listed_window(self.name) if self._opened is None else window_of(self._opened)
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """One reply of the model.
 
         Raises:
@@ -166,14 +155,13 @@ class LateModel:
         if self.before is not None:
             self.before(self.used)
         model = self._open()
-        options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
         try:
-            reply = ask_with_tools(model, messages, tools, tool_choice, **options)
+            reply = ask_with_tools(model, messages, **options)
         except LLMError as error:
             self._count(getattr(error.reply, "usage", None))
             raise
         self._count(reply.usage)
-        return reply if tools else with_parsed(reply, schema, model.name)
+        return reply if options.get("tools") else with_parsed(reply, options.get("schema"), model.name)
 
     def taken(self) -> Usage:
         """The usage since the last call of this method."""

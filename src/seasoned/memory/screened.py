@@ -7,7 +7,7 @@ lessons, and one that learns from others never sees those; forgetting deletes al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -168,7 +168,7 @@ class ScreenedPool(ExperiencePool):
             # The released words may be written again; new ones may not.
             if read is None or set(unconfirmed.words) - set(read.words) or set(unconfirmed.runs) - set(read.runs):
                 return [OBSERVED]
-        bare = lesson.model_copy(update={"data": {n: v for n, v in lesson.data.items() if n != "flags"}})
+        bare = lesson.model_copy(update={"data": _without_flags(lesson.data)})
         return [UNTRUSTED] if trust_in(self.store, [bare])[lesson.id] < self.trust else []
 
     def reconsider(self) -> list[Lesson]:
@@ -176,10 +176,18 @@ class ScreenedPool(ExperiencePool):
         confirmed = []
         for lesson in self.lessons(status="quarantined"):
             if lesson.data.get("flags") == [OBSERVED] and not self._distrust(lesson):
-                data = {name: value for name, value in lesson.data.items() if name != "flags"}
-                fresh = lesson.model_copy(update={"status": "active", "data": data})
-                confirmed.append(self.store.update_lesson(fresh, who="rule", why="a second source says so, too"))
+                why = "a second source says so, too"
+                confirmed.append(self.store.update_lesson(released(lesson), who="rule", why=why))
         return confirmed
+
+
+def released(lesson: Lesson) -> Lesson:
+    """The lesson as active, without the reasons why it was quarantined."""
+    return lesson.model_copy(update={"status": "active", "data": _without_flags(lesson.data)})
+
+
+def _without_flags(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "flags"}
 
 
 def screen_lesson(
@@ -192,7 +200,7 @@ def screen_lesson(
     fields = {name: mask_value(getattr(lesson, name), masking) for name in ("text", "key", "category", "data")}
     if longest is not None and len(fields["text"]) > longest:
         fields["text"] = f"{fields['text'][: longest - 1]}…"
-    data = {name: value for name, value in fields["data"].items() if name != "flags"}
+    data = _without_flags(fields["data"])
     reasons = [*reasons, *flags(_APART.join((fields["key"], fields["text"], *_texts(data))))]
     if reasons:
         fields["data"] = {**data, "flags": reasons}
@@ -217,7 +225,7 @@ def screen_trajectory(trajectory: Trajectory, masking: Mask = mask) -> Trajector
     outside = [clean.task, *(step.observation for step in clean.steps), *texts["user"]]
     inside = [clean.outcome.answer, *(f"{step.thought}\n{step.action}" for step in clean.steps), *texts["assistant"]]
     reasons = dict.fromkeys((*flags(_APART.join(outside)), *flags(_APART.join(inside), foreign=False)))
-    meta = {name: value for name, value in clean.meta.items() if name != "flags"}
+    meta = _without_flags(clean.meta)
     return clean.model_copy(update={"meta": {**meta, "flags": list(reasons)} if reasons else meta})
 
 
@@ -237,8 +245,7 @@ def _says_the_same(stored: Lesson | None, fresh: Lesson) -> bool:
     """Whether an active lesson, perhaps released by a person, keeps its words."""
 
     def words(lesson: Lesson) -> tuple[Any, ...]:
-        data = {name: value for name, value in lesson.data.items() if name != "flags"}
-        return lesson.text, lesson.key, lesson.category, data
+        return lesson.text, lesson.key, lesson.category, _without_flags(lesson.data)
 
     return stored is not None and stored.status == "active" and words(stored) == words(fresh)
 

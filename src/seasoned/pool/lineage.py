@@ -5,7 +5,7 @@ Always holds: only `quarantine_observed` changes anything, and a person can undo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seasoned.trust.lineage import OBSERVED, Alone, Observations, Trust, lesson_trust, observed_alone
@@ -37,13 +37,13 @@ def alone(pool: ExperiencePool, lesson: Lesson) -> Alone:
     return unconfirmed.without(pool.collected(Observations)) if unconfirmed else unconfirmed
 
 
-def quarantine_observed(pool: ExperiencePool, lessons: Iterable[Lesson] | None = None) -> list[Lesson]:
+def quarantine_observed(pool: ExperiencePool) -> list[Lesson]:
     """Quarantine the active lessons of a pool whose content comes from observations only.
 
     Pinned lessons and a person's own stay active. Returns the lessons it quarantined.
     """
     quarantined = []
-    for lesson in pool.lessons() if lessons is None else lessons:
+    for lesson in pool.lessons():
         if not lesson.pinned and lesson.origin != "person" and alone(pool, lesson):
             reasons = [*lesson.data.get("flags", ()), OBSERVED]
             fresh = {"status": "quarantined", "data": {**lesson.data, "flags": reasons}}

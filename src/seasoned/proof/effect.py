@@ -67,12 +67,11 @@ def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:
     return int.from_bytes(drawn[:8], "big") < share * 2**64
 
 
-def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
-    """The effect of showing lessons, with an interval that is valid at every number of attempts with 1 - alpha.
+def effect(uses: Sequence[Use]) -> Effect:
+    """The effect of showing lessons, with an interval that is valid at every number of attempts with 1 - ALPHA.
 
     Args:
         uses: attempts with a known outcome, in the order in which the outcomes arrived.
-        alpha: the risk that the interval ever misses the effect.
 
     Raises:
         ConfigError: there is no attempt, or nothing was ever withheld; the message says how to begin.
@@ -93,7 +92,7 @@ def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
         up += np.log1p(stakes * (each - effects) / np.maximum(effects - least, 1e-9))
         down += np.log1p(-stakes * (each - effects) / np.maximum(most - effects, 1e-9))
     capital = np.logaddexp(_mean(up), _mean(down)) - np.log(2)
-    kept = effects[capital < np.log(1 / alpha)]
+    kept = effects[capital < np.log(1 / ALPHA)]
     value = float(np.clip(np.mean(x), -1, 1))
     bounds = (float(kept[0]), float(kept[-1])) if len(kept) else (value, value)
     return Effect(value, *bounds, shown=shown, withheld=len(uses) - shown)
@@ -124,22 +123,6 @@ class Evidence:
         x, high = _score(use, guess)
         logs = tuple(log + math.log1p(-stake * x / high) for log, stake in zip(self.logs, _STAKES, strict=True))
         return Evidence(self.uses + 1, self.total + use.outcome, logs)
-
-
-def retired_at(uses: Sequence[Use], *, lessons: int = 1, alpha: float = ALPHA) -> int | None:
-    """The number of attempts after which the evidence of harm reaches `lessons` / alpha; None if it does not.
-
-    Args:
-        uses: attempts for which this lesson was recalled.
-        lessons: number of lessons in the book, so that the risk of retiring any of them wrongly is at most alpha.
-        alpha: that probability.
-    """
-    evidence = Evidence()
-    for use in uses:
-        evidence = evidence.after(use)
-        if evidence.value >= lessons / alpha:
-            return evidence.uses
-    return None
 
 
 def _score(use: Use, guess: float) -> tuple[float, float]:

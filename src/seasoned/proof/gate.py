@@ -113,9 +113,9 @@ def power(tasks: int, win: float, loss: float, *, candidates: int = 1) -> float:
     return float(np.clip(first[promoted].sum() + after[at_last].sum(), 0, 1))
 
 
-def needed(win: float, loss: float, *, chance: float = 0.8, candidates: int = 1, most: int = 400) -> int | None:
-    """The smallest gate, in steps of 10 tasks, that promotes with this probability; None if `most` are too few."""
-    return next((n for n in range(10, most + 1, 10) if power(n, win, loss, candidates=candidates) >= chance), None)
+def needed(win: float, loss: float, *, candidates: int = 1) -> int | None:
+    """The smallest gate, in steps of 10 tasks, that promotes four sets of five; None if 400 tasks are too few."""
+    return next((n for n in range(10, 401, 10) if power(n, win, loss, candidates=candidates) >= 0.8), None)
 
 
 def check_gate(tasks: int, candidates: int = 1) -> None:

@@ -70,7 +70,7 @@ def against_record(
     return findings
 
 
-def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory], count: int = EVIDENCE) -> list[Trajectory]:
+def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory]) -> list[Trajectory]:
     """The attempts that share the most words with a lesson, except its sources; half of them successes."""
     words = set(words_of(fold(_said(lesson))))
     others = [attempt for attempt in attempts if attempt.id not in lesson.sources]
@@ -79,7 +79,7 @@ def nearest_attempts(lesson: Lesson, attempts: Sequence[Trajectory], count: int 
         return len(words & set(words_of(fold(f"{attempt.task} {_actions(attempt)}"))))
 
     ordered = sorted((attempt for attempt in others if shared(attempt)), key=shared, reverse=True)
-    sides = [[one for one in ordered if one.outcome.success is side][: count // 2] for side in (True, False)]
+    sides = [[one for one in ordered if one.outcome.success is side][: EVIDENCE // 2] for side in (True, False)]
     return [one for side in sides for one in side]
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, get_args
 
 from seasoned.errors import ConfigError
@@ -154,9 +153,7 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *how: object) -> None:
         self.close()
 
     def run(

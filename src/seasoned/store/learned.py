@@ -12,19 +12,11 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, exists, literal, select, update
 
 from seasoned.store import schema
-from seasoned.store.body import clean_text, from_body
+from seasoned.store.body import clean_text
 from seasoned.store.database import Database, chunks
-from seasoned.types import Trajectory, now
+from seasoned.types import now
 
 _t, _m, _e = schema.trajectories.c, schema.learned.c, schema.leases.c
-
-
-def unlearned(db: Database, scope: str, method: str, limit: int | None) -> list[Trajectory]:
-    """Trajectories of a scope that a method has not learned from, in order of insertion."""
-    page = select(_t.seq).where(*_new(scope, method)).order_by(_t.seq).limit(limit)
-    with db._read() as connection:
-        rows = connection.execute(select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq)).all()
-    return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]
 
 
 def mark_learned(db: Database, method: str, trajectory_ids: Sequence[str]) -> None:
@@ -46,7 +38,7 @@ def mark_begun(db: Database, scope: str, method: str) -> int:
         .where(lessons.method == clean_text(method), lessons.origin == "model", sources.trajectory_id == _t.id)
     )
     with db._read() as connection:
-        ids = connection.execute(select(_t.id).where(*_new(scope, method), exists(has_lesson))).scalars().all()
+        ids = connection.execute(select(_t.id).where(*is_new(scope, method), exists(has_lesson))).scalars().all()
     mark_learned(db, method, ids)
     return len(ids)
 
@@ -62,6 +54,7 @@ def take_lease(db: Database, name: str, holder: str, seconds: float) -> bool:
         return done.rowcount == 1
 
 
-def _new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:
+def is_new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:
+    """The tests of a trajectory of the scope that the method has not learned from."""
     marked = select(_m.method).where(_m.trajectory_id == _t.id, _m.method == clean_text(method))
     return _t.scope == clean_text(scope), ~exists(marked)

@@ -89,9 +89,10 @@ def lesson_row(lesson: Lesson, body: str) -> dict[str, Any]:
     return row
 
 
-def of_scope(db: Database, scope: str) -> list[Lesson]:
-    """All lessons of a scope, deleted ones too, in order of insertion."""
-    return read(db, select(_l.id, _l.body).where(_l.scope == clean_text(scope)).order_by(_l.seq))
+def of_scope(db: Database, scope: str, change: int = -1) -> list[Lesson]:
+    """The lessons of a scope written after a change (by default all), deleted ones too, in order of insertion."""
+    query = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
+    return read(db, query.order_by(_l.seq))
 
 
 def read(db: Database, query: Select[tuple[str, str]]) -> list[Lesson]:

@@ -70,47 +70,35 @@ def lesson_page(
     query: str = "",
     before: int | None = None,
     limit: int = 50,
+    by_use: bool = False,
 ) -> list[LessonLine]:
     """Lessons, newest first, at most `limit`. None filters nothing, but a `status` of None leaves out deleted ones.
 
     `query` has words that the key or text contains, in any case; `before` is the `seq` of the last line of the page
-    before.
+    before. `by_use` sorts by how many attempts were shown them, the most first; `before` is then how many lines the
+    pages before had.
     """
-    page = _page(select(_l.seq), _tests(store, scope, kind, status, query), _l.seq, before, limit)
+    tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
+    tests += equal((_l.scope, scope), (_l.kind, kind))
+    tests += contain(store, _l.folded, _words(fold(query[:1000])))
+    columns = (_l.seq, _l.scope, _l.id, _l.body)
+    if by_use:
+        uses = select(_u.lesson_id, func.count().label("uses")).group_by(_u.lesson_id).subquery()
+        count = func.coalesce(uses.c.uses, 0)
+        wanted: Select[Any] = select(*columns, count.label("uses")).outerjoin(uses, uses.c.lesson_id == _l.id)
+        wanted = wanted.where(*tests).order_by(count.desc(), _l.seq.desc())
+        wanted = wanted.limit(limit).offset(min(before or 0, _MOST))
+    else:
+        page = _page(select(_l.seq), tests, _l.seq, before, limit)
+        wanted = select(*columns).where(_l.seq.in_(page)).order_by(_l.seq.desc())
     with store._read() as connection:
-        rows = connection.execute(
-            select(_l.seq, _l.scope, _l.id, _l.body).where(_l.seq.in_(page)).order_by(_l.seq.desc())
-        ).all()
-    return [LessonLine(row.seq, row.scope, from_body(Lesson, row.body, f"the lesson {row.id}")) for row in rows]
-
-
-def most_used(
-    store: Database,
-    *,
-    scope: str | None = None,
-    kind: str | None = None,
-    status: str | None = None,
-    query: str = "",
-    before: int | None = None,
-    limit: int = 50,
-) -> list[LessonLine]:
-    """Lessons by how many attempts were shown them, the most first, as `lesson_page` filters them.
-
-    `before` is how many lines the pages before had.
-    """
-    uses = select(_u.lesson_id, func.count().label("uses")).group_by(_u.lesson_id).subquery()
-    count = func.coalesce(uses.c.uses, 0)
-    wanted = select(_l.seq, _l.scope, _l.id, _l.body, count.label("uses")).outerjoin(uses, uses.c.lesson_id == _l.id)
-    wanted = wanted.where(*_tests(store, scope, kind, status, query)).order_by(count.desc(), _l.seq.desc())
-    with store._read() as connection:
-        rows = connection.execute(wanted.limit(limit).offset(min(before or 0, _MOST))).all()
-    said = {0: "never used", 1: "used once"}
+        rows = connection.execute(wanted).all()
     return [
         LessonLine(
             row.seq,
             row.scope,
             from_body(Lesson, row.body, f"the lesson {row.id}"),
-            said.get(row.uses, f"used {row.uses:,} times"),
+            {0: "never used", 1: "used once"}.get(row.uses, f"used {row.uses:,} times") if by_use else "",
         )
         for row in rows
     ]
@@ -174,13 +162,7 @@ def lessons_of(store: Database, trajectory_id: str, limit: int = 50) -> list[Les
         .order_by(_l.seq)
         .limit(limit)
     )
-    with store._read() as connection:
-        return [from_body(Lesson, row.body, f"the lesson {row.id}") for row in connection.execute(query)]
-
-
-def lessons_named(store: Database, ids: Sequence[str]) -> list[Lesson]:
-    """The existing lessons with these ids, in the order of the ids."""
-    return lesson_table.get(store, ids)
+    return lesson_table.read(store, query)
 
 
 def changed_since(store: Database, scope: str, change: int, limit: int) -> list[tuple[Lesson | None, Lesson]]:
@@ -211,14 +193,6 @@ def run_scopes(store: Database, run_id: str) -> list[str]:
     )
     with store._read() as connection:
         return list(connection.execute(query).scalars())
-
-
-def _tests(
-    store: Database, scope: str | None, kind: str | None, status: str | None, query: str
-) -> list[ColumnElement[bool]]:
-    tests: list[ColumnElement[bool]] = [_l.status != "deleted"] if status is None else [_l.status == status]
-    tests += equal((_l.scope, scope), (_l.kind, kind))
-    return tests + contain(store, _l.folded, _words(fold(query[:1000])))
 
 
 def _words(text: str) -> list[str]:

@@ -41,7 +41,7 @@ def prune(store: Store, before: str, scopes: Sequence[str], *, dry_run: bool = F
     Returns:
         A line for each pool that had something.
     """
-    found = []
+    pruned = []
     for scope in scopes:
         old = _t.scope == scope, _t.run_id == "", _t.created < before
         gone = _l.scope == scope, _l.status == "deleted", _l.updated < before
@@ -49,13 +49,13 @@ def prune(store: Store, before: str, scopes: Sequence[str], *, dry_run: bool = F
             attempts = connection.execute(select(_t.id).where(*old)).scalars().all()
             lessons = connection.execute(select(_l.id).where(*gone)).scalars().all()
         if attempts or lessons:
-            found.append(Pruned(scope, len(attempts), len(lessons)))
+            pruned.append(Pruned(scope, len(attempts), len(lessons)))
         if not dry_run:
             if attempts:
                 store.remove_trajectories(scope, attempts)
             for lesson_id in lessons:
                 store.remove_lesson(lesson_id, who="person", purge=True)
-    if found and not dry_run:
+    if pruned and not dry_run:
         store.drop_loose_vectors()
         store.scrub()
-    return found
+    return pruned

@@ -25,6 +25,11 @@ VERSION_TABLE = "seasoned_version"
 
 metadata = MetaData()
 
+
+def _texts(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False) for name in names]
+
+
 scopes = Table(
     "scopes",
     metadata,
@@ -37,10 +42,7 @@ runs = Table(
     "runs",
     metadata,
     Column("run_id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("path", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("created", Text, nullable=False),
+    *_texts("name", "path", "status", "created"),
     Column("finished", Text),
     Column("config", Text, nullable=False),
     Column("summary", Text),
@@ -54,15 +56,9 @@ trajectories = Table(
     Column("id", Text, nullable=False, unique=True),
     Column("scope", Text, nullable=False),
     Column("run_id", Text, nullable=False),  # "" outside any run
-    Column("task_id", Text, nullable=False),
-    Column("benchmark", Text, nullable=False),
-    Column("category", Text, nullable=False),
-    Column("agent", Text, nullable=False),
+    *_texts("task_id", "benchmark", "category", "agent"),
     Column("success", Boolean),  # null: unknown
-    Column("reason", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("task", Text, nullable=False),
-    Column("body", Text, nullable=False),
+    *_texts("reason", "created", "task", "body"),
     Index("trajectories_by_scope", "scope", "success", "seq"),
     Index("trajectories_by_task", "scope", "task_id", "seq"),
     Index("trajectories_by_run", "run_id", "seq"),
@@ -84,17 +80,12 @@ lessons = Table(
     Column("id", Text, nullable=False, unique=True),
     Column("scope", Text, nullable=False),
     Column("change", Integer, nullable=False),  # the change of the scope that wrote this row last
-    Column("kind", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("category", Text, nullable=False),
-    Column("status", Text, nullable=False),
+    *_texts("kind", "key", "category", "status"),
     Column("importance", Float, nullable=False),
     Column("pinned", Boolean, nullable=False),
-    Column("origin", Text, nullable=False),
-    Column("method", Text, nullable=False),
+    *_texts("origin", "method"),
     Column("version", Integer, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("updated", Text, nullable=False),
+    *_texts("created", "updated"),
     Column("folded", Text, nullable=False),  # key and text without case, for searches
     Column("body", Text, nullable=False),
     # A page is found by walking the first or second of these in order of insertion, without reading a row.
@@ -109,10 +100,7 @@ lesson_history = Table(
     metadata,
     Column("lesson_id", Text, ForeignKey("lessons.id", ondelete="CASCADE"), primary_key=True),
     Column("version", Integer, primary_key=True),
-    Column("at", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("why", Text, nullable=False),
-    Column("body", Text, nullable=False),
+    *_texts("at", "who", "why", "body"),
     Column("change", Integer, nullable=False),  # the change of the scope that wrote this state
 )
 
@@ -122,9 +110,7 @@ snapshots = Table(
     Column("scope", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("change", Integer, nullable=False),  # it holds the last state of each lesson up to this change
-    Column("at", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    *_texts("at", "who", "why"),
 )
 
 lesson_sources = Table(
@@ -159,8 +145,7 @@ journal = Table(
     metadata,
     Column("scope", Text, primary_key=True),
     Column("key", Text, primary_key=True),
-    Column("created", Text, nullable=False),
-    Column("body", Text, nullable=False),
+    *_texts("created", "body"),
 )
 
 marks = Table(
@@ -185,8 +170,7 @@ waiting = Table(
     metadata,
     Column("trajectory_id", Text, ForeignKey("trajectories.id", ondelete="CASCADE"), primary_key=True),
     Column("method", Text, primary_key=True),
-    Column("at", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    *_texts("at", "why"),
     Column("tried", Text, nullable=False),  # the ways tried in vain: a line for each, and a break around all
 )
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, func, or_, select, update
 
 from seasoned.store import check as check_table
-from seasoned.store import forget, learned, schema
+from seasoned.store import forget, learned, schema, waiting
 from seasoned.store import journal as journal_table
 from seasoned.store import lessons as lesson_table
 from seasoned.store import runs as run_table
@@ -59,7 +58,7 @@ class Store(Database):
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *how: object) -> None:
         self.close()
 
     def scopes(self) -> list[str]:
@@ -177,7 +176,11 @@ class Store(Database):
 
     def get_lesson(self, lesson_id: str) -> Lesson | None:
         """The lesson in its present state, deleted ones too; None when there is none."""
-        return next(iter(lesson_table.get(self, [lesson_id])), None)
+        return next(iter(self.get_lessons([lesson_id])), None)
+
+    def get_lessons(self, lesson_ids: Sequence[str]) -> list[Lesson]:
+        """The lessons with these ids in their present state, deleted ones too, in the order of the ids."""
+        return lesson_table.get(self, lesson_ids)
 
     def scope_of(self, lesson_id: str) -> str | None:
         """The scope a lesson belongs to; None when there is no such lesson."""
@@ -215,8 +218,7 @@ class Store(Database):
 
     def lessons_since(self, scope: str, change: int) -> list[Lesson]:
         """The lessons written after this change, in order of insertion; 0 gives all of the scope."""
-        query = select(_l.id, _l.body).where(_l.scope == clean_text(scope), _l.change > change)
-        return lesson_table.read(self, query.order_by(_l.seq))
+        return lesson_table.of_scope(self, scope, change)
 
     def update_lesson(self, lesson: Lesson, *, who: str, why: str = "") -> Lesson:
         """Store a changed lesson, still with the version it was read at; see `update_lessons`."""
@@ -297,7 +299,7 @@ class Store(Database):
 
     def unlearned(self, scope: str, method: str, limit: int | None = None) -> list[Trajectory]:
         """Trajectories of a scope that a method has not learned from, in order of insertion, at most `limit`."""
-        return learned.unlearned(self, scope, method, limit)
+        return waiting.pending(self, scope, method, None, limit)
 
     def mark_learned(self, method: str, trajectory_ids: Sequence[str]) -> None:
         """Record that a method has learned from these; those marked already or deleted meanwhile are skipped."""

@@ -1,4 +1,4 @@
-"""Vectors in the store, and exact search over a matrix of them.
+"""Vectors in the store.
 
 Always holds: a vector is stored with its embedder's name, its dimension and a digest of the text it was made from, so a
 search never mixes embedders and never uses the vector of an older text. Bytes on disk are little-endian float32.
@@ -17,7 +17,6 @@ from seasoned.protocols import Embedder
 from seasoned.store import schema
 from seasoned.store.body import clean_text
 from seasoned.store.database import Database, chunks
-from seasoned.store.matrix import Matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,28 +112,6 @@ def _there(connection: Connection, owner: str, ids: Sequence[str]) -> set[str]:
 def digest(text: str) -> str:
     """The digest of a text, stored with its vector: 16 hexadecimal digits."""
     return hashlib.sha256(clean_text(text).encode()).hexdigest()[:16]
-
-
-def top_k(
-    matrix: NDArray[np.float32], query: NDArray[np.float32], k: int, rows: NDArray[np.intp] | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The k rows with the greatest inner product with the query, exactly.
-
-    Equal rows tie, and the first comes first; see `Matrix`, which keeps what several searches share.
-
-    Args:
-        matrix: unit rows, shape (n, dim).
-        query: a unit vector, shape (dim,).
-        k: the number of rows; all if k > n, none if k <= 0.
-        rows: the indices to search, in the order that breaks ties; None for all, lower indices first.
-
-    Returns:
-        Indices into the matrix and scores, best first; both of length min(k, candidates).
-    """
-    held = Matrix(matrix.shape[1])
-    held.hold(matrix)
-    places, scores = held.best(query, k, rows)
-    return places if rows is None else rows[places], scores
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:

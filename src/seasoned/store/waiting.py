@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import exists, select
 
 from seasoned.store import schema
-from seasoned.store.body import clean_text, from_body
+from seasoned.store.body import clean_text
 from seasoned.store.database import Database, chunks
+from seasoned.store.learned import is_new
+from seasoned.store.trajectories import read
 from seasoned.types import Trajectory, now
 
 _t, _l, _w = schema.trajectories.c, schema.learned.c, schema.waiting.c
@@ -28,29 +30,19 @@ class Wait(NamedTuple):
 
 def pending(db: Database, scope: str, method: str, way: str | None, limit: int | None) -> list[Trajectory]:
     """Trajectories of a scope, in order, that a method has not learned from or tried in this way (None: in any)."""
-    tests = _new(scope, method)
+    tests = is_new(scope, method)
     if way is not None:
         tried = _w.tried.contains(f"\n{clean_text(way)}\n", autoescape=True)
         row = select(_w.method).where(_w.trajectory_id == _t.id, _w.method == clean_text(method), tried)
         tests = *tests, ~exists(row)
     page = select(_t.seq).where(*tests).order_by(_t.seq).limit(limit)
-    with db._read() as connection:
-        rows = connection.execute(select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq)).all()
-    return [from_body(Trajectory, row.body, f"the trajectory {row.id}") for row in rows]
-
-
-def count_pending(db: Database, scope: str, method: str) -> int:
-    """The number of trajectories of a scope that a method has not learned from, including waiting ones."""
-    with db._read() as connection:
-        return (
-            connection.execute(select(func.count()).select_from(_t.seq.table).where(*_new(scope, method))).scalar() or 0
-        )
+    return read(db, select(_t.id, _t.body).where(_t.seq.in_(page)).order_by(_t.seq))
 
 
 def waits(db: Database, scope: str, method: str) -> list[Wait]:
     """The attempts of a scope that wait for a method, in order of insertion."""
     joined = schema.waiting.join(schema.trajectories, _w.trajectory_id == _t.id)
-    query = select(_t.id, _w.why).select_from(joined).where(*_new(scope, method), _w.method == clean_text(method))
+    query = select(_t.id, _w.why).select_from(joined).where(*is_new(scope, method), _w.method == clean_text(method))
     with db._read() as connection:
         return [Wait(row.id, row.why) for row in connection.execute(query.order_by(_t.seq))]
 
@@ -88,8 +80,3 @@ def settled(db: Database, method: str, trajectory_ids: Sequence[str], way: str) 
             known = select(_l.trajectory_id).where(_l.method == method, _l.trajectory_id.in_(part))
             reasons |= dict.fromkeys(connection.execute(known).scalars(), "")
     return reasons
-
-
-def _new(scope: str, method: str) -> tuple[ColumnElement[bool], ...]:
-    learned = select(_l.method).where(_l.trajectory_id == _t.id, _l.method == clean_text(method))
-    return _t.scope == clean_text(scope), ~exists(learned)

@@ -19,7 +19,7 @@ from seasoned.plugins import load_plugin, plugins
 from seasoned.pool import ExperiencePool
 from seasoned.traces import coding, inspect_eval, messages, otel, react
 from seasoned.traces.conversation import is_message
-from seasoned.traces.source import Found, Problem, digest, json_values, lines, read_bytes, task_name
+from seasoned.traces.source import Log, Problem, digest, json_values, lines, read_bytes, task_name
 from seasoned.trust import mask_value
 from seasoned.types import Trajectory
 
@@ -85,7 +85,8 @@ def read(path: Path | str, format: str | None = None) -> Imported:
         return _imported("inspect", inspect_eval.read_archive(path, raw, _source("inspect", path)))
     if format == "react-log":
         return _imported(format, react.read(lines(raw), _source(format, path)))
-    values, problems = json_values(raw) if format or _is_json(raw) else ([], [])
+    is_json = raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    values, problems = json_values(raw) if format or is_json else ([], [])
     kind = format or _format_of(value for _, value in values)
     if kind is None and values and not problems:
         raise DataError(f"{path} is JSON, but of none of the formats {', '.join(FORMATS)}: see docs/import.md")
@@ -97,7 +98,7 @@ def read(path: Path | str, format: str | None = None) -> Imported:
         "otel": otel.read,
         "coding": coding.read,
     }
-    log: Found = readers[kind](values, _source(kind, path))
+    log: Log = readers[kind](values, _source(kind, path))
     log.problems[:0] = problems
     return _imported(kind, log)
 
@@ -139,14 +140,14 @@ def _by_plugin(format: str, path: Path) -> Imported:
     """Read a file with a plugin's importer, which is a function of the path."""
     importer = load_plugin("importers", format)
     try:
-        return _imported(format, Found([Trajectory.model_validate(each) for each in importer(path)]))
+        return _imported(format, Log([Trajectory.model_validate(each) for each in importer(path)]))
     except SeasonedError:
         raise
     except Exception as error:  # a plugin may raise anything
         raise DataError(f"the importer {format} cannot read {path}: {type(error).__name__}: {error}") from error
 
 
-def _imported(format: str, log: Found) -> Imported:
+def _imported(format: str, log: Log) -> Imported:
     masked = tuple(_masked(trajectory) for trajectory in log.trajectories)
     return Imported(format, masked, tuple(sorted(log.problems, key=_place)), log.repeated)
 
@@ -164,10 +165,6 @@ def _masked(trajectory: Trajectory) -> Trajectory:
 
 def _source(format: str, path: Path) -> dict[str, str]:
     return {"source": format, "file": path.name}
-
-
-def _is_json(raw: bytes) -> bool:
-    return raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
 def _format_of(values: Iterable[Any]) -> Format | None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from seasoned.traces.conversation import Turn, answer_of, chat, read_message, read_turns, steps_of
-from seasoned.traces.source import Found, date, digest, make, texts
+from seasoned.traces.source import Log, date, make, repeats, texts
 from seasoned.types import Outcome, Step, Trajectory
 
 _LINE = 400  # characters of a command that identify it
@@ -64,14 +64,14 @@ def is_session(value: Any) -> bool:
     return claude and any(name in value for name in ("sessionId", "uuid", "parentUuid"))
 
 
-def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
+def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
     """The attempts in the JSON values of a file.
 
     Args:
         values: (place, value), as `source.json_values` gives them.
         source: where the trajectories come from, for their meta.
     """
-    log, seen = Found(), Counter[str]()
+    log, seen = Log(), Counter[str]()
     session: list[tuple[str, Any]] = []
     for place, value in values:
         if isinstance(value, dict) and isinstance(value.get("trajectory"), list):
@@ -166,10 +166,9 @@ def _attempt(turns: Sequence[Turn], meta: Mapping[str, Any], seen: Counter[str],
         return "no request of a user in it"
     if not steps:
         return "no reply of an assistant in it, so nothing was done"
-    same = digest(task, [step.model_dump() for step in steps])
-    seen[same] += 1
     outcome = ended(steps, answer_of([turn for turn in turns if turn.role != "user"]))
-    return make(task, steps, outcome, meta=meta, messages=chat(turns), created=created, occurrence=seen[same] - 1)
+    before = repeats(seen, task, [step.model_dump() for step in steps])
+    return make(task, steps, outcome, meta=meta, messages=chat(turns), created=created, occurrence=before)
 
 
 def ended(steps: Sequence[Step], answer: str = "") -> Outcome:
@@ -193,10 +192,7 @@ def _mini(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str])
     task = next((turn.text.strip() for turn in turns if turn.role == "user" and turn.text.strip()), "")
     begun = next((place for place, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
     steps = steps_of(turns[begun:])
-    if not task or not steps:
-        return "no task and reply in it"
-    info = value["info"] if isinstance(value.get("info"), dict) else {}
-    return _finished(task, steps, info, {**meta, "exit": texts(info.get("exit_status"))}, chat(turns), seen)
+    return _finished(task, steps, value, meta, turns, seen) if task and steps else "no task and reply in it"
 
 
 def _swe(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory | str:
@@ -208,23 +204,20 @@ def _swe(value: Mapping[str, Any], meta: Mapping[str, Any], seen: Counter[str]) 
     turns = read_turns(history)
     user_texts = [turn.text.strip() for turn in turns if turn.role == "user" and turn.text.strip()]
     task = next((text for text in user_texts), "") or texts(value.get("problem_statement"))
-    if not task or not steps:
-        return "no task and steps in it"
-    info = value["info"] if isinstance(value.get("info"), dict) else {}
-    return _finished(task, steps, info, {**meta, "exit": texts(info.get("exit_status"))}, chat(turns), seen)
+    return _finished(task, steps, value, meta, turns, seen) if task and steps else "no task and steps in it"
 
 
 def _finished(
     task: str,
     steps: Sequence[Step],
-    info: Mapping[str, Any],
+    value: Mapping[str, Any],
     meta: Mapping[str, Any],
-    messages: Any,
+    turns: Sequence[Turn],
     seen: Counter[str],
 ) -> Trajectory:
+    info = value["info"] if isinstance(value.get("info"), dict) else {}
     outcome, status = ended(steps, texts(info.get("submission"))[:_TAIL]), texts(info.get("exit_status"))
     if outcome.success is None and status and "submit" not in status.casefold():
         outcome = Outcome(success=False, reward=0.0, reason="halted", detail=f"it ended with {status[:80]}")
-    same = digest(task, [step.model_dump() for step in steps])
-    seen[same] += 1
-    return make(task, steps, outcome, meta=meta, messages=messages, occurrence=seen[same] - 1)
+    before = repeats(seen, task, [step.model_dump() for step in steps])
+    return make(task, steps, outcome, meta={**meta, "exit": status}, messages=chat(turns), occurrence=before)

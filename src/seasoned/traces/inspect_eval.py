@@ -20,13 +20,13 @@ from seasoned.errors import DataError, MissingExtraError
 from seasoned.traces.conversation import answer_of, chat, read_turns, steps_of, task_of
 from seasoned.traces.source import (
     MAX_REPEATED,
-    Found,
+    Log,
     Problem,
     date,
-    digest,
     load,
     make,
     number,
+    repeats,
     texts,
     usage,
     verdict,
@@ -50,7 +50,7 @@ class _Room:
     left: int
 
 
-def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
+def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Log:
     """The samples of an `.eval` file.
 
     Args:
@@ -63,7 +63,7 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
         MissingExtraError: it uses Zstandard, and no library here can unpack that.
     """
     _check_directory(path, raw)
-    log = Found()
+    log = Log()
     seen: Counter[str] = Counter()
     room = _Room(MAX_REPEATED)
     try:
@@ -89,14 +89,14 @@ def read_archive(path: Path, raw: bytes, source: Mapping[str, Any]) -> Found:
     return _finished(log, room)
 
 
-def read_json(value: Any, source: Mapping[str, Any]) -> Found:
+def read_json(value: Any, source: Mapping[str, Any]) -> Log:
     """The samples of a log in its JSON form.
 
     Args:
         value: the file's whole value.
         source: what every trajectory's meta says of where it came from.
     """
-    result = Found()
+    result = Log()
     seen: Counter[str] = Counter()
     room = _Room(MAX_REPEATED)
     for place, log in value:
@@ -156,7 +156,7 @@ def _opened(archive: zipfile.ZipFile, raw: bytes, entry: zipfile.ZipInfo) -> IO[
     return cast("IO[bytes]", unpack.stream_reader(packed, read_across_frames=True))
 
 
-def _finished(result: Found, room: _Room) -> Found:
+def _finished(result: Log, room: _Room) -> Log:
     if room.left < 0:
         why = f"used again and again, for more than {MAX_REPEATED:,} characters in all: names of some were left"
         result.problems.append(Problem("attachments", why))
@@ -181,8 +181,6 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
     benchmark, model = texts(evaluation.get("task")), texts(evaluation.get("model"))
     epoch = number(sample.get("epoch")) or 1
     outcome = _outcome(sample, answer_of(turns))
-    same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
-    seen[same] += 1
     name = texts(sample.get("id"))
     return make(
         task,
@@ -194,7 +192,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
         messages=chat(turns),
         usage=_usage(sample.get("model_usage")),
         created=date(sample.get("started_at")) or date(evaluation.get("created")),
-        occurrence=seen[same] - 1,
+        occurrence=repeats(seen, task, [step.model_dump() for step in steps], outcome.model_dump()),
         meta={**meta, "trial": int(epoch) - 1, "scores": _scores(sample), "target": texts(sample.get("target"))},
     )
 

@@ -17,7 +17,7 @@ from typing import Any
 from seasoned.llm.calls import make_call
 from seasoned.llm.tools import calling, result
 from seasoned.traces.conversation import answer_of, chat, is_message, read_turns, steps_of, task_of
-from seasoned.traces.source import Found, date, digest, load, make, number, texts, verdict
+from seasoned.traces.source import Log, date, load, make, number, repeats, texts, verdict
 from seasoned.types import Message, Outcome, Step, ToolCall, Trajectory
 
 _LISTS = ("messages", "conversations", "conversation", "turns")
@@ -26,14 +26,14 @@ _BESIDE = ("task_id", "category", "benchmark", "agent", "guidance", "created", "
 _ENDED = ("reason", "answer", "detail")
 
 
-def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
+def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
     """The attempts in the JSON values of a file.
 
     Args:
         values: (place, value), as `source.json_values` gives them.
         source: where the trajectories come from, for their meta.
     """
-    log = Found()
+    log = Log()
     seen: Counter[str] = Counter()
     for place, value in _joined(values):
         log.take(place, _one, value, {**source, "place": place}, seen)
@@ -72,8 +72,6 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
     if not task:
         return "no task in it: neither a message of a user before the first reply, nor a `task`"
     outcome = outcome_of(line, answer_of(turns))
-    same = digest(task, raw, outcome.model_dump(), [step.model_dump() for step in given_steps])
-    seen[same] += 1
     extra = line.get("meta")
     names = ("category", "guidance", "agent", "benchmark")
     return make(
@@ -83,7 +81,7 @@ def _one(value: Any, meta: Mapping[str, Any], seen: Counter[str]) -> Trajectory 
         task_id=texts(line.get("task_id")),
         messages=chat(turns),
         created=date(line.get("created")),
-        occurrence=seen[same] - 1,
+        occurrence=repeats(seen, task, raw, outcome.model_dump(), [step.model_dump() for step in given_steps]),
         meta={**(extra if isinstance(extra, dict) else {}), **meta, "source_id": texts(line.get("id"))},
         **{name: texts(line[name]) for name in names if line.get(name)},
     )

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from seasoned.traces.conversation import Turn, answer_of, chat, read_turns, steps_of, task_of
-from seasoned.traces.source import Found, Problem, date, load, make, number, texts, usage, verdict
+from seasoned.traces.source import Log, Problem, date, load, make, number, texts, usage, verdict
 from seasoned.types import Outcome, Trajectory
 
 _WRAPPERS = ("invoke_agent", "invoke_workflow", "create_agent")
@@ -53,14 +53,14 @@ class Span:
         return texts(self.attributes.get("gen_ai.operation.name"))
 
 
-def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Found:
+def read(values: Iterable[tuple[str, Any]], source: Mapping[str, Any]) -> Log:
     """The attempts in the JSON values of a file.
 
     Args:
         values: (place, value), as `source.json_values` gives them.
         source: where the trajectories come from, for their meta.
     """
-    log = Found()
+    log = Log()
     spans: list[Span] = []
     logs: list[Span] = []
     places: dict[str, str] = {}

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seasoned.traces.react_lines import AGAIN, Ahead, Line, ahead, classify, is_reset, is_unanswered, right_answer
-from seasoned.traces.source import MAX_REPEATED, Found, Problem, digest, make, number, verdict
+from seasoned.traces.source import MAX_REPEATED, Log, Problem, digest, make, number, verdict
 from seasoned.types import Outcome, Step, Trajectory
 
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
@@ -94,7 +94,7 @@ class Attempt:
         return bool(self.text(_ACTION)) and (count < self.count or (count == 1 and self.count != 0))
 
 
-def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Found:
+def read(lines: Iterable[tuple[int, str, str]], source: Mapping[str, Any]) -> Log:
     """The attempts in the lines of a log, as `source.lines` gives them; `source` goes into every trajectory's meta."""
     reader = _Reader()
     reader.run(lines)
@@ -373,12 +373,12 @@ class _Reader:
 
 def trajectories_of(
     attempts: Iterable[Attempt], problems: Sequence[Problem], source: Mapping[str, Any], *, repeats: bool
-) -> Found:
+) -> Log:
     """The attempts as trajectories, with the trials of each task numbered from 0.
 
     `repeats`: the log prints solved attempts again in each trial; they are counted as repeated and left out.
     """
-    result = Found(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
+    result = Log(problems=sorted(problems, key=lambda problem: int(problem.where.split()[1])))
     seen: Counter[str] = Counter()
     tries: Counter[str] = Counter()
     latest: dict[str, int] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -38,7 +39,7 @@ class Problem:
 
 
 @dataclass
-class Found:
+class Log:
     """A reader's result: trajectories in the file's order, problems, and the number of repeated attempts."""
 
     trajectories: list[Trajectory] = field(default_factory=list)
@@ -195,6 +196,13 @@ def verdict(value: Any) -> bool | None:
         return value.strip().casefold() in _YES
     grade = number(value)
     return grade >= 1.0 if grade is not None and 0.0 <= grade <= 1.0 else None
+
+
+def repeats(seen: Counter[str], *parts: Any) -> int:
+    """How often these parts of an attempt came before; counts them."""
+    same = digest(*parts)
+    seen[same] += 1
+    return seen[same] - 1
 
 
 def date(value: Any) -> str:

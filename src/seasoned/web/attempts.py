@@ -28,7 +28,7 @@ def attempt_list(request: Request) -> Response:
     store = site_of(request).store
     wanted = {name: asked(request, name) for name in ("q", "scope", "run")}
     wanted["ended"] = chosen(request, "ended", ENDED)
-    found = pages.attempt_page(
+    page = pages.attempt_page(
         store,
         scope=wanted["scope"] or None,
         run_id=wanted["run"] or None,
@@ -37,7 +37,7 @@ def attempt_list(request: Request) -> Response:
         before=place(request),
         limit=PAGE + 1,
     )
-    same = {"lines": found[:PAGE], "more": len(found) > PAGE, "asked": wanted}
+    same = {"lines": page[:PAGE], "more": len(page) > PAGE, "asked": wanted}
     if partial(request):
         return show(request, "attempt_rows.html.j2", **same)
     return show(request, "attempts.html.j2", **same, scopes=store.scopes(), ended=ENDED)
@@ -63,7 +63,7 @@ def attempt_page(request: Request) -> Response:
         left_out=0 if whole else max(0, len(messages) - _MESSAGES),
         verdicts=[one for one in attempt.meta.get("verdicts", ()) if isinstance(one, dict)],
         flags=[str(flag) for flag in attempt.meta.get("flags", ())],
-        shown=pages.lessons_named(store, attempt.lesson_ids[:50]),
+        shown=store.get_lessons(attempt.lesson_ids[:50]),
         made=pages.lessons_of(store, attempt.id),
     )
 

@@ -13,7 +13,7 @@ from seasoned.memory import Memory
 from seasoned.memory.holdout import in_points, read_effect, resume_guidance
 from seasoned.web.attempts import scope_of
 from seasoned.web.show import redirect, show
-from seasoned.web.site import asked, form, site_of, visitor
+from seasoned.web.site import form, namespace_of, namespaces, site_of, visitor
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 
     from seasoned.proof.effect import Effect
 
-_HOME = "memory/"
 _SHOWN = 100  # lessons and categories
 
 
 def effect_page(request: Request) -> Response:
     """The effect over all attempts, by category and by month, and lesson by lesson."""
     store = site_of(request).store
-    names = [scope.removeprefix(_HOME) for scope in store.scopes() if scope.startswith(_HOME)]
-    namespace = asked(request, "namespace") or ("default" if "default" in names or not names else names[0])
+    names = namespaces(store)
+    namespace = namespace_of(request, names)
     try:
         report = read_effect(store, namespace)
     except ConfigError:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from seasoned.errors import ConfigError, ConflictError
 from seasoned.memory.editing import Switch, edited, switched, written
-from seasoned.store.pages import lessons_named
 from seasoned.text import clean
 from seasoned.trust import mask
 from seasoned.web.lessons import KINDS, find
@@ -126,7 +125,7 @@ def bulk(request: Request) -> Response:
     action = given.pop("action", "")
     if action not in _SWITCHES:
         raise ConfigError(f"there is no button {action[:40]!r}")
-    ticked = {lesson.id: lesson for lesson in lessons_named(store, list(given))}
+    ticked = {lesson.id: lesson for lesson in store.get_lessons(list(given))}
     if not ticked:
         raise ConfigError("no lesson is ticked: tick those that are meant")
     changed = []

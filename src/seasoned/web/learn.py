@@ -15,7 +15,7 @@ from seasoned.memory import Learned, Learning, Memory
 from seasoned.store.pages import attempt_lines
 from seasoned.web.lessons import Missing
 from seasoned.web.show import redirect, show
-from seasoned.web.site import asked, form
+from seasoned.web.site import form, namespace_of, namespaces
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from seasoned.protocols import Embedder
     from seasoned.store.sql import Store
 
-_HOME = "memory/"
 _SHOWN = 50  # lessons that were learned, attempts that wait
 
 
@@ -41,15 +40,11 @@ class Learner:
     _learnings: dict[str, Learning] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def namespaces(self) -> list[str]:
-        """Of the store."""
-        return [scope.removeprefix(_HOME) for scope in self.store.scopes() if scope.startswith(_HOME)]
-
     def memory(self, namespace: str) -> Memory:
         """The memory of a namespace, opened once."""
         with self._lock:
             if namespace not in self._memories:
-                if namespace != "default" and namespace not in self.namespaces():
+                if namespace != "default" and namespace not in namespaces(self.store):
                     raise Missing(f"there is no namespace {namespace[:80]!r} in this store")
                 self._memories[namespace] = Memory(
                     self.store,
@@ -89,8 +84,8 @@ class Learner:
 def learn_page(request: Request) -> Response:
     """What learning would take in a namespace, what came of it, and what waits."""
     learner = _learner(request)
-    names = learner.namespaces()
-    namespace = asked(request, "namespace") or ("default" if "default" in names or not names else names[0])
+    names = namespaces(learner.store)
+    namespace = namespace_of(request, names)
     memory, learning = learner.memory(namespace), learner.learning(namespace)
     running = learning is not None and not learning.done  # once: it may end meanwhile
     learned, trouble = (None, "") if running or learning is None else _result(learning)

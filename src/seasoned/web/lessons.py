@@ -16,7 +16,7 @@ from seasoned.proof.standing import standing
 from seasoned.store import pages
 from seasoned.types import LessonKind, LessonStatus
 from seasoned.web.show import show
-from seasoned.web.site import PAGE, asked, partial, place, site_of
+from seasoned.web.site import HOME, PAGE, asked, partial, place, site_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 KINDS: tuple[str, ...] = get_args(LessonKind)
 SORTS = ("use", "effect")
 STATES: tuple[str, ...] = get_args(LessonStatus)
-_HOME = "memory/"
 _VERSIONS = 30  # of a lesson's history, shown before somebody asks for all
 _SOURCES = 30
 _ESTIMATED = 200  # lessons with an estimate of their effect, in a list by that
@@ -50,9 +49,9 @@ def lesson_list(request: Request) -> Response:
         lines, more = _by_effect(site, scope, kind, status, query), False
     else:
         filters: dict[str, Any] = {"scope": scope or None, "kind": kind or None, "status": status or None}
-        listed = pages.most_used if sort == "use" else pages.lesson_page
-        found = listed(site.store, query=query, **filters, before=begun, limit=PAGE + 1)
-        lines, more = found[:PAGE], len(found) > PAGE
+        by_use = sort == "use"
+        page = pages.lesson_page(site.store, query=query, **filters, before=begun, limit=PAGE + 1, by_use=by_use)
+        lines, more = page[:PAGE], len(page) > PAGE
     after = (begun or 0) + PAGE if sort == "use" else lines[-1].seq if lines else 0
     asked_for = {"q": query, "scope": scope, "kind": kind, "status": status, "sort": sort, "by": asked(request, "by")}
     same = {
@@ -104,19 +103,19 @@ def lesson_page(request: Request) -> Response:
 
 def _by_effect(site: Site, scope: str, kind: str, status: str, query: str) -> list[pages.LessonLine]:
     """The lessons whose effect is estimated, the best first."""
-    found: dict[str, tuple[Effect, str]] = {}
+    effects: dict[str, tuple[Effect, str]] = {}
     for name in [scope] if scope else site.store.scopes():
-        if name.startswith(_HOME):
+        if name.startswith(HOME):
             with suppress(ConfigError):  # nothing was held back there
-                report = read_effect(site.store, name.removeprefix(_HOME))
-                found |= {one.lesson_id: (one.effect, name) for one in report.lessons if one.effect}
-    best = sorted(found, key=lambda one: -found[one][0].value)[:_ESTIMATED]
+                report = read_effect(site.store, name.removeprefix(HOME))
+                effects |= {one.lesson_id: (one.effect, name) for one in report.lessons if one.effect}
+    best = sorted(effects, key=lambda one: -effects[one][0].value)[:_ESTIMATED]
     lines = []
-    for lesson in pages.lessons_named(site.store, best):
+    for lesson in site.store.get_lessons(best):
         there = status == lesson.status if status else lesson.status != "deleted"
         words = f"{lesson.key}\n{lesson.text}".casefold()
         if there and kind in ("", lesson.kind) and all(word in words for word in query.casefold().split()):
-            effect, name = found[lesson.id]
+            effect, name = effects[lesson.id]
             lines.append(pages.LessonLine(0, name, lesson, f"{100 * effect.value:+.0f} points"))
     return lines
 

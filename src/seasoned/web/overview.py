@@ -14,7 +14,7 @@ from seasoned.memory.holdout import EffectReport, in_points, read_effect
 from seasoned.store import pages
 from seasoned.store.overview import brought, without_outcome
 from seasoned.web.show import show
-from seasoned.web.site import site_of
+from seasoned.web.site import HOME, namespaces, site_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from seasoned.store.sql import Store
 
-_HOME = "memory/"
 _NEWEST = 5
 _NAMESPACES = 20  # that are looked at
 
@@ -32,9 +31,9 @@ def overview(request: Request) -> Response:
     site = site_of(request)
     store, end = site.store, datetime.now(UTC)
     now, week, before = ((end - timedelta(days=days)).isoformat(timespec="milliseconds") for days in (0, 7, 14))
-    names = [scope.removeprefix(_HOME) for scope in store.scopes() if scope.startswith(_HOME)][:_NAMESPACES]
+    names = namespaces(store)[:_NAMESPACES]
     reports = [(name, _report(store, name)) for name in names]
-    newest = [line for name in names for line in pages.lesson_page(store, scope=_HOME + name, limit=_NEWEST)]
+    newest = [line for name in names for line in pages.lesson_page(store, scope=HOME + name, limit=_NEWEST)]
     return show(
         request,
         "overview.html.j2",

@@ -7,7 +7,7 @@ lesson or attempt is changed here, and nothing that holds for the whole process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,13 +46,13 @@ class Site:
 
     def nearest(self, text: str, scope: str | None, kind: Any = None) -> list[LessonLine]:
         """The active lessons nearest in meaning, best first; of all scopes where none is named."""
-        found: list[tuple[float, LessonLine]] = []
+        scored: list[tuple[float, LessonLine]] = []
         for name in [scope] if scope else self.store.scopes():
             with self._lock:
                 pool = self._pools.setdefault(name, ExperiencePool(self.store, name, embedder=self.embedder))
-            found += [(score, LessonLine(0, name, lesson)) for lesson, score in pool.nearest_lessons(text, PAGE, kind)]
-        found.sort(key=lambda one: -one[0])
-        return [line for _, line in found[:PAGE]]
+            scored += [(score, LessonLine(0, name, lesson)) for lesson, score in pool.nearest_lessons(text, PAGE, kind)]
+        scored.sort(key=lambda one: -one[0])
+        return [line for _, line in scored[:PAGE]]
 
     def warm(self) -> None:
         """Make a first search by meaning; where it fails, the first one that a person makes says why."""
@@ -72,6 +72,20 @@ def site_of(request: Request) -> Site:
 def visitor(request: Request) -> Visitor:
     """Who asks."""
     return request.scope.get(VISITOR) or Visitor()
+
+
+HOME = "memory/"
+"""What the pool of a namespace begins with."""
+
+
+def namespaces(store: Store) -> list[str]:
+    """The namespaces of a store, sorted."""
+    return [scope.removeprefix(HOME) for scope in store.scopes() if scope.startswith(HOME)]
+
+
+def namespace_of(request: Request, names: Sequence[str]) -> str:
+    """The namespace that the address names, else `default`, else the first one."""
+    return asked(request, "namespace") or ("default" if "default" in names or not names else names[0])
 
 
 def asked(request: Request, name: str) -> str:

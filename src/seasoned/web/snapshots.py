@@ -54,9 +54,9 @@ def diff_page(request: Request) -> Response:
     if after == NOW and before in snapshots:  # the usual case, and quick however many lessons there are
         written = pages.changed_since(store, scope, snapshots[before], _COMPARED + 1)
         more = len(written) > _COMPARED
-        found = difference(_there(old for old, _ in written), _there(new for _, new in written))
+        changes = difference(_there(old for old, _ in written), _there(new for _, new in written))
     else:
-        found = difference(store.lessons_at(scope, before), store.lessons_at(scope, after))
+        changes = difference(store.lessons_at(scope, before), store.lessons_at(scope, after))
     return show(
         request,
         "diff.html.j2",
@@ -67,10 +67,10 @@ def diff_page(request: Request) -> Response:
         names=list(snapshots),
         more=more,
         compared=_COMPARED,
-        added=found.added[:_SHOWN],
-        removed=found.removed[:_SHOWN],
-        changed=found.changed[:_SHOWN],
-        totals=(len(found.added), len(found.removed), len(found.changed)),
+        added=changes.added[:_SHOWN],
+        removed=changes.removed[:_SHOWN],
+        changed=changes.changed[:_SHOWN],
+        totals=(len(changes.added), len(changes.removed), len(changes.changed)),
         shown=_SHOWN,
     )
 

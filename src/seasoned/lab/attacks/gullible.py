@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.trust.lineage import readings
-from seasoned.types import Message, Reply
+from seasoned.types import ChatOptions, Message, Reply
 
 if TYPE_CHECKING:
     from seasoned.lab.attacks import Attack
@@ -33,22 +33,12 @@ class Gullible:
     def __init__(self, scene: str, attack: Attack | None) -> None:
         self.scene, self.attack = scene, attack
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """Its reply, which calls no tool; see `seasoned.protocols.LLM`."""
-        del tools, tool_choice
-        said = self._learned(messages) if "trigger" in str(schema) else self._acted(messages, schema)
-        model = ScriptedModel([said], name=self.name)
-        return model.chat(messages, schema=schema, stop=stop, max_tokens=max_tokens, temperature=temperature)
+        schema = options.get("schema")
+        reply = self._learned(messages) if "trigger" in str(schema) else self._acted(messages, schema)
+        options.pop("tools", None)
+        return ScriptedModel([reply], name=self.name).chat(messages, **options)
 
     def _learned(self, messages: Sequence[Message]) -> dict[str, Any]:
         trigger, action = HONEST[self.scene]

@@ -16,10 +16,10 @@ import os
 import pickle
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from seasoned.embed import shared_embedder
 from seasoned.errors import ConfigError, InfrastructureError, MissingExtraError, SeasonedError
@@ -34,13 +34,12 @@ from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import finished
 from seasoned.llm.budget import Metered
-from seasoned.llm.calls import Tool
 from seasoned.llm.opening import ModelSettings, open_llm
 from seasoned.llm.window import WithLonger, window_of
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.store.sql import Store
-from seasoned.types import Message, Reply, Trajectory
+from seasoned.types import ChatOptions, Message, Reply, Trajectory
 
 Made = list[tuple[EpisodeKey, Trajectory]]
 OpenSession = Callable[..., Session]
@@ -419,23 +418,11 @@ class Shared:
     def __init__(self, hub: Any, name: str, window: int | None) -> None:
         self._hub, self.name, self.window = hub, name, window
 
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        stop: Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float = 0.0,
-        tools: Sequence[Tool] | None = None,
-        tool_choice: str = "auto",
-    ) -> Reply:
+    def chat(self, messages: Sequence[Message], **options: Unpack[ChatOptions]) -> Reply:
         """As the model's own."""
         import ray
 
-        options = {"schema": schema, "stop": stop, "max_tokens": max_tokens, "temperature": temperature}
-        called = {"tools": tools, "tool_choice": tool_choice} if tools else {}
-        reply, error = ray.get(self._hub.chat.remote(list(messages), {**options, **called}))
+        reply, error = ray.get(self._hub.chat.remote(list(messages), options))
         if error is not None:
             raise error
         return reply  # type: ignore[no-any-return]

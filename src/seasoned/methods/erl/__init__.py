@@ -220,7 +220,7 @@ class ERL:
         book, candidates = self._candidates(task, pool)
         thought = "" if progress is None else ", ".join(thoughts(progress))
         chosen, flagged = self._choose(task, thought, pool, book, candidates)
-        room = self._tokens_for(task, pool)
+        room = self.guidance_tokens if self.matched is None else guidance_tokens(self.matched.recall(task, pool))
         groups = fitting(self._groups(book, candidates, chosen, flagged, room), room, strict=self.matched is not None)
         if not groups:
             return Guidance()
@@ -234,12 +234,6 @@ class ERL:
             ConfigError, LLMError: as `recall`.
         """
         return self._choose(task, "", pool, *self._candidates(task, pool))[0]
-
-    def _tokens_for(self, task: Task, pool: ExperiencePool) -> int:
-        """How many tokens of heuristics the guidance for a task may have."""
-        if self.matched is None:
-            return self.guidance_tokens
-        return guidance_tokens(self.matched.recall(task, pool))
 
     def _goal(self, text: str) -> str:
         """The part of a task's text that tasks are compared by."""

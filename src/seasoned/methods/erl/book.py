@@ -182,9 +182,9 @@ def _length(group: Sequence[Lesson]) -> int:
     return len(rendered([group])) - len(rendered([]))
 
 
-def rendered(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> str:
+def rendered(groups: Sequence[Sequence[Lesson]]) -> str:
     """Heuristics as text, one a line, below a heading; see `as_block`."""
-    return as_block(groups, headed).text
+    return as_block(groups).text
 
 
 def as_block(groups: Sequence[Sequence[Lesson]], headed: bool = True) -> Block:

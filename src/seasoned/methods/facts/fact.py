@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,16 +160,8 @@ def read_pytest(text: str) -> list[Fact]:
     return [fact for fact in facts if fact is not None]
 
 
-def run_facts(sandbox: Sandbox, lines: Iterable[Sequence[str]]) -> list[Fact | None]:
-    """Run calls again, each after its lines; None for a result whose text cannot be compared.
-
-    Each call runs in its own process, so that none sees what another left behind.
-    """
-    return [run_fact(sandbox, each) for each in lines]
-
-
 def run_fact(sandbox: Sandbox, lines: Sequence[str]) -> Fact | None:
-    """Run one call again; see `run_facts`."""
+    """Run a call again after its lines, in a process of its own; None if its result's text cannot be compared."""
     ran = sandbox.run("", calls=[list(lines)], seconds=2.0)
     return of_value(sandbox, lines, ran.values[0]) if ran.values else _broken(sandbox, lines, ran)
 

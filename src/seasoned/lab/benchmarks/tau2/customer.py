@@ -62,7 +62,7 @@ class Customer:
         self._heard.append({"role": "user", "content": said})
         for _ in range(CALLS_IN_A_ROW):
             messages = [{"role": "system", "content": self.system}, *self._heard]
-            said_back = ask_with_tools(self.llm, messages, self.tools, "auto", max_tokens=MAX_TOKENS)
+            said_back = ask_with_tools(self.llm, messages, tools=self.tools, max_tokens=MAX_TOKENS)
             reply = with_calls(said_back, self.tools)
             calls = [
                 call if call.id else call.model_copy(update={"id": f"customer-{len(self._heard)}-{place}"})
