@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.errors import ConfigError, DataError, InfrastructureError, SeasonedError
 
 MAX_LINE = 1 << 20
 """Characters of one line of a worker; a longer one comes in pieces, which are no JSON."""
@@ -228,9 +228,13 @@ class Episode:
         return self._worker.pid if self._worker else None
 
     def begin(self, do: str, **values: Any) -> dict[str, Any]:
-        """Ends the task before, takes a worker and asks it the first thing; errors as of `ask`."""
+        """Ends the task before, takes a worker and asks it the first thing; errors as of `ask`, which end the task."""
         self.close()
-        return self.ask(do, **values)
+        try:
+            return self.ask(do, **values)
+        except SeasonedError:
+            self.close()
+            raise
 
     def ask(self, do: str, **values: Any) -> dict[str, Any]:
         """Asks the worker.

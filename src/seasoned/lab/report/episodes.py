@@ -109,9 +109,7 @@ def views(
         groups.setdefault(row.key if row else trajectory.id, []).append((row, trajectory))
     laid = []
     for members in groups.values():
-        members.sort(
-            key=lambda one: (not one[0] or one[0].condition != summary.baseline, one[0].trial if one[0] else 0)
-        )
+        members.sort(key=lambda one: _order(one[0], summary.baseline))
         row, trajectory = members[0]
         solved = [row.solved for row, _ in members if row is not None]
         laid.append(
@@ -127,6 +125,7 @@ def views(
 
 
 def _order(row: Row | None, baseline: str) -> tuple[bool, int]:
+    """The baseline's first, then by trial."""
     return (row is None or row.condition != baseline, row.trial if row else 0)
 
 

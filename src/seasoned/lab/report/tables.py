@@ -13,23 +13,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.lab.report import stats
 from seasoned.lab.report.attempt_tables import (
+    gates_table,
     lessons_table,
+    probes_table,
     repeats_table,
     sweep_table,
     trials_table,
 )
-from seasoned.lab.report.cells import (
+from seasoned.lab.report.format import (
     MAX_CATEGORIES,
     accuracy_cell,
+    cost,
     decimal,
     is_partial,
+    p_value,
     prompt_cell,
+    signed,
     solved_cell,
-    text_column,
 )
-from seasoned.lab.report.format import cost, p_value, signed
-from seasoned.lab.report.forms import Column, Line, Table, to_rich
-from seasoned.lab.report.proof_tables import gates_table, probes_table
+from seasoned.lab.report.forms import Column, Line, Table, text_column, to_rich
 from seasoned.lab.report.reference import Reference, category_references, further_references, references
 from seasoned.lab.report.rows import Row, final, outcomes
 from seasoned.lab.report.summary import (

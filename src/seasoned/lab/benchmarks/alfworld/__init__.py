@@ -15,8 +15,6 @@ the engine). The seed decides the order, and what is for training where the plac
 from __future__ import annotations
 
 import os
-import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -31,7 +29,7 @@ from seasoned.lab.benchmarks.alfworld.choices import NOTHING
 from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
 from seasoned.lab.benchmarks.alfworld.words import read_words
-from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, check_options, check_share, in_turns
+from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, balanced, check_options, check_share
 from seasoned.lab.benchmarks.install import interpreter
 from seasoned.lab.benchmarks.worker import Workers, engine_workers
 from seasoned.protocols import Environment
@@ -226,7 +224,8 @@ def _pools(tasks: Sequence[Task], options: Mapping[str, Any], seed: int) -> tupl
     train = [task for task in train if task.text not in shown]
     if not train or not test:
         raise DataError(f"ALFWorld needs at least 2 different games, but of {len(tasks)} some pool got none")
-    return _dealt(train, seed), _dealt(test, seed)
+    name = f"alfworld-{seed}"
+    return balanced(train, name, CATEGORIES), balanced(test, name, CATEGORIES)
 
 
 def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task], list[Task]]:
@@ -236,21 +235,10 @@ def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task],
     test: list[Task] = []
     due = 0.0
     for category in CATEGORIES:
-        group = [task for task in _dealt(tasks, seed) if task.category == category]
+        group = [task for task in balanced(tasks, f"alfworld-{seed}", CATEGORIES) if task.category == category]
         due += len(group) * share
         middle = int(due + 1e-9)
         due -= middle
         train += group[:middle]
         test += group[middle:]
     return train, test
-
-
-def _dealt(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
-    """A seeded order in which the categories take turns."""
-    by_category: dict[str, list[Task]] = defaultdict(list)
-    for task in sorted(tasks, key=lambda task: task.id):
-        by_category[task.category].append(task)
-    rng = random.Random(f"alfworld-{seed}")
-    for group in by_category.values():
-        rng.shuffle(group)
-    return tuple(in_turns(by_category[category] for category in CATEGORIES))

@@ -82,9 +82,9 @@ _BOXES = (
 class Piece:
     """A function or class of the library.
 
-    `params` are the names of what it is asked for, and `phrase` says what it means of them. `use` and `plain` give the
-    lines and the expression that call it rightly, or as if it had no quirk; `mean` is its meaning; `draw` draws values
-    for its parameters; `quirks` names what is unusual about it.
+    `params` are the names of what it is asked for, and `phrase` says what it means of them. `use` and `plain` (None: a
+    call with the parameters) give the lines and the expression that call it rightly, or as if it had no quirk; `mean`
+    is its meaning; `draw` draws values for its parameters; `quirks` names what is unusual about it.
     """
 
     name: str
@@ -94,10 +94,16 @@ class Piece:
     phrase: str
     gives: Gives
     use: Callable[..., tuple[list[str], str]]
-    plain: Callable[..., tuple[list[str], str]]
     mean: Callable[..., Any]
     draw: Callable[[random.Random], tuple[Any, ...]]
     quirks: tuple[str, ...]
+    plain: Callable[..., tuple[list[str], str]] | None = None
+
+    def called(self, args: Sequence[str], right: bool) -> tuple[list[str], str]:
+        """The lines and the expression that call it rightly, or as if it had no quirk."""
+        if right:
+            return self.use(*args)
+        return self.plain(*args) if self.plain else ([], f"{self.name}({', '.join(args)})")
 
     @property
     def whole(self) -> bool:
@@ -194,7 +200,6 @@ def _number(row: tuple[str, str, str, str], name: str, draw: random.Random, vers
         phrase,
         "number",
         lambda x: ([], get(call(x))),
-        lambda x: ([], f"{name}({x})"),
         lambda x: a * x + b,
         lambda r: (r.randint(2, 30),),
         (f"takes {taken}", f"gives {given}"),
@@ -222,7 +227,6 @@ def _label(row: tuple[str, str, str, int, str], name: str, draw: random.Random, 
         f"{phrase}, as text",
         "text",
         lambda x: ([], use(x)),
-        lambda x: ([], f"{name}({x})"),
         lambda x: front + form.format(x, 0),
         lambda r: (r.randint(2, 30),),
         (f"takes {order} units",),
@@ -250,7 +254,6 @@ def _lookup(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.
         f"{phrase} (a name in small letters)",
         "number",
         lambda x: ([], get(f"{name}({call.format(x)})")),
-        lambda x: ([], f"{name}({x})"),
         lambda x: table[x],
         lambda r: (r.choice(keys),),
         (f"takes {taken} case", f"gives {given}"),
@@ -292,7 +295,6 @@ def _date(row: tuple[str, str], name: str, draw: random.Random, version: int) ->
         phrase,
         "number",
         lambda y, m, d: ([], get(f"{name}({call(y, m, d)})")),
-        lambda y, m, d: ([], f"{name}({y}, {m}, {d})"),
         lambda y, m, d: a * d + b * m + y % c,
         lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
         (f"takes {taken}", f"gives {given}"),
@@ -318,7 +320,6 @@ def _truth(row: tuple[str, str, str], name: str, draw: random.Random, version: i
         f"{phrase}; it is so for {way} some number",
         "truth",
         lambda x: ([], f"{name}({x}) == {yes!r}"),
-        lambda x: ([], f"{name}({x})"),
         lambda x: (x >= least) if over else (x < least),
         lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
         ("gives words",),
@@ -344,7 +345,6 @@ def _joined(row: tuple[str, str, str], name: str, draw: random.Random, version: 
         f"{phrase} (a list of whole numbers)",
         "number",
         lambda x: ([], get(f"{name}({sign!r}.join(map(str, {x})))")),
-        lambda x: ([], f"{name}({x})"),
         lambda x: sum(i * a + 1 for i in x),
         lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
         ("takes joined text", f"gives {given}"),
@@ -375,7 +375,6 @@ def _fare(row: tuple[str, str, str, str, tuple[str, ...]], name: str, draw: rand
         phrase,
         "number",
         lambda k, n: ([], get(call(k, n))),
-        lambda k, n: ([], f"{name}({k}, {n})"),
         lambda k, n: table[k] * n + 2,
         lambda r: (r.choice(keys), r.randint(2, 9)),
         (f"takes {taken}", f"gives {given}"),
@@ -399,7 +398,6 @@ def _names(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.R
         phrase,
         "names",
         lambda x: ([], get(f"{name}({x})")),
-        lambda x: ([], f"{name}({x})"),
         lambda x: table[x],
         lambda r: (r.choice(keys),),
         (f"gives {given}",),
@@ -443,8 +441,8 @@ def _box(row: tuple[str, str, str], name: str, draw: random.Random, version: int
         f"{phrase} (a list of whole numbers)",
         "number",
         lambda x: lines(x, True),
-        lambda x: lines(x, False),
         lambda x: sum(x),
         lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
         (f"needs {quirk}",),
+        lambda x: lines(x, False),
     )

@@ -14,7 +14,6 @@ of an environment that has the engine; else the one that `bench install` made), 
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -25,7 +24,7 @@ from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
 from seasoned.lab.benchmarks.act import act_benchmark
-from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, in_turns
+from seasoned.lab.benchmarks.base import Benchmark, Check, balanced, check_options
 from seasoned.lab.benchmarks.install import interpreter
 from seasoned.lab.benchmarks.tau2.customer import customers, judge
 from seasoned.lab.benchmarks.tau2.env import Tau2Environment
@@ -265,16 +264,7 @@ def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple
     train, test = ([task for at, task in chosen if at == split] for split in ("train", "test"))
     if not train or not test:
         raise ConfigError("no task is left in a split: raise benchmark.most_calls, or leave benchmark.family out")
-    return _ordered(train, f"tau2-train-{seed}"), _ordered(test, f"tau2-test-{seed}")
-
-
-def _ordered(tasks: Sequence[Task], seed: str) -> tuple[Task, ...]:
-    rng, groups = random.Random(seed), dict[str, list[Task]]()
-    for task in sorted(tasks, key=lambda one: one.id):
-        groups.setdefault(task.category, []).append(task)
-    for group in groups.values():
-        rng.shuffle(group)
-    return tuple(in_turns(groups.values()))
+    return balanced(train, f"tau2-train-{seed}"), balanced(test, f"tau2-test-{seed}")
 
 
 def _task(domain: Domain, one: Mapping[str, Any]) -> Task:
