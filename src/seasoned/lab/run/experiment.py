@@ -181,7 +181,7 @@ def _run_in(
                 stack.enter_context(cluster.at_work(plan, session, open_session))
             for block in plan.blocks:
                 part = Part(plan, block, session, watch)
-                training = gather(part) if plan.trains else []
+                training = gather(part)
                 entrants = enter(part, training) if until != "gather" else []
                 if until == "evaluate":
                     evaluate(part, decide(part, probe(part, entrants)))

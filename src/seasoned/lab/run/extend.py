@@ -59,7 +59,7 @@ def certify(
     """
     with _extended(directory, store, conditions, [GATE], gate, llm, quiet) as (plan, parts, _):
         for part in parts:
-            entrants = enter(part, gather(part) if plan.trains else [])
+            entrants = enter(part, gather(part))
             decide(part, probe(part, [entrant for entrant in entrants if entrant.condition.gated]))
     made = certificate(plan, store, directory.name, __version__)
     assert made is not None
@@ -77,7 +77,7 @@ def audit(
     started = now()
     with _extended(directory, store, conditions, ALTERATIONS, None, llm, quiet) as (plan, parts, names):
         for part in parts:
-            entrants = enter(part, gather(part) if plan.trains else [])
+            entrants = enter(part, gather(part))
             evaluate(part, [entrant for entrant in entrants if entrant.condition.altered])
     folder = directory / "audit"
     folder.mkdir(exist_ok=True)

@@ -70,7 +70,7 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
         if decided and decided[-1].verdict != "continue":
             break
         places = range(begun, end)
-        pairs = part.session.jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places, plan.workers)
+        pairs = part.jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places)
         begun = end
         trials += [trial(*pair) for pair in pairs]
         tokens += sum(attempt.usage.tokens for pair in pairs for arm in pair for attempt in arm)
@@ -106,5 +106,5 @@ def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, repeat: int) ->
     key = EpisodeKey(part.block.name, entrant.condition.name + arm, task.id, repeat=repeat)
     # With crossed parts the other gate tasks are what was learned from.
     judged = [task] if part.recipe.gate.crossfit else part.block.gate
-    known = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in judged))
-    return part.episode(key, task, entrant.condition.agent, known, entrant.trained_on, split="gate")
+    recalled = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in judged))
+    return part.episode(key, task, entrant.condition.agent, recalled, entrant.trained_on, split="gate")

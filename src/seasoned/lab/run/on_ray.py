@@ -83,8 +83,8 @@ class Cluster:
         others = [recipe.ranker, recipe.longer, *(part for part in (recipe.user, recipe.judge) if part != own)]
         if any(part is not None and part.bundled for part in others):
             raise ConfigError("on Ray the bundled model can only be the one that acts: name a server for the others")
-        count = max(1, min(plan.workers, int(ray.cluster_resources().get("CPU", 1))))
-        self._threads = math.ceil(plan.workers / count)
+        count = max(1, min(plan.recipe.at_once, int(ray.cluster_resources().get("CPU", 1))))
+        self._threads = math.ceil(plan.recipe.at_once / count)
         url = self._store.path or self._store._engine.url.render_as_string(hide_password=False)
         given = (recipe, str(url), str(session.directory), tasks_digest(plan), self._hub, opens)
         kind = ray.remote(Hand).options(

@@ -65,9 +65,9 @@ class Plan:
         return self.blocks[0].benchmark.manner == "act"
 
     @property
-    def workers(self) -> int:
-        """How many episodes are made at once."""
-        return self.recipe.at_once
+    def retries(self) -> int:
+        """How often a training task is tried after the first time, at most."""
+        return self.recipe.gather.retries if self.acts or self.recipe.gather.answers else 0
 
     @property
     def trains(self) -> bool:
@@ -176,7 +176,7 @@ class Plan:
         recipe, benchmark, pools = self.recipe, block.benchmark, dict[str, int]()
         guided = not self.acts and recipe.agent.style == "guided"
         turns = 3 if guided else benchmark.max_turns + 1  # THINK, ANSWER, NOTE; or with a reflection on the failure
-        tries = 1 + (recipe.gather.retries if self.acts or recipe.gather.answers else 0)
+        tries = 1 + self.retries
         attempts = len(block.train) * tries if self.trains else 0
         asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
         calls = attempts * turns + asked
