@@ -23,16 +23,7 @@ from seasoned.lab.report.format import (
 )
 from seasoned.lab.report.forms import Column, Line, Table, text_column
 from seasoned.lab.report.reference import further_references, step_references, trial_references
-from seasoned.lab.report.summary import (
-    AtK,
-    Interval,
-    LessonEffect,
-    Probed,
-    Run,
-    Steps,
-    Summary,
-    Trial,
-)
+from seasoned.lab.report.summary import AtK, Interval, LessonEffect, Probed, Run, Steps, Summary, Trial
 from seasoned.text import UNKNOWN, count, label, one_line
 
 

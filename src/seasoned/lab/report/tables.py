@@ -34,14 +34,7 @@ from seasoned.lab.report.format import (
 from seasoned.lab.report.forms import Column, Line, Table, text_column, to_rich
 from seasoned.lab.report.reference import Reference, category_references, further_references, references
 from seasoned.lab.report.rows import Row, final, outcomes
-from seasoned.lab.report.summary import (
-    Condition,
-    Pair,
-    Run,
-    Solved,
-    Spent,
-    Summary,
-)
+from seasoned.lab.report.summary import Condition, Pair, Run, Solved, Spent, Summary
 from seasoned.text import ELLIPSIS, UNKNOWN, clean, count, label, one_line
 
 if TYPE_CHECKING:
