@@ -26,9 +26,16 @@ class Column:
     spare: bool = False
 
 
-def text_column(heading: str, spare: bool = False) -> Column:
-    """A column of words."""
-    return Column(heading, number=False, spare=spare)
+def columns(*names: str | Column, words: int = 1) -> tuple[Column, ...]:
+    """Columns under these headings: words in the first so many of them, numbers in the others."""
+    return tuple(
+        Column(name, number=place >= words) if isinstance(name, str) else name for place, name in enumerate(names)
+    )
+
+
+def spare(name: str) -> Column:
+    """A column of numbers that may give way."""
+    return Column(name, spare=True)
 
 
 @dataclass(frozen=True)
