@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import cycle
@@ -30,8 +29,7 @@ from seasoned.lab.benchmarks.alfworld.env import CALLS, AlfworldEnvironment
 from seasoned.lab.benchmarks.alfworld.game import CATEGORIES, FILE, goal_of, read_game
 from seasoned.lab.benchmarks.alfworld.words import read_words
 from seasoned.lab.benchmarks.base import DATA_VARIABLE, Benchmark, Check, balanced, check_options, check_share
-from seasoned.lab.benchmarks.install import interpreter
-from seasoned.lab.benchmarks.worker import Workers, engine_workers
+from seasoned.lab.benchmarks.worker import Workers, at_once, engine_workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -47,7 +45,6 @@ OPTIONS = {
     "timeout": 120.0,
 }
 OWN_VARIABLE = "ALFWORLD_DATA"
-AT_ONCE = 2
 ENGINE = Path(__file__).parent / "engine.py"
 LEFT_OUT = ("movable", "Sliced")
 """Kinds of games that ALFWorld itself leaves out, as their folders are named."""
@@ -60,11 +57,10 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         raise ConfigError("benchmark.max_steps and benchmark.timeout should be above 0")
     if set_to["focus"] and not set_to["notebook"]:
         raise ConfigError("benchmark.focus is the notebook's: set benchmark.notebook = true as well")
-    python = set_to["python"] or str(interpreter("alfworld"))
+    engine = workers(set_to["python"], set_to["timeout"])
     root = find_root(set_to["data"])
     tasks, source = _tasks(root, (set_to["train_split"], set_to["test_split"]))
     pools = _pools(tasks, set_to, seed)
-    engine = workers(python, set_to["timeout"])
 
     def make_env(reveal: bool) -> Environment:
         del reveal
@@ -104,11 +100,10 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     """Plays the walkthrough of every game through the environment, whatever the seed."""
     del seed
     set_to = check_options("alfworld", options, OPTIONS)
-    engine = workers(set_to["python"] or str(interpreter("alfworld")), set_to["timeout"])
+    engine = workers(set_to["python"], set_to["timeout"])
     root = find_root(set_to["data"])
     files = [path for path in game_files(root) if not _left_out(path, root)]
-    with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        problems = tuple(problem for problem in pool.map(partial(_problem, engine), files) if problem)
+    problems = tuple(problem for problem in at_once(partial(_problem, engine), files) if problem)
     engine.close()
     return Check(len(files) - len(problems), len(files), problems, source=str(root))
 
@@ -141,7 +136,7 @@ def workers(python: str, timeout: float) -> Workers:
     """The engine's processes; none is started yet."""
     # Imported, the package makes the folder that this names; the user's home is not the place for it.
     homes = {OWN_VARIABLE: str(ENGINE.parent)}
-    return engine_workers(python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)
+    return engine_workers("alfworld", python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)
 
 
 def find_root(given: str) -> Path:
