@@ -129,12 +129,12 @@ def build(
         probes=tuple(probes),
         training=_training(rows, training),
     )
-    said = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
+    sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
     places = [(pool.seed, pool.fold) for pool in pools]
-    said += [
+    sentences += [
         empty_pool(pool.conditions, pool.seed, pool.fold, places, pool.problems) for pool in pools if not pool.lessons
     ]
-    return summary.model_copy(update={"headline": headline(summary), "remarks": (*said, *more_remarks)})
+    return summary.model_copy(update={"headline": headline(summary), "remarks": (*sentences, *more_remarks)})
 
 
 def _order(tested: Sequence[Row], run: Run, baseline: str) -> list[str]:

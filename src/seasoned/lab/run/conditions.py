@@ -232,21 +232,21 @@ def _condition(text: str) -> Condition:
 def _parameters(base: str, inside: str) -> dict[str, Any]:
     """The checked parameters of a base, in the order of its table."""
     kinds = _VARIED[base][1] if base in _VARIED else {}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in inside.split(",") if inside.strip() else []:
         name, sign, text = (word.strip() for word in part.partition("="))
         if not kinds:
             raise ConfigError(f"the condition {base} has no parameters: leave {part.strip()} out")
-        if not sign or name in found:
+        if not sign or name in values:
             raise ConfigError(f"expected the parameters of {base} as name=value, each once, but got {inside.strip()!r}")
         if name not in kinds:
             near = difflib.get_close_matches(name, kinds, n=1, cutoff=0.4)
             right = "; ".join(f"{known} is {_may_be(kinds[known])}" for known in near or kinds)
             raise ConfigError(f"the condition {base} has no parameter {name!r}: {right}")
-        found[name] = _read(text)
-        if not _fits(found[name], kinds[name]):
+        values[name] = _read(text)
+        if not _fits(values[name], kinds[name]):
             raise ConfigError(f"{name} of the condition {base} should be {_may_be(kinds[name])}, but is {text}")
-    return {name: found[name] for name in kinds if name in found}
+    return {name: values[name] for name in kinds if name in values}
 
 
 def _read(text: str) -> bool | int | float | str:

@@ -30,21 +30,21 @@ def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
 
 def certificate(plan: Plan, store: Store, run_id: str, version: str) -> Certificate | None:
     """The claims of all gates of a run that were decided; None where there are none."""
-    kept = [
+    marks = [
         store.marked(gate_scope(run_id, block.name, condition.name), GATE)
         for block in plan.blocks
         for condition in plan.conditions
         if condition.gated
     ]
-    claims = tuple(Claim.model_validate(one) for one in kept if one is not None)
+    claims = tuple(Claim.model_validate(one) for one in marks if one is not None)
     return Certificate(run=run_id, version=version, claims=claims) if claims else None
 
 
 def _decided(part: Part, entrant: Entrant) -> Entrant:
     store, scope = part.session.store, gate_scope(part.session.run_id, part.block.name, entrant.condition.name)
-    kept = store.marked(scope, GATE)
-    claim = Claim.model_validate(kept) if kept is not None else _tried(part, entrant)
-    if kept is None:
+    stored = store.marked(scope, GATE)
+    claim = Claim.model_validate(stored) if stored is not None else _tried(part, entrant)
+    if stored is None:
         store.mark(scope, GATE, claim.model_dump(mode="json"))
         keep_claim(store, claim)
     last = claim.looks[-1] if claim.looks else None
