@@ -165,17 +165,8 @@ def asker(u: Universe, rng: random.Random) -> Draft:
     return Draft(task, reads, answer=mail.person.town, most=40)
 
 
-FAMILIES: dict[str, Family] = {
-    "job": job,
-    "reference": reference,
-    "invoices": invoices,
-    "week": week,
-    "told-in-chats": told_in_chats,
-    "told-in-messages": told_in_messages,
-    "safest-flat": safest_flat,
-    "cheapest": cheapest,
-    "note": note,
-    "rides": rides,
-    "attendee": attendee,
-    "asker": asker,
-}
+_ALL: tuple[Family, ...] = (
+    *(job, reference, invoices, week, told_in_chats, told_in_messages, safest_flat),
+    *(cheapest, note, rides, attendee, asker),
+)
+FAMILIES = {family.__name__.replace("_", "-"): family for family in _ALL}
