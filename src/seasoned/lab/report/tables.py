@@ -236,13 +236,13 @@ def categories_table(summary: Summary) -> Table | None:
         for name in (names[:MAX_CATEGORIES] if len(names) > 1 else ())
     ]
     lines += [line(_GOALS[key], _GOALS[key], {one.name: one.familiar.get(key) for one in all_of}) for key in goals]
-    heads = (*(label(one.name) for one in all_of), *(spare(f"{label(name)}\n(paper)") for name in published))
+    ours, theirs = [label(one.name) for one in all_of], [spare(f"{label(name)}\n(paper)") for name in published]
     notes = []
     if len(names) > MAX_CATEGORIES:
         notes.append(f"{len(names) - MAX_CATEGORIES} more categories are in summary.json.")
     if published:
         notes.append("Columns marked paper are of another model, on other tasks.")
-    return Table("By category", columns("category", *heads), tuple(lines), tuple(notes))
+    return Table("By category", columns("category", *ours, *theirs), tuple(lines), tuple(notes))
 
 
 # Several runs

@@ -89,7 +89,8 @@ def run(
         check_given(plan, store)
         cluster = stack.enter_context(_connected(on, llm, store))
         # The model first: if it cannot be opened, no incomplete directory is left.
-        models = open_models(recipe, stack, llm=llm, learner=learner, opens=cluster and cluster.open_llm)
+        opens = None if cluster is None else cluster.open_llm
+        models = open_models(recipe, stack, llm=llm, learner=learner, opens=opens)
         directory = resume or make_run_dir(Path(runs_dir), recipe)
         if resume is None:
             stack.enter_context(hold(directory))
@@ -191,8 +192,8 @@ def _run_in(
                 else:
                     store.finish_run(run_id, "stopped")
                 return
-            used = {part: names[part] for part in ("model", "learner")}
-            summary = write_outputs(directory, plan, store, **used, started=started)
+            model, learner = names["model"], names["learner"]
+            summary = write_outputs(directory, plan, store, model=model, learner=learner, started=started)
     except BaseException as error:
         foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
         with suppress(StoreError):
