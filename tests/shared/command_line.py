@@ -99,8 +99,7 @@ def opens(monkeypatch):
         def opened(settings):
             yield made
 
-        for module in (experiment, opening):
-            monkeypatch.setattr(module, "open_llm", opened)
+        monkeypatch.setattr(opening, "open_llm", opened)
             monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
         return made
 

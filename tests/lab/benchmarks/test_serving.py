@@ -105,7 +105,7 @@ def test_a_python_without_the_engine_says_so():
 
 
 def test_workers_of_an_engine_file(counter):
-    workers = engine_workers(sys.executable, counter, name="the counter", timeout=20.0)
+    workers = engine_workers("counter", sys.executable, counter, name="the counter", timeout=20.0)
     with workers.lent() as worker:
         assert worker.ask("add", n=3) == {"id": 1, "number": 3}
     workers.close()

@@ -9,7 +9,6 @@ import pytest
 
 from seasoned.errors import BudgetExceeded, ConfigError, ContextLengthError, InfrastructureError
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.run import experiment
 from seasoned.lab.run.acting import actor, heuristics
 from seasoned.lab.run.conditions import CONDITIONS
 from seasoned.lab.run.episode import Session
@@ -20,6 +19,7 @@ from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe, load_recipe
 from seasoned.lab.run.rundir import recipe_of
 from seasoned.lab.run.settings import Limits
+from seasoned.llm import opening
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.llm.seeds import seed_shifted, shifted
 from seasoned.text import tokens, transcript
@@ -255,7 +255,7 @@ def test_what_the_learner_uses_counts_against_the_limits_of_the_run(played, read
 
 def test_the_recipe_names_the_model_that_learns(played, go, recipe, reader, monkeypatch):
     models = {name: ScriptedModel(Reader(), name=name) for name in ("local", "bigger")}
-    monkeypatch.setattr(experiment, "open_llm", lambda settings: nullcontext(models[settings.model]))
+    monkeypatch.setattr(opening, "open_llm", lambda settings: nullcontext(models[settings.model]))
     wanted = {"benchmark": {"name": "hotpotqa"}, "train": 2, "test": 1, "embedder": "hashing", "baseline": "react"}
     summaries = [
         blocks(go(recipe(conditions=["react", "expel"], **wanted, **learner), llm=None))[0]

@@ -74,11 +74,23 @@ def test_one_task_is_tried_until_it_is_solved(outcomes, retries, tries):
 
 def test_trials_stop_when_nothing_more_is_solved():
     solved_at = {"a": 0, "b": 3, "c": 9}
-    tried = trial_by_trial(lambda task, trial: made(trial >= solved_at[task]), list(solved_at), 9, 2, 1)
+    tried = trial_by_trial(
+        lambda task, trial: made(trial >= solved_at[task]),
+        list(solved_at),
+        9,
+        2,
+        lambda work, each: list(map(work, each)),
+    )
     assert [len(trials) for trials in tried] == [
         1,
         3,
         3,
     ]  # the trials 1 and 2 solved nothing: b never gets to its third
-    patient = trial_by_trial(lambda task, trial: made(trial >= solved_at[task]), list(solved_at), 9, 3, 1)
+    patient = trial_by_trial(
+        lambda task, trial: made(trial >= solved_at[task]),
+        list(solved_at),
+        9,
+        3,
+        lambda work, each: list(map(work, each)),
+    )
     assert [len(trials) for trials in patient] == [1, 4, 7]

@@ -305,7 +305,7 @@ def test_reflexions_memory_is_a_setting(recipe):
 def test_the_model_that_ranks_is_another_one(recipe, go, monkeypatch, tmp_path):
     from contextlib import contextmanager
 
-    from seasoned.lab.run import experiment
+    from seasoned.llm import opening
 
     ranker = ScriptedModel(
         lambda _: {"ranking": [{"number": 1, "reason": "r", "score": 9}], "contradictions": []}, name="r2"
@@ -315,7 +315,7 @@ def test_the_model_that_ranks_is_another_one(recipe, go, monkeypatch, tmp_path):
     def opened(settings):
         yield ranker
 
-    monkeypatch.setattr(experiment, "open_llm", opened)
+    monkeypatch.setattr(opening, "open_llm", opened)
 
     def says(messages):
         if '"trigger"' in messages[0]["content"]:

@@ -1,17 +1,20 @@
-"""Benchmarks whose agent acts in several steps: the words of their prompts, with worked attempts played beforehand.
+"""Benchmarks whose agent acts in several steps: the words of their prompts, with worked attempts.
 
-`prompts/<name>.toml` holds thoughts and actions; the observations are what the benchmark's own environment says to
-them. Always holds: a worked attempt reads exactly as a real one.
+`prompts/<name>.toml` holds thoughts and actions. The observations are what the benchmark's own environment says to
+them; where its engine may not be there, the file holds them, too. Always holds: a worked attempt reads exactly as a
+real one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from seasoned.lab.benchmarks.base import PROMPTS, Benchmark, Observed, Retrieval, read_toml
 from seasoned.lab.benchmarks.calls import Calls
 from seasoned.protocols import Environment
+from seasoned.replies.calls import read_call
 from seasoned.types import Outcome, Step, Task, Trajectory
 
 WRITTEN = "2026-01-01T00:00:00.000+00:00"
@@ -59,6 +62,60 @@ def play_words(benchmark: str, begin: Begin, ended: Ended) -> Words:
         reflections=tuple(failed),
         heuristic=tuple(raw["heuristic"]),
         retried=retried,
+    )
+
+
+def recorded_words(benchmark: str, *, reason: str = "won", kinds: bool = True) -> Words:
+    """Reads `prompts/<benchmark>.toml`, whose attempts hold their observations, as the engine may not be there.
+
+    Args:
+        benchmark: Its name.
+        reason: How attempts ended that do not say it.
+        kinds: Whether the ids of worked attempts name their category.
+    """
+    raw = read_toml(PROMPTS / f"{benchmark}.toml")
+    attempt = partial(_recorded, benchmark, reason)
+    won = [
+        attempt(one, "-".join((str(n), *([one["category"]] if kinds else []))), one["steps"], True)
+        for n, one in enumerate(raw["trajectory"], 1)
+    ]
+    failed = [
+        (attempt(one, f"reflection-{n}", one["steps"], False), " ".join(one["text"].split()))
+        for n, one in enumerate(raw["reflection"], 1)
+    ]
+    pairs = zip(failed, raw["reflection"], strict=True)
+    tried, again = next((tried, one) for (tried, _), one in pairs if "again" in one)
+    retried = attempt(again, f"{tried.category}-again" if kinds else "again", again["again"], True)
+    return Words(
+        instruction=" ".join(raw["instruction"].split()),
+        about=" ".join(raw["about"].split()),
+        trajectories=tuple(won),
+        reflections=tuple(failed),
+        heuristic=tuple(raw["heuristic"]),
+        retried=retried.model_copy(update={"task_id": tried.task_id, "meta": {"trial": 1}}),
+    )
+
+
+def _recorded(
+    benchmark: str, reason: str, raw: Mapping[str, Any], name: str, rows: list[list[str]], won: bool
+) -> Trajectory:
+    steps = [
+        Step(thought=thought, action=action, observation=seen, call=read_call(action)) for thought, action, seen in rows
+    ]
+    steps[-1] = steps[-1].model_copy(update={"reward": float(won)})
+    answer = steps[-1].call.arguments.get("content", "") if steps[-1].call else ""
+    ended = reason if won else raw.get("reason", reason)
+    return Trajectory(
+        id=f"worked-{benchmark}-{name}",
+        task_id=f"worked-{benchmark}-{name}",
+        task=raw["task"].strip(),
+        category=raw["category"],
+        benchmark=benchmark,
+        agent="author",
+        steps=tuple(steps),
+        outcome=Outcome(success=won, reward=float(won), reason=ended, answer=str(answer)),
+        meta={"trial": 0},
+        created=WRITTEN,
     )
 
 

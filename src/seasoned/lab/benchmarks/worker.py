@@ -18,14 +18,19 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from seasoned.errors import ConfigError, DataError, InfrastructureError
+from seasoned.errors import ConfigError, DataError, InfrastructureError, SeasonedError
+from seasoned.lab.benchmarks.install import interpreter
 
+T = TypeVar("T")
+Result = TypeVar("Result")
+AT_ONCE = 2
 MAX_LINE = 1 << 20
 """Characters of one line of a worker; a longer one comes in pieces, which are no JSON."""
 SERVING = Path(__file__).parent / "serving.py"
@@ -35,11 +40,23 @@ PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMR
 
 
 def engine_workers(
-    python: str | Path, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
+    benchmark: str, python: str, engine: Path, *, name: str, timeout: float, environ: Mapping[str, str] | None = None
 ) -> Workers:
-    """The processes of an engine file, run by the Python of its environment; none is started yet."""
-    command = (str(Path(python).expanduser()), str(SERVING), str(engine))
+    """The processes of an engine file; none is started yet.
+
+    They are run by this Python, or where none is named, by that of the benchmark's environment.
+
+    Raises:
+        ConfigError: there is no such environment.
+    """
+    command = (str(Path(python or interpreter(benchmark)).expanduser()), str(SERVING), str(engine))
     return Workers(command, name=name, timeout=timeout, environ=environ)
+
+
+def at_once(work: Callable[[T], Result], items: Iterable[T]) -> list[Result]:
+    """Do something with the items, two at a time: each takes an engine of its own."""
+    with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+        return list(pool.map(work, items))
 
 
 def passed_on() -> dict[str, str]:
@@ -228,9 +245,13 @@ class Episode:
         return self._worker.pid if self._worker else None
 
     def begin(self, do: str, **values: Any) -> dict[str, Any]:
-        """Ends the task before, takes a worker and asks it the first thing; errors as of `ask`."""
+        """Ends the task before, takes a worker and asks it the first thing; errors as of `ask`, which end the task."""
         self.close()
-        return self.ask(do, **values)
+        try:
+            return self.ask(do, **values)
+        except SeasonedError:
+            self.close()
+            raise
 
     def ask(self, do: str, **values: Any) -> dict[str, Any]:
         """Asks the worker.

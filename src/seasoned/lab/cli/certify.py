@@ -54,7 +54,11 @@ def certify(
     if (check is None) == (not run):
         raise ConfigError("expected a run, or --check FILE: seasoned certify last")
     if check is not None:
-        _check(check, store, as_json)
+        from seasoned.proof.certificate import read_certificate
+
+        certificate = read_certificate(check)
+        with open_store(store, must_exist=True) as opened:
+            _tell(certificate, opened, as_json, path=str(check))
         return
     from seasoned.lab.run.extend import certify as make
     from seasoned.lab.run.settings import GateSettings
@@ -98,51 +102,32 @@ def audit(
     tell(f"\nreport:  {directory / 'audit' / 'report.html'}")
 
 
-def _check(file: Path, store: str, as_json: bool) -> None:
-    from seasoned.proof.certificate import read_certificate
-
-    certificate = read_certificate(file)
-    with open_store(store, must_exist=True) as opened:
-        _tell(certificate, opened, as_json, path=str(file))
-
-
 def _tell(certificate: Certificate, store: Store, as_json: bool, path: str) -> None:
     """Show a certificate and what breaks it today, as when a gate was decided and its lessons were edited since."""
     from seasoned.lab.run.rundir import prompts_digest
     from seasoned.proof.certificate import check
 
     problems = check(certificate, store, prompts=prompts_digest())
-    _show(certificate, problems, as_json, path)
-    if problems:
-        raise typer.Exit(1)
-
-
-def _show(certificate: Certificate, problems: list[str], as_json: bool, path: str) -> None:
     if as_json:
+        hidden = {"lessons", "trials", "scope", "model", "prompts"}
         claims: list[dict[str, Any]] = [
             {
-                **claim.model_dump(mode="json", exclude={"lessons", "trials", "scope", "model", "prompts"}),
+                **claim.model_dump(mode="json", exclude=hidden),
                 "lessons": len(claim.lessons),
                 "promoted": claim.promoted,
             }
             for claim in certificate.claims
         ]
-        print_json(
-            {
-                "path": path,
-                "run": certificate.run,
-                "deployed": certificate.deployed,
-                "valid": not problems,
-                "problems": problems,
-                "claims": claims,
-            }
-        )
-        return
-    for claim in certificate.claims:
-        last = claim.looks[-1] if claim.looks else None
-        said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
-        tell(f"{claim.condition} {claim.block}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
-    for problem in problems:
-        tell(f"no longer holds: {problem}")
-    if not problems:
-        tell(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")
+        about = {"path": path, "run": certificate.run, "deployed": certificate.deployed}
+        print_json({**about, "valid": not problems, "problems": problems, "claims": claims})
+    else:
+        for claim in certificate.claims:
+            last = claim.looks[-1] if claim.looks else None
+            said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
+            tell(f"{claim.condition} {claim.block}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
+        for problem in problems:
+            tell(f"no longer holds: {problem}")
+        if not problems:
+            tell(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")
+    if problems:
+        raise typer.Exit(1)

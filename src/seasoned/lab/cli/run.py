@@ -109,7 +109,8 @@ def run(
             if dry_run:
                 _count(one, False)
             else:
-                execute(named(one, name), None, store=store, runs=runs, until=until, quiet=quiet, on=on)
+                own = one.model_copy(update={"name": f"{one.name}-{name}"})
+                execute(own, None, store=store, runs=runs, until=until, quiet=quiet, on=on)
         return
     chosen = chosen_recipe(recipe, settings, directory, profile or "")
     if redo and directory is None:
@@ -246,11 +247,6 @@ def chosen_recipe(path: Path | None, settings: list[str], directory: Path | None
     if directory:
         check_resumable(directory, recipe)
     return recipe
-
-
-def named(recipe: Recipe, ending: str) -> Recipe:
-    """The recipe under a name that says which run of a sweep it is."""
-    return recipe.model_copy(update={"name": f"{recipe.name}-{ending}"})
 
 
 def _count(recipe: Recipe, as_json: bool) -> None:

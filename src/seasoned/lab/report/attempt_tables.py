@@ -1,4 +1,4 @@
-"""The tables of a report on attempts, heuristics and lessons; `tables.py` has those on test episodes and runs.
+"""The tables of a report on attempts, heuristics, lessons and their proof; `tables.py` has those on test episodes.
 
 Always holds: as in `tables.py`.
 """
@@ -9,19 +9,21 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from seasoned.lab.report.cells import MAX_CATEGORIES, accuracy_cell, decimal, is_partial, solved_cell, text_column
-from seasoned.lab.report.format import gathering, interval, p_value, percent, signed
-from seasoned.lab.report.forms import Column, Line, Table
-from seasoned.lab.report.reference import further_references, step_references, trial_references
-from seasoned.lab.report.summary import (
-    AtK,
-    Interval,
-    LessonEffect,
-    Run,
-    Steps,
-    Summary,
-    Trial,
+from seasoned.lab.report.format import (
+    MAX_CATEGORIES,
+    accuracy_cell,
+    decimal,
+    gathering,
+    interval,
+    is_partial,
+    p_value,
+    percent,
+    signed,
+    solved_cell,
 )
+from seasoned.lab.report.forms import Column, Line, Table, columns, spare
+from seasoned.lab.report.reference import further_references, step_references, trial_references
+from seasoned.lab.report.summary import AtK, Interval, LessonEffect, Probed, Run, Steps, Summary, Trial
 from seasoned.text import UNKNOWN, count, label, one_line
 
 
@@ -38,13 +40,7 @@ def trials_table(summary: Summary) -> Table | None:
     if not ours:
         return None
     most = max(len(trials) for _, trials in ours)
-    columns = (
-        text_column("condition"),
-        *(Column(f"R{trial}", spare=0 < trial < most - 1) for trial in range(most)),
-        Column("points,\nlast vs R0"),
-        Column("exact\np"),
-        Column("attempts", spare=True),
-    )
+    heads = [Column(f"R{trial}", spare=0 < trial < most - 1) for trial in range(most)]
     lines = []
     for name, trials in ours:
         rates = [*(percent(trial.accuracy) for trial in trials), *[""] * (most - len(trials))]
@@ -60,7 +56,8 @@ def trials_table(summary: Summary) -> Table | None:
             printed_rates = {"name": name, "rates": [printed.get(trial) for trial in range(most)]}
             lines.append(Line((label(name), *cells, "", "", ""), printed_rates, source=source))
     notes = ("R0 is the first attempt. A task is tried again until it is solved, and counts from then on.",)
-    return Table("Solved by trial", columns, tuple(lines), notes)
+    whole = columns("condition", *heads, "points,\nlast vs R0", "exact\np", spare("attempts"))
+    return Table("Solved by trial", whole, tuple(lines), notes)
 
 
 def repeats_table(summary: Summary) -> Table | None:
@@ -85,20 +82,15 @@ def repeats_table(summary: Summary) -> Table | None:
         by_k = {figure.k: figure for figure in result.figures}
         lines.append(Line((*cells, *rates(by_k)), {"name": name, **result.to_json()}))
     lines += _printed_at_k(summary, [name for name, _ in repeated], ks, 1 + scored)
-    columns = (
-        text_column("condition"),
-        Column("runs"),
-        Column("solved,\nmean ± error"),
-        *([Column("score,\nmean ± error")] if scored else []),
-        *(Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks),
-    )
+    means = ("solved,\nmean ± error", *(["score,\nmean ± error"] if scored else []))
+    heads = [Column(f"{name}{k}\n[95%]", spare=k < ks[-1]) for name in ("pass@", "pass^") for k in ks]
     notes = (
         "pass@k: at least one of k runs solves the task; pass^k: all of them do. The error is over the runs, and the"
         " intervals are over tasks.",
         "A task with fewer than k runs, as after an error of the server, is left out of the figures for k.",
         *(["Score is the mean reward."] if scored else []),
     )
-    return Table("Over several runs", columns, tuple(lines), notes)
+    return Table("Over several runs", columns("condition", "runs", *means, *heads), tuple(lines), notes)
 
 
 def _printed_at_k(summary: Summary, names: Sequence[str], ks: Sequence[int], blank: int) -> list[Line]:
@@ -120,20 +112,16 @@ def steps_table(summary: Summary) -> Table | None:
     """Thoughts, actions and tokens of an attempt, on average (ExpeL, table 6)."""
     if not summary.steps:
         return None
-    columns = (
-        text_column("condition"),
-        Column("attempts"),
-        Column("thoughts"),
-        Column("actions"),
-        Column("obser-\nvations", spare=True),
-        Column("invalid\nactions"),
-        Column("tokens\nin"),
-        Column("tokens\nout"),
-        Column("calls", spare=True),
-        Column("tokens,\nthoughts", spare=True),
-        Column("tokens,\nactions", spare=True),
-        Column("tokens,\nobservations", spare=True),
+    heads = (
+        "attempts",
+        "thoughts",
+        "actions",
+        spare("obser-\nvations"),
+        "invalid\nactions",
+        "tokens\nin",
+        "tokens\nout",
     )
+    parts_of = map(spare, ("calls", "tokens,\nthoughts", "tokens,\nactions", "tokens,\nobservations"))
 
     def line(one: Steps) -> Line:
         tokens = (count(round(one.prompt_tokens)), count(round(one.completion_tokens)), decimal(one.calls))
@@ -155,7 +143,7 @@ def steps_table(summary: Summary) -> Table | None:
         " and out are the model's; thoughts, actions and observations are counted once each,"
         " in Llama 2's vocabulary for all models (the paper uses tiktoken's).",
     )
-    return Table("Parts of an attempt", columns, tuple(lines), notes)
+    return Table("Parts of an attempt", columns("condition", *heads, *parts_of), tuple(lines), notes)
 
 
 # Heuristics and lessons
@@ -207,11 +195,11 @@ def sweep_table(summary: Summary) -> Table | None:
         own = {name: points.get(k) for name, points in curves.items()}
         cells = (f"{percent(one.accuracy)} {interval(one.interval)}" if one else "" for one in own.values())
         lines.append(Line((str(k), *cells), {"k": k, **{name: one and one._asdict() for name, one in own.items()}}))
-    columns = (Column("heuristics"), *(Column(f"{label(name)}\n[95%]") for name in curves))
+    heads = columns("heuristics", *(f"{label(name)}\n[95%]" for name in curves), words=0)
     notes = ["Over all runs of the test."]
     if "erl" in curves:
         notes.append("ERL retrieves as the recipe says under erl.retrieve.")
-    return Table("By number of heuristics", columns, tuple(lines), tuple(notes))
+    return Table("By number of heuristics", heads, tuple(lines), tuple(notes))
 
 
 def origins_table(summary: Summary) -> Table | None:
@@ -226,7 +214,7 @@ def origins_table(summary: Summary) -> Table | None:
         lines.append(Line((one_line(one.category, 40) or "all", *counts, *points), one.to_json()))
     heads = ("from\nsuccesses", "from\nfailures", *(f"{label(name)},\npoints" for name in names))
     notes = (f"Points are against {label(summary.baseline)}.",) if names else ()
-    return Table("Heuristics by source", (text_column("category"), *map(Column, heads)), tuple(lines), notes)
+    return Table("Heuristics by source", columns("category", *heads), tuple(lines), notes)
 
 
 def guidance_table(summary: Summary) -> Table | None:
@@ -245,9 +233,7 @@ def guidance_table(summary: Summary) -> Table | None:
         "For each task, erl-matched shows at most as many as few-shot-trajectories.",
         "All runs of the test count; a task is one observation.",
     )
-    return Table(
-        "Heuristics against trajectories", (text_column("condition"), *map(Column, heads)), tuple(lines), notes
-    )
+    return Table("Heuristics against trajectories", columns("condition", *heads), tuple(lines), notes)
 
 
 def efficiency_table(summary: Summary) -> Table | None:
@@ -267,8 +253,8 @@ def efficiency_table(summary: Summary) -> Table | None:
             lines.append(
                 Line((printed.condition, source, "", "", signed(printed.value, 3)), values, source=printed.source)
             )
-    heads = map(Column, ("lessons", "points", "points per lesson"))
-    return Table("The value of a lesson", (text_column("variant"), text_column("learned from"), *heads), tuple(lines))
+    heads = columns("variant", "learned from", "lessons", "points", "points per lesson", words=2)
+    return Table("The value of a lesson", heads, tuple(lines))
 
 
 def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Table | None:
@@ -283,15 +269,8 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
     if not lessons:
         return None
     seeds = len({one.seed for one in lessons} - {None}) > 1
-    columns = (
-        text_column("key"),
-        text_column("lesson"),
-        *([Column("seed", spare=True)] if seeds else []),
-        Column("recalled"),
-        Column("solved\nwith it"),
-        Column(f"same tasks,\n{label(summary.baseline)}"),
-        Column("points"),
-    )
+    heads = ("recalled", "solved\nwith it", f"same tasks,\n{label(summary.baseline)}", "points")
+    whole = columns("key", "lesson", *([spare("seed")] if seeds else []), *heads, words=2)
 
     def line(one: LessonEffect) -> Line:
         cells = (
@@ -311,4 +290,63 @@ def lessons_table(summary: Summary, *, limit: int = 20, width: int = 60) -> Tabl
     if unused := sum(not one.recalled for one in lessons):
         notes.append(f"{unused} of {len(lessons)} lessons were never recalled in a test episode.")
     notes.append("Lessons are recalled together, so these figures do not show the effect of a single lesson.")
-    return Table("Lessons and their results", columns, tuple(map(line, lessons[:limit])), tuple(notes))
+    return Table("Lessons and their results", whole, tuple(map(line, lessons[:limit])), tuple(notes))
+
+
+# Proof
+
+
+def probes_table(summary: Summary, limit: int = 20) -> Table | None:
+    """What a probe estimated of single lessons: those that seem to help first, those that seem to harm last."""
+    if not summary.probes:
+        return None
+    ordered = sorted(summary.probes, key=lambda one: (one.condition, one.block, -one.effect))
+    shown = ordered if len(ordered) <= limit else [*ordered[: limit // 2], *ordered[-(limit // 2) :]]
+
+    def line(one: Probed) -> Line:
+        cells = (
+            label(one.condition),
+            one.block,
+            one_line(one.text, 60),
+            str(one.uses),
+            f"{100 * one.raw:+.0f}",
+            f"{100 * one.effect:+.0f}",
+            f"{100 * one.deviation:.0f}",
+            "kept" if one.kept else "left out",
+        )
+        return Line(cells, one.to_json())
+
+    words = Column("", number=False)
+    heads = columns("lessons of", "block", "lesson", "shown", "raw points", "points", "deviation", words, words=3)
+    notes = ["Estimates from withholding each lesson at random. They choose candidates for a gate and prove nothing."]
+    if len(ordered) > len(shown):
+        notes.append(f"{len(ordered) - len(shown)} more are in summary.json.")
+    return Table("What single lessons seem to do", heads, tuple(map(line, shown)), tuple(notes))
+
+
+def gates_table(summary: Summary) -> Table | None:
+    """The looks of each gate: tasks won by the lessons and lost to them, p and its limit, and the decision."""
+    lines = []
+    for gate in summary.gates:
+        for number, look in enumerate(gate.looks):
+            decided = {"promote": "promoted", "stop": "not promoted", "continue": "go on"}[look.verdict]
+            cells = (
+                label(gate.of) if not number else "",
+                gate.block if not number else "",
+                str(look.tasks),
+                str(look.won),
+                str(look.lost),
+                f"{look.p:.3g}",
+                f"{look.level:.3g}",
+                decided,
+                count(gate.tokens) if number == len(gate.looks) - 1 else "",
+            )
+            lines.append(Line(cells, {**gate.to_json(), "look": number}))
+    if not lines:
+        return None
+    decision = Column("decision", number=False)
+    heads = columns("lessons of", "block", "tasks", "won", "lost", "p", "p at most", decision, "tokens", words=2)
+    notes = ["Lessons that do not help are promoted in at most 5 % of runs; see docs/proof.md."]
+    if excluded := sum(gate.excluded for gate in summary.gates):
+        notes.append(f"{excluded} gate tasks had a server error and count as ties.")
+    return Table("Gates", heads, tuple(lines), tuple(notes))

@@ -18,6 +18,7 @@ from seasoned.lab.report import measures, stats
 from seasoned.lab.report.format import share
 from seasoned.lab.report.headline import empty_pool, headline, learning_remark, remarks, reply_remarks
 from seasoned.lab.report.rows import Row, final, final_attempts, judged, latest, outcomes
+from seasoned.lab.report.steps import step_statistics
 from seasoned.lab.report.summary import (
     Condition,
     CurvePoint,
@@ -99,7 +100,7 @@ def build(
     if experience is not None:
         gathered = ({"experience": experience.get(one.name)} for one in conditions)
         conditions = tuple(one.model_copy(update=news) for one, news in zip(conditions, gathered, strict=True))
-    steps = measures.step_statistics([row for name in names for row in tried[name]], trajectories)
+    steps = step_statistics([row for name in names for row in tried[name]], trajectories)
     heuristics = [lesson for lesson in lessons if lesson.kind == "heuristic"]
     verdicts = measures.judgements(training)
     summary = Summary(
@@ -128,12 +129,12 @@ def build(
         probes=tuple(probes),
         training=_training(rows, training),
     )
-    said = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
+    sentences = [*remarks(summary), *reply_remarks(trajectories), *learning_remark(learning, names)]
     places = [(pool.seed, pool.fold) for pool in pools]
-    said += [
+    sentences += [
         empty_pool(pool.conditions, pool.seed, pool.fold, places, pool.problems) for pool in pools if not pool.lessons
     ]
-    return summary.model_copy(update={"headline": headline(summary), "remarks": (*said, *more_remarks)})
+    return summary.model_copy(update={"headline": headline(summary), "remarks": (*sentences, *more_remarks)})
 
 
 def _order(tested: Sequence[Row], run: Run, baseline: str) -> list[str]:

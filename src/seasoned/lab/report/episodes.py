@@ -101,20 +101,18 @@ def views(
     summary: Summary, rows: Sequence[Row], trajectories: Sequence[Trajectory], lessons: Sequence[Lesson]
 ) -> list[dict[str, Any]]:
     """Episodes of one task and run together, the baseline's first; each with what it had recalled."""
-    known = {row.trajectory_id: row for row in rows if row.trajectory_id}
+    row_of = {row.trajectory_id: row for row in rows if row.trajectory_id}
     texts = {lesson.id: lesson for lesson in lessons}
     groups: dict[EpisodeKey | str, list[tuple[Row | None, Trajectory]]] = {}
     for trajectory in trajectories:
-        row = known.get(trajectory.id)
+        row = row_of.get(trajectory.id)
         groups.setdefault(row.key if row else trajectory.id, []).append((row, trajectory))
-    laid = []
+    shown = []
     for members in groups.values():
-        members.sort(
-            key=lambda one: (not one[0] or one[0].condition != summary.baseline, one[0].trial if one[0] else 0)
-        )
+        members.sort(key=lambda one: _order(one[0], summary.baseline))
         row, trajectory = members[0]
         solved = [row.solved for row, _ in members if row is not None]
-        laid.append(
+        shown.append(
             {
                 "move": _MOVES[(solved[0], solved[1])] if len(solved) == 2 else None,
                 "task": one_line(trajectory.task, 160),
@@ -123,10 +121,11 @@ def views(
                 "attempts": [_attempt(row, trajectory, texts) for row, trajectory in members],
             }
         )
-    return laid
+    return shown
 
 
 def _order(row: Row | None, baseline: str) -> tuple[bool, int]:
+    """The baseline's first, then by trial."""
     return (row is None or row.condition != baseline, row.trial if row else 0)
 
 
@@ -197,11 +196,11 @@ def every_episode(
     Returns:
         As `laid_out`, and `numbers`: those of the named episodes by the whole id.
     """
-    known = {row.trajectory_id: row for row in rows if row.trajectory_id}
+    row_of = {row.trajectory_id: row for row in rows if row.trajectory_id}
     numbers = {one.id: number for number, one in enumerate(trajectories[:NAMED], 1)}
     named = []
     for one in trajectories[:NAMED]:
-        row = known.get(one.id)
+        row = row_of.get(one.id)
         where = f"seed {row.seed}, fold {row.fold}" if row and (row.seed or row.fold) else ""
         about = {"number": numbers[one.id], "title": _title(one.category, where, one.task)}
         view = _facts(row, one) | about | {"trial": row.trial if row else 0}

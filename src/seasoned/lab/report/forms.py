@@ -1,4 +1,4 @@
-"""A table as data, and its three forms: for the terminal, as Markdown, as JSON.
+"""A table as data, and its two forms: for the terminal, and as JSON.
 
 Always holds: foreign text is never read as markup; a number is never cut short to fit (whole columns give way instead).
 """
@@ -24,6 +24,18 @@ class Column:
     name: str
     number: bool = True
     spare: bool = False
+
+
+def columns(*names: str | Column, words: int = 1) -> tuple[Column, ...]:
+    """Columns under these headings: words in the first so many of them, numbers in the others."""
+    return tuple(
+        Column(name, number=place >= words) if isinstance(name, str) else name for place, name in enumerate(names)
+    )
+
+
+def spare(name: str) -> Column:
+    """A column of numbers that may give way."""
+    return Column(name, spare=True)
 
 
 @dataclass(frozen=True)
@@ -110,31 +122,6 @@ def _drawn(table: Table, kept: Sequence[int], most: int | None = None) -> rich.t
             cells[0] = Text("  ") + cells[0]
         drawn.add_row(*cells, style="dim" if source else "bold" if line.strong else "")
     return drawn
-
-
-def to_markdown(table: Table) -> str:
-    """A pipe table with its title and footnotes."""
-    heads = [_escape(column.name) for column in table.columns]
-    rules = ["---:" if column.number else ":---" for column in table.columns]
-    rows = [
-        [_marked(_escape(cell), line) for cell in (f"{first} ({line.source})" if line.source else first, *others)]
-        for line in table.lines
-        for first, *others in [line.cells]
-    ]
-    body = "\n".join(f"| {' | '.join(row)} |" for row in [heads, rules, *rows])
-    notes = "".join(f"\n- {_escape(note)}" for note in table.notes)
-    return f"### {_escape(table.title)}\n\n{body}\n" + (f"{notes}\n" if notes else "")
-
-
-def _marked(cell: str, line: Line) -> str:
-    if not cell:
-        return cell
-    return f"*{cell}*" if line.source else f"**{cell}**" if line.strong else cell
-
-
-def _escape(text: str) -> str:
-    line = _flat(text).replace("&", "&amp;").replace("<", "&lt;")
-    return "".join(f"\\{char}" if char in "\\`*_[]|~#" else char for char in line)
 
 
 def _flat(text: str) -> str:

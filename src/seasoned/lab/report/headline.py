@@ -67,34 +67,34 @@ def _score(solved: Solved) -> str:
 def remarks(summary: Summary) -> list[str]:
     """What a reader has to know for the figures to be true, one sentence each."""
     all_of = summary.conditions
-    said = []
+    sentences = []
     if errors := _listed({one.name: one.errors for one in all_of}):
-        said.append(f"Server errors and unknown outcomes, not counted in any rate: {errors}.")
+        sentences.append(f"Server errors and unknown outcomes, not counted in any rate: {errors}.")
     if any(one.reasons.get("error") for one in all_of):
-        said.append(
+        sentences.append(
             f"seasoned run --resume {summary.run.id or 'RUN'} repeats the episodes that ended with a server error"
             " (add the run's --store and --runs, if you used them)."
         )
     if ended := _listed({one.name: one.reasons.get("budget", 0) for one in all_of}):
-        said.append(f"Ended by a budget and counted as not solved: {ended}.")
+        sentences.append(f"Ended by a budget and counted as not solved: {ended}.")
     if most := _listed({one.name: len(one.trials) for one in all_of}):
-        said.append(f"These conditions retry until solved; the maximum number of attempts per task: {most}.")
+        sentences.append(f"These conditions retry until solved; the maximum number of attempts per task: {most}.")
     if unknown := [label(one.name) for one in all_of if one.cost is None]:
-        said.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
+        sentences.append(f"The price of these calls is unknown, so their cost is not given: {', '.join(unknown)}.")
     if judged := summary.judgements:
-        said.append(
+        sentences.append(
             f"Without knowing the outcomes, the model judged {judged.right} of {judged.n} training attempts correctly: "
             f"it took {judged.claimed} failures for successes, and {judged.missed} successes for failures."
         )
-    said += [*_audited(summary), *_pooled(all_of)]
+    sentences += [*_audited(summary), *_pooled(all_of)]
     if len(summary.transitions) > 1:
-        said.append("The p values are not corrected for the number of comparisons.")
-    return said
+        sentences.append("The p values are not corrected for the number of comparisons.")
+    return sentences
 
 
 def _audited(summary: Summary) -> list[str]:
     """What an audit says: whether a lift survives lessons that cannot help."""
-    said = []
+    sentences = []
     for one in summary.conditions:
         base, plus, how = one.name.rpartition("+")
         lift = summary.pair(summary.baseline, base) if plus else None
@@ -111,8 +111,8 @@ def _audited(summary: Summary) -> list[str]:
             if survives
             else f"with {how} lessons it solves {ahead:.1f} points fewer ({test_words(against)}), so the words matter"
         )
-        said.append(f"Audit of {label(base)}: {verdict}.")
-    return said
+        sentences.append(f"Audit of {label(base)}: {verdict}.")
+    return sentences
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -149,12 +149,12 @@ def reply_remarks(trajectories: Sequence[Trajectory]) -> list[str]:
     Empty replies were taken as thoughts, actions and answers.
     """
     errors = [one.outcome.detail for one in trajectories if one.outcome.reason == "error" and one.outcome.detail]
-    said = [f"The last error was: {one_line(errors[-1], _DETAIL)}"] if errors else []
+    sentences = [f"The last error was: {one_line(errors[-1], _DETAIL)}"] if errors else []
     empty = [counts for one in trajectories if isinstance(counts := one.meta.get("empty"), dict)]
     for why, words in _EMPTY.items():
         if n := sum(number for counts in empty if type(number := counts.get(why)) is int):
-            said.append(words.format("1 reply was" if n == 1 else f"{n:,} replies were"))
-    return said
+            sentences.append(words.format("1 reply was" if n == 1 else f"{n:,} replies were"))
+    return sentences
 
 
 def learning_remark(learning: Mapping[str, Usage], names: Sequence[str]) -> list[str]:

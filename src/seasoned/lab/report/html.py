@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from seasoned.errors import MissingExtraError
 from seasoned.lab.report.attempt_tables import (
     efficiency_table,
+    gates_table,
     guidance_table,
     lessons_table,
     origins_table,
+    probes_table,
     repeats_table,
     steps_table,
     sweep_table,
@@ -28,7 +30,6 @@ from seasoned.lab.report.forms import Table
 from seasoned.lab.report.headline import place, test_words
 from seasoned.lab.report.plots import FIGURES
 from seasoned.lab.report.programs import fixes
-from seasoned.lab.report.proof_tables import gates_table, probes_table
 from seasoned.lab.report.rows import Row
 from seasoned.lab.report.summary import Run, Spent, Summary
 from seasoned.lab.report.tables import FEW, categories_table, main_table, pairs_table, phases_table

@@ -1,4 +1,4 @@
-"""What is measured on the rows of a run: lessons, trials, several runs of the test, guidance, attempts, tokens by part.
+"""What is measured on the rows of a run: lessons, trials, several runs of the test, guidance, tokens by part.
 
 Always holds: an episode that an error of the server ended is no failure and no run; a figure that is not known is None,
 never 0; 0 <= pass^k <= mean <= pass@k <= 1.
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache
 from math import sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from seasoned.embed import static
-from seasoned.errors import DataError, SeasonedError
+from seasoned.errors import DataError
 from seasoned.lab.report import stats
 from seasoned.lab.report.format import share
 from seasoned.lab.report.rows import EpisodeKey, Row, latest, outcomes, sum_others, until_solved
@@ -34,11 +32,7 @@ from seasoned.lab.report.summary import (
     Tokens,
     Trial,
 )
-from seasoned.text import guidance_tokens
-from seasoned.types import Guidance, Lesson, Trajectory, Usage
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from seasoned.types import Lesson, Usage
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -295,15 +289,15 @@ def judgements(rows: Iterable[Row]) -> Judgements:
         rows: Training attempts, with the verdict in `judged`.
     """
     pairs = [(row.judged, row.solved) for row in rows if row.counted and row.judged is not None]
-    right = sum(said == was for said, was in pairs)
+    right = sum(verdict == solved for verdict, solved in pairs)
     rate = share(right, len(pairs))
     return Judgements(
         n=len(pairs),
         right=right,
         accuracy=rate,
         interval=interval(rate or 0.0, len(pairs)),
-        claimed=sum(said and not was for said, was in pairs),
-        missed=sum(was and not said for said, was in pairs),
+        claimed=sum(verdict and not solved for verdict, solved in pairs),
+        missed=sum(solved and not verdict for verdict, solved in pairs),
     )
 
 
@@ -432,75 +426,3 @@ def _alive(lessons: Sequence[Lesson]) -> list[Lesson]:
 
 def _homes(training: Sequence[Row]) -> dict[str, Row]:
     return {row.trajectory_id: row for row in training if row.trajectory_id}
-
-
-# Attempts
-
-_MEANS: dict[str, Callable[[Trajectory], int | None]] = {
-    "thoughts": lambda attempt: sum(bool(step.thought.strip()) for step in attempt.steps),
-    "actions": lambda attempt: sum(bool(step.action.strip()) for step in attempt.steps),
-    "invalid": lambda attempt: _invalid(attempt),
-    "observations": lambda attempt: sum(bool(step.observation.strip()) for step in attempt.steps),
-    "prompt_tokens": lambda attempt: attempt.usage.prompt_tokens,
-    "completion_tokens": lambda attempt: attempt.usage.completion_tokens,
-    "calls": lambda attempt: attempt.usage.calls + attempt.usage.replayed,
-    "thought_tokens": lambda attempt: _tokens(step.thought for step in attempt.steps),
-    "action_tokens": lambda attempt: _tokens(step.action for step in attempt.steps),
-    "observation_tokens": lambda attempt: _tokens(step.observation for step in attempt.steps),
-}
-
-
-def step_statistics(attempts: Sequence[Row], trajectories: Sequence[Trajectory]) -> tuple[Steps, ...]:
-    """What an attempt of each condition consists of (ExpeL, table 6), in the order of the rows.
-
-    Args:
-        attempts: The test attempts that the conditions are judged by, repeated ones too.
-        trajectories: The attempts of the rows, and those that they were shown; others are skipped.
-    """
-    known = {trajectory.id: trajectory for trajectory in trajectories}
-    groups: dict[str, list[Trajectory]] = {}
-    for row in attempts:
-        if row.reason != "error" and row.trajectory_id in known:
-            groups.setdefault(row.condition, []).append(known[row.trajectory_id])
-    figures = {**_MEANS, "guidance_tokens": lambda attempt: _guidance(attempt, known)}
-    return tuple(
-        Steps.model_validate(
-            {"condition": name, "n": len(own), **{what: _mean(own, figure) for what, figure in figures.items()}}
-        )
-        for name, own in groups.items()
-    )
-
-
-def _mean(attempts: Sequence[Trajectory], figure: Callable[[Trajectory], int | None]) -> float | None:
-    known = [value for one in attempts if (value := figure(one)) is not None]
-    return sum(known) / len(attempts) if len(known) == len(attempts) else None
-
-
-def _invalid(attempt: Trajectory) -> int | None:
-    """Actions that the environment could not read."""
-    number = attempt.meta.get("invalid")
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
-
-
-def _guidance(attempt: Trajectory, known: Mapping[str, Trajectory]) -> int | None:
-    """Counted as `erl-matched` counts what it matches."""
-    shown = [known[one] for one in attempt.demonstration_ids if one in known]
-    if len(shown) < len(attempt.demonstration_ids):
-        return None
-    return guidance_tokens(Guidance(demonstrations=tuple(shown), blocks=attempt.blocks()))
-
-
-def _tokens(texts: Iterable[str]) -> int | None:
-    """Of Llama 2's vocabulary, as it lies in the wordllama package: None without it (the paper's are tiktoken's)."""
-    if (tokenizer := _tokenizer()) is None:
-        return None
-    return sum(len(one) for one in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False))
-
-
-@cache
-def _tokenizer() -> Tokenizer | None:
-    """None if it is not installed or broken: a missing column does not prevent the report."""
-    try:
-        return static.tokenizer()
-    except SeasonedError:
-        return None

@@ -134,6 +134,13 @@ def _of(benchmark: str) -> list[Reference]:
     return [figure for figure in _all() if isinstance(figure, Reference) and figure.benchmark == wanted]
 
 
+def _of_parts(benchmark: str) -> list[Reference]:
+    """Those of the parts of a benchmark, such as "tau2-telecom", whose category is the part."""
+    part = f"{benchmark.strip().casefold()}-"
+    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(part)]
+    return [one.model_copy(update={"category": one.benchmark.removeprefix(part)}) for one in parts]
+
+
 def references(benchmark: str) -> tuple[Reference, ...]:
     """The published figures of one benchmark, by its short name in any case; none for one we know nothing of.
 
@@ -151,10 +158,8 @@ def trial_references(benchmark: str) -> tuple[Reference, ...]:
 
 def category_references(benchmark: str) -> tuple[Reference, ...]:
     """The published figures of a benchmark by category; those of a part, such as "gaia2-search", are its category's."""
-    part = f"{benchmark.strip().casefold()}-"
-    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(part)]
-    named = [one.model_copy(update={"category": one.benchmark.removeprefix(part)}) for one in parts if one.unit == "%"]
-    return (*(figure for figure in _of(benchmark) if figure.category), *named)
+    own = (figure for figure in _of(benchmark) if figure.category)
+    return (*own, *(figure for figure in _of_parts(benchmark) if figure.unit == "%"))
 
 
 def further_references(benchmark: str) -> tuple[Reference, ...]:
@@ -162,10 +167,8 @@ def further_references(benchmark: str) -> tuple[Reference, ...]:
 
     Of a part, such as "tau2-telecom", `category` is the part.
     """
-    name = benchmark.strip().casefold()
-    parts = [one for one in _all() if isinstance(one, Reference) and one.benchmark.startswith(f"{name}-")]
-    named = [one.model_copy(update={"category": one.benchmark.removeprefix(f"{name}-")}) for one in parts]
-    return tuple(figure for figure in (*_of(benchmark), *named) if figure.unit not in ("%", "score"))
+    whole = (*_of(benchmark), *_of_parts(benchmark))
+    return tuple(figure for figure in whole if figure.unit not in ("%", "score"))
 
 
 def step_references(benchmark: str) -> tuple[Steps, ...]:

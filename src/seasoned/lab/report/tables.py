@@ -13,33 +13,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from seasoned.lab.report import stats
 from seasoned.lab.report.attempt_tables import (
+    gates_table,
     lessons_table,
+    probes_table,
     repeats_table,
     sweep_table,
     trials_table,
 )
-from seasoned.lab.report.cells import (
+from seasoned.lab.report.format import (
     MAX_CATEGORIES,
     accuracy_cell,
+    cost,
     decimal,
     is_partial,
+    p_value,
     prompt_cell,
+    signed,
     solved_cell,
-    text_column,
 )
-from seasoned.lab.report.format import cost, p_value, signed
-from seasoned.lab.report.forms import Column, Line, Table, to_rich
-from seasoned.lab.report.proof_tables import gates_table, probes_table
+from seasoned.lab.report.forms import Column, Line, Table, columns, spare, to_rich
 from seasoned.lab.report.reference import Reference, category_references, further_references, references
 from seasoned.lab.report.rows import Row, final, outcomes
-from seasoned.lab.report.summary import (
-    Condition,
-    Pair,
-    Run,
-    Solved,
-    Spent,
-    Summary,
-)
+from seasoned.lab.report.summary import Condition, Pair, Run, Solved, Spent, Summary
 from seasoned.text import ELLIPSIS, UNKNOWN, clean, count, label, one_line
 
 if TYPE_CHECKING:
@@ -68,19 +63,9 @@ def main_table(summary: Summary, *, which: Which = "matching") -> Table:
     figures = _figures(summary, which)
     scored = any(is_partial(one.reward, one.accuracy) for one in summary.conditions)
     scored = scored or any(figure.unit == "score" for figure in figures)
-    columns = (
-        text_column("condition"),
-        Column("solved"),
-        Column("accuracy\n[95%]"),
-        *([Column("score")] if scored else []),
-        Column(f"points vs\n{label(summary.baseline)}"),
-        Column("exact\np"),
-        Column("tokens in\n(cached)", spare=True),
-        Column("tokens\nout", spare=True),
-        Column("cost"),
-        Column("turns\n(mean)", spare=True),
-        Column("errors", spare=True),
-    )
+    heads = ["condition", "solved", "accuracy\n[95%]", *(["score"] if scored else [])]
+    heads += [f"points vs\n{label(summary.baseline)}", "exact\np"]
+    used = (spare("tokens in\n(cached)"), spare("tokens\nout"), "cost", spare("turns\n(mean)"), spare("errors"))
     lines = [_condition_line(one, summary, scored) for one in summary.conditions]
     lines += [_reference_line(figure, scored) for figure in figures]
     notes = list(summary.remarks)
@@ -92,7 +77,7 @@ def main_table(summary: Summary, *, which: Which = "matching") -> Table:
         notes.insert(
             0, f"Rows marked paper are the published figures of {papers}, for {models}: another model, other cases."
         )
-    return Table("Test episodes", columns, tuple(lines), tuple(notes))
+    return Table("Test episodes", columns(*heads, *used), tuple(lines), tuple(notes))
 
 
 def _condition_line(one: Condition, summary: Summary, scored: bool) -> Line:
@@ -140,15 +125,6 @@ def pairs_table(summary: Summary) -> Table | None:
     """Every two conditions with their exact test; None where the main table has them all, each with the baseline."""
     if all(summary.baseline in (pair.a, pair.b) for pair in summary.pairs):
         return None
-    columns = (
-        text_column("a"),
-        text_column("b"),
-        Column("episodes"),
-        Column("only a"),
-        Column("only b"),
-        Column("points,\nb vs a"),
-        Column("exact\np"),
-    )
 
     def line(pair: Pair) -> Line:
         test = (signed(pair.points), p_value(pair.p)) if pair.n else (UNKNOWN, UNKNOWN)
@@ -158,7 +134,8 @@ def pairs_table(summary: Summary) -> Table | None:
     notes = (
         "Only a, only b: episodes solved by one of the two. The p values are not corrected for the number of pairs.",
     )
-    return Table("Pairs", columns, tuple(map(line, summary.pairs)), notes)
+    heads = ("episodes", "only a", "only b", "points,\nb vs a", "exact\np")
+    return Table("Pairs", columns("a", "b", *heads, words=2), tuple(map(line, summary.pairs)), notes)
 
 
 def phases_table(summary: Summary) -> Table | None:
@@ -200,22 +177,15 @@ def phases_table(summary: Summary) -> Table | None:
     if not beside_any:
         return None
     lines += _printed_costs(summary)
-    columns = (
-        text_column("condition"),
-        text_column("part"),
-        Column("tokens in\n(cached)"),
-        Column(f"input vs\n{label(summary.baseline)}"),
-        Column("tokens\nout"),
-        Column("cost"),
-        Column("calls", spare=True),
-    )
+    compared = f"input vs\n{label(summary.baseline)}"
+    heads = ("condition", "part", "tokens in\n(cached)", compared, "tokens\nout", "cost", spare("calls"))
     notes = (
         "Learning writes the lessons; conditions that share lessons show the same figures, paid for once. Recall ranks"
         " or chooses lessons for a test task, and reflects before a retry. Rollout is the agent's turns.",
         "Input against the baseline's is for the rollout only, per test task.",
         "Calls are those actually made. A shared call's tokens and cost count in each condition.",
     )
-    return Table("Tokens and cost by part (ERL, table 4)", columns, tuple(lines), notes)
+    return Table("Tokens and cost by part (ERL, table 4)", columns(*heads, words=2), tuple(lines), notes)
 
 
 def _printed_costs(summary: Summary) -> list[Line]:
@@ -266,17 +236,13 @@ def categories_table(summary: Summary) -> Table | None:
         for name in (names[:MAX_CATEGORIES] if len(names) > 1 else ())
     ]
     lines += [line(_GOALS[key], _GOALS[key], {one.name: one.familiar.get(key) for one in all_of}) for key in goals]
-    columns = (
-        text_column("category"),
-        *(Column(label(one.name)) for one in all_of),
-        *(Column(f"{label(name)}\n(paper)", spare=True) for name in published),
-    )
+    ours, theirs = [label(one.name) for one in all_of], [spare(f"{label(name)}\n(paper)") for name in published]
     notes = []
     if len(names) > MAX_CATEGORIES:
         notes.append(f"{len(names) - MAX_CATEGORIES} more categories are in summary.json.")
     if published:
         notes.append("Columns marked paper are of another model, on other tasks.")
-    return Table("By category", columns, tuple(lines), tuple(notes))
+    return Table("By category", columns("category", *ours, *theirs), tuple(lines), tuple(notes))
 
 
 # Several runs
@@ -290,18 +256,8 @@ def comparison_table(summaries: Sequence[Summary], rows: Sequence[Sequence[Row]]
         rows: The rows of the same runs. With them, each condition of a later run is paired with the same condition of
             the first run on their common tasks, provided that the benchmark is the same.
     """
-    columns = (
-        text_column("run"),
-        text_column("model", spare=True),
-        text_column("condition"),
-        Column("solved"),
-        Column("accuracy\n[95%]"),
-        Column("pairs", spare=True),
-        Column("points\nvs first"),
-        Column("exact\np"),
-        Column("tokens", spare=True),
-        Column("cost"),
-    )
+    names = ("run", Column("model", number=False, spare=True), "condition")
+    heads = ("solved", "accuracy\n[95%]", spare("pairs"), "points\nvs first", "exact\np", spare("tokens"), "cost")
     tested = [final(one) for one in rows or ()]
     lines, repeated = [], False
     for i, summary in enumerate(summaries):
@@ -313,7 +269,7 @@ def comparison_table(summaries: Sequence[Summary], rows: Sequence[Sequence[Row]]
     paired = "Pairs are the same condition, task, seed, fold and run of the test on both sides."
     notes = [paired] if rows is not None else []
     notes += ["A task that occurs several times counts once in p."] if repeated else []
-    return Table("Runs", columns, tuple(lines), tuple(notes))
+    return Table("Runs", columns(*names, *heads, words=3), tuple(lines), tuple(notes))
 
 
 def _paired(first: Sequence[Row], other: Sequence[Row], condition: str) -> stats.Paired:

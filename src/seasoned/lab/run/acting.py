@@ -8,6 +8,7 @@ name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -18,16 +19,18 @@ from seasoned.agents.tools import ToolCaller
 from seasoned.errors import ConfigError
 from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.methods.autoguide import AutoGuide
+from seasoned.lab.methods.both import Both
 from seasoned.lab.methods.given import Given, read_lessons
 from seasoned.lab.methods.observed import Observed
 from seasoned.lab.run.answering import dialogue, noted_first, noted_later, worked_attempt, worked_rule
 from seasoned.lab.run.coding import coder
-from seasoned.lab.run.condition import Condition, MakeAgent, MakeMethod
+from seasoned.lab.run.condition import Condition, MakeAgent
 from seasoned.lab.run.recipe import Recipe
 from seasoned.methods.erl import ERL
 from seasoned.methods.expel import ExpeL
 from seasoned.methods.expel.demonstrations import Rerank, RetrieveBy
 from seasoned.methods.expnote import ExpNote
+from seasoned.methods.facts import Facts
 from seasoned.methods.profiles import method_options
 from seasoned.methods.reflexion import Reflexion, Strategy
 from seasoned.protocols import LLM, Agent, Method
@@ -38,6 +41,9 @@ Aid = Literal["worked", "begins", "filters"]
 
 MANY = 1000
 """Heuristics considered where their tokens are what limits them."""
+
+FACTS = "facts"
+"""The ending of a condition that has facts beside its own lessons."""
 
 _RECALL = {"k", "retrieve_by", "rerank"}
 """What of ExpeL's parameters leaves what is learned alone."""
@@ -171,14 +177,11 @@ def expel(
     )
 
 
-def trajectories(k: int | None) -> MakeMethod:
+def trajectories(k: int | None = None) -> Condition:
     """Own successes alone, as demonstrations: k, or as many as the recipe says."""
-
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        tell = benchmark.manner == "answer"
-        return ExpeL(llm, mode="retrieve", k=k or recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
-
-    return make
+    says = "own successes at the most similar tasks, as many as `erl.trajectories` says"
+    make = partial(successes, k)
+    return Condition("few-shot-trajectories", says, carrier, make, learns=True, own_pool=False, acts=None)
 
 
 def observed(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
@@ -190,8 +193,14 @@ def observed(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
     return Observed(ExpNote(read=rule.read, goal=benchmark.goal, heading=rule.heading), rule.line)
 
 
-def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> MakeMethod:
-    """AutoGuide as the recipe has it, but for what a condition sets."""
+def successes(k: int | None, recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+    """The method of `trajectories`."""
+    tell = benchmark.manner == "answer"
+    return ExpeL(llm, mode="retrieve", k=k or recipe.erl.trajectories, tell=tell, seed=recipe.seeds[0])
+
+
+def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
+    """AutoGuide as the recipe has it, but for what the condition sets."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         return AutoGuide(
@@ -204,7 +213,29 @@ def autoguide(without: Aid | Literal["", "all"] = "", **own: Any) -> MakeMethod:
             **{**recipe.autoguide.model_dump(), **own},
         )
 
-    return make
+    pool = f"autoguide-without-{without}" if without else "autoguide"
+    return Condition("autoguide", "guidelines chosen at each turn", asking, make, learns=True, pool=pool, acts=None)
+
+
+def facts(**own: Any) -> Condition:
+    """Facts as the recipe has them, but for what the condition sets."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        return Facts(llm, library=benchmark.libraries, **{**recipe.facts.model_dump(), **own})
+
+    says = "what calls of the functions gave, from traced attempts and from exploring"
+    return Condition("facts", says, carrier, make, learns=True, acts=True)
+
+
+def with_facts(base: Condition) -> Condition:
+    """A condition with facts beside what it recalls itself: `expel+facts`."""
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        own = (base.method, facts().method)
+        return Both(tuple(method(recipe, benchmark, llm) for method in own if method is not None))
+
+    name, says = f"{base.name}+{FACTS}", f"{base.says}, and facts"
+    return replace(base, name=name, says=says, method=make, learns=True, own_pool=True, pool="", acts=True)
 
 
 def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **own: Any) -> Condition:
@@ -218,7 +249,7 @@ def erl(matched: bool = False, without: Aid | Literal["", "all"] = "", **own: An
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
         if not matched:
             return heuristics(recipe, benchmark, llm, without, **own)
-        shown = trajectories(None)(recipe, benchmark, llm)
+        shown = successes(None, recipe, benchmark, llm)
         return heuristics(recipe, benchmark, llm, without, **{"k": MANY, "retrieve": "embedding", **own}, matched=shown)
 
     later = own.get("on") == "thought"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from typing import Literal, get_args
 
 from seasoned.pool import ExperiencePool
@@ -45,7 +46,26 @@ def alter(lessons: Sequence[Lesson], how: Alteration, seed: int = 0) -> list[Les
             something else; corrupted, the text is said to be wrong.
         seed: of the shuffling.
     """
-    return _WAYS[how](lessons, random.Random(seed))
+    rng, words = random.Random(seed), list[tuple[str, Mapping[str, object]]]()
+    if how == "blank":
+        words = [(BLANK, {"action": BLANK})] * len(lessons)
+    elif how == "shuffled":
+        words = [(lessons[place].text, lessons[place].data) for place in _cycle(len(lessons), rng)]
+    elif how == "foreign":
+        advice = rng.sample(FOREIGN, len(FOREIGN))
+        words = [(text, {"action": text}) for text, _ in zip(cycle(advice), lessons, strict=False)]
+    else:
+        words = [(f"never {one.text}", {"action": f"never {one.data.get('action')}"}) for one in lessons]
+    return [_with_words(lesson, how, *said) for lesson, said in zip(lessons, words, strict=True)]
+
+
+def _cycle(count: int, rng: random.Random) -> list[int]:
+    """Places in another order, of which none keeps its own as long as there are two (Sattolo's algorithm)."""
+    places = list(range(count))
+    for last in range(count - 1, 0, -1):
+        other = rng.randrange(last)
+        places[last], places[other] = places[other], places[last]
+    return places
 
 
 def altered_scope(store: Store, pool: ExperiencePool, how: Alteration, seed: int) -> str:
@@ -71,7 +91,7 @@ def copied_scope(
     """
     scope, mark = f"{pool.scope}+{ending}", [f"{lesson.id} {lesson.version}" for lesson in lessons]
     if store.marked(scope, "altered") != mark:
-        copies = change(lessons) if change else [_copy(lesson) for lesson in lessons]
+        copies = change(lessons) if change else [lesson.model_copy(update=_fresh()) for lesson in lessons]
         with store.transaction():
             for old in store.lessons(scope):
                 store.remove_lesson(old.id, who="rule", why="the lessons have changed", purge=True)
@@ -80,53 +100,12 @@ def copied_scope(
     return scope
 
 
-def _copy(lesson: Lesson) -> Lesson:
-    return lesson.model_copy(update={"id": new_id("les"), "pinned": False, "version": 1})
-
-
 def _with_words(lesson: Lesson, how: Alteration, text: str, words: Mapping[str, object]) -> Lesson:
     """A new lesson with this text; of `_WORDS` in its data, from which texts are made, it has what `words` has."""
     kept = {name: value for name, value in lesson.data.items() if name not in _WORDS}
     data = {**kept, **{name: words[name] for name in _WORDS if name in lesson.data and name in words}, "altered": how}
-    return lesson.model_copy(update={"id": new_id("les"), "text": text, "data": data, "pinned": False, "version": 1})
+    return lesson.model_copy(update={**_fresh(), "text": text, "data": data})
 
 
-def _blank(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
-    del rng
-    return [_with_words(lesson, "blank", BLANK, {"action": BLANK}) for lesson in lessons]
-
-
-def _shuffled(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
-    """Each lesson gets the words of another (Sattolo's cycle: none keeps its own), as long as there are two."""
-    places = list(range(len(lessons)))
-    for last in range(len(places) - 1, 0, -1):
-        other = rng.randrange(last)
-        places[last], places[other] = places[other], places[last]
-    return [
-        _with_words(lesson, "shuffled", lessons[n].text, lessons[n].data)
-        for lesson, n in zip(lessons, places, strict=True)
-    ]
-
-
-def _foreign(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
-    words = rng.sample(FOREIGN, len(FOREIGN))
-    advice = [words[n % len(words)] for n in range(len(lessons))]
-    return [
-        _with_words(lesson, "foreign", text, {"action": text}) for lesson, text in zip(lessons, advice, strict=True)
-    ]
-
-
-def _corrupted(lessons: Sequence[Lesson], rng: random.Random) -> list[Lesson]:
-    del rng
-    return [
-        _with_words(lesson, "corrupted", f"never {lesson.text}", {"action": f"never {lesson.data.get('action')}"})
-        for lesson in lessons
-    ]
-
-
-_WAYS: Mapping[Alteration, Callable[[Sequence[Lesson], random.Random], list[Lesson]]] = {
-    "blank": _blank,
-    "shuffled": _shuffled,
-    "foreign": _foreign,
-    "corrupted": _corrupted,
-}
+def _fresh() -> dict[str, object]:
+    return {"id": new_id("les"), "pinned": False, "version": 1}

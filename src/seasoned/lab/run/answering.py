@@ -114,6 +114,12 @@ def worked_attempt(benchmark: Benchmark) -> tuple[Trajectory, str] | None:
     return attempt, f"{whole}." if whole else prompt_line(reflection, _ANALYSIS)
 
 
+def few_shot(shots: int | None = None) -> Condition:
+    """The first training cases with their answers: so many, or as many as the recipe says."""
+    says = "one answer, after training cases with their right answers"
+    return Condition("few-shot", says, direct("few-shot", shots))
+
+
 def direct(style: Literal["zero-shot", "few-shot", "cot"], shots: int | None = None) -> MakeAgent:
     """An agent that answers at once: with nothing before it, the first training cases, or worked reasoning."""
 
@@ -163,12 +169,18 @@ def notes(**own: Any) -> MakeMethod:
     return make
 
 
-def nearest(k: int | None) -> MakeMethod:
+def nearest(k: int | None = None) -> Condition:
     """Similar training cases as examples: k, or as many as the recipe says."""
-    return lambda recipe, benchmark, _: NearestCases(k=k or recipe.method.k or benchmark.retrieval.k)
+
+    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
+        del llm
+        return NearestCases(k=k or recipe.method.k or benchmark.retrieval.k)
+
+    says = "the most similar training cases as examples"
+    return Condition("nearest", says, dialogue, make, learns=True, own_pool=False, codes=True)
 
 
-def teachme(k: int | None) -> MakeMethod:
+def teachme(k: int | None = None) -> Condition:
     """Facts of the recipe's knowledge base: k, or as many as the recipe says."""
 
     def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
@@ -181,4 +193,4 @@ def teachme(k: int | None) -> MakeMethod:
         read_facts(recipe.method.facts, "en")  # a file that is none is told of before any model is called
         return TeachMe(facts=recipe.method.facts, k=k or recipe.method.k or benchmark.retrieval.k)
 
-    return make
+    return Condition("teachme", "facts of a commonsense knowledge base", dialogue, make, knows=True)

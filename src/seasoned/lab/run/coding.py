@@ -1,4 +1,4 @@
-"""The agent of benchmarks whose tasks take a program, and the method that goes with it.
+"""The agent of benchmarks whose tasks take a program.
 
 Always holds: every condition of such a benchmark has the same agent under the same limits, so that they differ in the
 guidance alone.
@@ -6,20 +6,11 @@ guidance alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 from seasoned.agents.coder import Coder
 from seasoned.lab.benchmarks.base import Benchmark
-from seasoned.lab.methods.both import Both
-from seasoned.lab.run.condition import Condition, MakeMethod
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.settings import ROOMY
-from seasoned.methods.facts import Facts
-from seasoned.protocols import LLM, Method
-
-FACTS = "facts"
-"""The ending of a condition that has facts beside its own lessons."""
+from seasoned.protocols import LLM
 
 PROGRAM = 220
 """Tokens of a program, where a bundled model writes it."""
@@ -41,32 +32,3 @@ def coder(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Coder:
         native=recipe.agent.policy == "tools",
         system=recipe.agent.guidance == "system",
     )
-
-
-def with_facts(base: Condition) -> Condition:
-    """A condition with facts beside what it recalls itself: `expel+facts`."""
-    own, fresh = base.method, facts()
-
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        methods = [make(recipe, benchmark, llm) for make in (own, fresh) if make is not None]
-        return Both(tuple(methods))
-
-    return replace(
-        base,
-        name=f"{base.name}+{FACTS}",
-        says=f"{base.says}, and facts",
-        method=make,
-        learns=True,
-        own_pool=True,
-        pool="",
-        acts=True,
-    )
-
-
-def facts(**own: Any) -> MakeMethod:
-    """Facts as the recipe has them, but for what a condition sets."""
-
-    def make(recipe: Recipe, benchmark: Benchmark, llm: LLM) -> Method:
-        return Facts(llm, library=benchmark.libraries, **{**recipe.facts.model_dump(), **own})
-
-    return make

@@ -17,10 +17,23 @@ from typing import Any, Literal, get_args
 from seasoned.errors import ConfigError
 from seasoned.importing import import_member
 from seasoned.lab.methods.autoguide import By
-from seasoned.lab.run.acting import Aid, acts, asking, autoguide, carrier, erl, expel, given, observed, trajectories
+from seasoned.lab.run.acting import (
+    FACTS,
+    Aid,
+    acts,
+    asking,
+    autoguide,
+    carrier,
+    erl,
+    expel,
+    facts,
+    given,
+    observed,
+    trajectories,
+    with_facts,
+)
 from seasoned.lab.run.altered import ALTERATIONS, Alteration
-from seasoned.lab.run.answering import dialogue, direct, expnote, nearest, notes, teachme
-from seasoned.lab.run.coding import FACTS, facts, with_facts
+from seasoned.lab.run.answering import dialogue, direct, expnote, few_shot, nearest, notes, teachme
 from seasoned.lab.run.condition import Condition
 from seasoned.methods import make_method
 from seasoned.methods.erl import Outcomes, Retrieve
@@ -41,39 +54,9 @@ _NAME = re.compile(r"(?!training$)[\w.-]+")  # it is a part of the keys of episo
 _FORM = re.compile(r"\s*([\w.:-]+)\s*\((.*)\)\s*", re.DOTALL)
 
 
-def _few_shot(shots: int | None = None) -> Condition:
-    says = "one answer, after training cases with their right answers"
-    return Condition("few-shot", says, direct("few-shot", shots))
-
-
-def _nearest(k: int | None = None) -> Condition:
-    says = "the most similar training cases as examples"
-    return Condition("nearest", says, dialogue, nearest(k), learns=True, own_pool=False, codes=True)
-
-
-def _teachme(k: int | None = None) -> Condition:
-    return Condition("teachme", "facts of a commonsense knowledge base", dialogue, teachme(k), knows=True)
-
-
-def _trajectories(k: int | None = None) -> Condition:
-    says = "own successes at the most similar tasks, as many as `erl.trajectories` says"
-    return Condition("few-shot-trajectories", says, carrier, trajectories(k), learns=True, own_pool=False, acts=None)
-
-
 def _reflexion(strategy: Strategy = "reflexion") -> Condition:
     says = "the agent, which tries again, told its reflections, its last attempt, or both"
     return Condition("reflexion", says, carrier, acts=None, retries=strategy)
-
-
-def _autoguide(**own: Any) -> Condition:
-    says, without = "guidelines chosen at each turn", own.get("without")
-    pool = f"autoguide-without-{without}" if without else "autoguide"
-    return Condition("autoguide", says, asking, autoguide(**own), learns=True, pool=pool, acts=None)
-
-
-def _facts(**own: Any) -> Condition:
-    says = "what calls of the functions gave, from traced attempts and from exploring"
-    return Condition("facts", says, carrier, facts(**own), learns=True, acts=True)
 
 
 _ALONE = (
@@ -90,7 +73,7 @@ _ALONE = (
     Condition("retry", "the agent, which tries again", carrier, acts=None, retries="none"),
 )
 _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
-    "few-shot": (_few_shot, {"shots": int}),
+    "few-shot": (few_shot, {"shots": int}),
     "expnote": (
         expnote,
         {
@@ -102,8 +85,8 @@ _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
             "show": int,
         },
     ),
-    "nearest": (_nearest, {"k": int}),
-    "teachme": (_teachme, {"k": int}),
+    "nearest": (nearest, {"k": int}),
+    "teachme": (teachme, {"k": int}),
     "erl": (
         erl,
         {
@@ -116,8 +99,8 @@ _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
             "without": WITHOUT,
         },
     ),
-    "facts": (_facts, {"explore": int, "each": int, "functions": int, "mends": int}),
-    "few-shot-trajectories": (_trajectories, {"k": int}),
+    "facts": (facts, {"explore": int, "each": int, "functions": int, "mends": int}),
+    "few-shot-trajectories": (trajectories, {"k": int}),
     "reflexion": (_reflexion, {"strategy": get_args(Strategy)}),
     "expel": (
         expel,
@@ -138,7 +121,7 @@ _VARIED: dict[str, tuple[Callable[..., Condition], dict[str, Kind]]] = {
             "without": WITHOUT,
         },
     ),
-    "autoguide": (_autoguide, {"k": int, "by": get_args(By), "least": float, "without": WITHOUT}),
+    "autoguide": (autoguide, {"k": int, "by": get_args(By), "least": float, "without": WITHOUT}),
 }
 
 ALIASES = {
@@ -252,21 +235,21 @@ def _condition(text: str) -> Condition:
 def _parameters(base: str, inside: str) -> dict[str, Any]:
     """The checked parameters of a base, in the order of its table."""
     kinds = _VARIED[base][1] if base in _VARIED else {}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in inside.split(",") if inside.strip() else []:
         name, sign, text = (word.strip() for word in part.partition("="))
         if not kinds:
             raise ConfigError(f"the condition {base} has no parameters: leave {part.strip()} out")
-        if not sign or name in found:
+        if not sign or name in values:
             raise ConfigError(f"expected the parameters of {base} as name=value, each once, but got {inside.strip()!r}")
         if name not in kinds:
             near = difflib.get_close_matches(name, kinds, n=1, cutoff=0.4)
             right = "; ".join(f"{known} is {_may_be(kinds[known])}" for known in near or kinds)
             raise ConfigError(f"the condition {base} has no parameter {name!r}: {right}")
-        found[name] = _read(text)
-        if not _fits(found[name], kinds[name]):
+        values[name] = _read(text)
+        if not _fits(values[name], kinds[name]):
             raise ConfigError(f"{name} of the condition {base} should be {_may_be(kinds[name])}, but is {text}")
-    return {name: found[name] for name in kinds if name in found}
+    return {name: values[name] for name in kinds if name in values}
 
 
 def _read(text: str) -> bool | int | float | str:

@@ -50,8 +50,7 @@ def _block(plan: Plan, block: Block) -> tuple[int, int]:
     steps = sum(len(attempt.steps) for attempt in benchmark.trajectories)
     step = sum(map(tokens, worked)) // steps if steps else _STEP
     attempt, lesson, written = turns * step, _LESSON[recipe.profile], _WRITTEN[recipe.profile]
-    tries = 1 + (recipe.gather.retries / 2 if plan.acts or recipe.gather.answers else 0)
-    attempts = len(block.train) * tries if plan.trains else 0.0
+    attempts = len(block.train) * (1 + plan.retries / 2) if plan.trains else 0.0
     task = max((tokens(one.text) for one in block.test), default=0)
     prompt, completion, learned = 0.0, 0.0, set[str]()
     for condition in plan.conditions:

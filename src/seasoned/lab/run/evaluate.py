@@ -86,19 +86,19 @@ def evaluate(part: Part, entrants: Sequence[Entrant]) -> None:
                     retries = settings.trials if entrant.condition.retries else 0
                     until_solved(partial(_attempt, part, entrant, repeat, task), retries)
 
-        part.session.jobs(one, tasks, plan.workers)
+        part.jobs(one, tasks)
         _by_trials(part, [run for run in runs if by_trials(run[0])])
 
 
 def _by_trials(part: Part, runs: Sequence[tuple[Entrant, int]]) -> None:
     """Try all open tasks once a trial. Coupled, `retry` comes last, and makes as many trials as the others did."""
-    plan, tasks, settings, most = part.plan, part.block.test, part.recipe.method, 0
+    tasks, settings, most = part.block.test, part.recipe.method, 0
     coupled = settings.coupled and any(entrant.condition.retries != "none" for entrant, _ in runs)
     for entrant, repeat in sorted(runs, key=lambda run: coupled and run[0].condition.retries == "none"):
         again, follows = partial(_attempt, part, entrant, repeat), coupled and entrant.condition.retries == "none"
         retries, patience = (most - 1, most) if follows else (settings.trials, settings.patience)
-        made = trial_by_trial(again, tasks, retries, patience, plan.workers, part.session.jobs)
-        most = max(most, *map(len, made)) if not follows else most
+        by_task = trial_by_trial(again, tasks, retries, patience, part.jobs)
+        most = max(most, *map(len, by_task)) if not follows else most
 
 
 def check_parts(plan: Plan, *, dry: bool = False) -> None:
@@ -180,21 +180,21 @@ def _enter(part: Part, condition: Condition, trained_on: int, training: Sequence
     besides = replaced(store, part.experience) | {example.id for example in part.benchmark.trajectories}
     # At an earlier point of the curve, successes at later tasks are not to be shown.
     tasks = frozenset(first) if plan.earlier(block, trained_on) else None
-    known = _learned(part, condition, name, label, own, tasks)
-    return Entrant(condition, label, trained_on, known, own, besides)
+    pool = _learned(part, condition, name, label, own, tasks)
+    return Entrant(condition, label, trained_on, pool, own, besides)
 
 
 def crossed(part: Part, entrant: Entrant, parts: int) -> list[Entrant]:
     """A condition as it learned from all training tasks but each of so many parts; part n has every nth task."""
     condition, block = entrant.condition, part.block
-    name, made = part.plan.pool(condition, block, entrant.trained_on), []
+    name, entrants = part.plan.pool(condition, block, entrant.trained_on), []
     for number in range(parts):
         left_out = {task.id for task in block.train[number::parts]}
         own = tuple(t for t in entrant.training if t.task_id not in left_out)
         tasks = frozenset(t.task_id for t in own)
-        known = _learned(part, condition, f"{name}+part{number}", condition.name, own, tasks)
-        made.append(replace(entrant, pool=known, training=own))
-    return made
+        pool = _learned(part, condition, f"{name}+part{number}", condition.name, own, tasks)
+        entrants.append(replace(entrant, pool=pool, training=own))
+    return entrants
 
 
 def _learned(
@@ -244,9 +244,9 @@ def _attempt(part: Part, entrant: Entrant, repeat: int, task: Task, trial: int) 
     block, condition = part.block, entrant.condition
     earlier = part.plan.earlier(block, entrant.trained_on)
     key = EpisodeKey(block.name, condition.name, task.id, earlier, repeat, trial)
-    known = recalling(part, entrant, key, task, block.test_ids)
+    recalled = recalling(part, entrant, key, task, block.test_ids)
     warmer = part.recipe.method.retry_temperature if condition.retries == "none" and trial else None
-    return part.episode(key, task, condition.agent, known, entrant.trained_on, temperature=warmer)
+    return part.episode(key, task, condition.agent, recalled, entrant.trained_on, temperature=warmer)
 
 
 def recalling(
@@ -260,7 +260,7 @@ def recalling(
         besides=entrant.besides,
     )
 
-    def known(aside: Metered, progress: Trajectory | None) -> Guidance:
+    def recalled(aside: Metered, progress: Trajectory | None) -> Guidance:
         condition = entrant.condition
         # Its own failures at this task are no leak.
         failures = Guidance() if progress else guided_by_failures(part, task, key, aside, condition.retries)
@@ -271,4 +271,4 @@ def recalling(
         with seed_shifted(0):
             return recall(method, task, entrant.pool, progress, check=check) + failures
 
-    return known
+    return recalled

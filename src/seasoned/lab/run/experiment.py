@@ -23,7 +23,7 @@ from seasoned.lab.run.gather import gather
 from seasoned.lab.run.given import check_given
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part
-from seasoned.lab.run.partners import open_partners, partners_of
+from seasoned.lab.run.partners import open_models, partners_of
 from seasoned.lab.run.plan import Plan, make_plan
 from seasoned.lab.run.probing import probe
 from seasoned.lab.run.progress import Watch
@@ -31,8 +31,7 @@ from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import check_resume, finished, forget
 from seasoned.lab.run.rundir import MANIFEST, SUMMARY, hold, make_run_dir, manifest, write_json
 from seasoned.llm.budget import Budget, Metered
-from seasoned.llm.opening import check_llm, open_llm
-from seasoned.llm.window import WithLonger
+from seasoned.llm.opening import check_llm
 from seasoned.protocols import LLM
 from seasoned.store.sql import Store
 from seasoned.types import now
@@ -90,16 +89,8 @@ def run(
         check_given(plan, store)
         cluster = stack.enter_context(_connected(on, llm, store))
         # The model first: if it cannot be opened, no incomplete directory is left.
-        opens = open_llm if cluster is None else cluster.open_llm
-        model = stack.enter_context(nullcontext(llm) if llm is not None else opens(recipe.llm))
-        if learner is None and recipe.learner is not None:
-            learner = stack.enter_context(open_llm(recipe.learner))
-        models = {"model": model, "learner": learner or model, **open_partners(recipe, model, stack)}
-        if recipe.ranker is not None:
-            models["ranker"] = stack.enter_context(open_llm(recipe.ranker))
-        if recipe.longer is not None:
-            longer = stack.enter_context(open_llm(recipe.longer))
-            models |= {part: WithLonger(models[part], longer) for part in ("model", "learner")}
+        opens = None if cluster is None else cluster.open_llm
+        models = open_models(recipe, stack, llm=llm, learner=learner, opens=opens)
         directory = resume or make_run_dir(Path(runs_dir), recipe)
         if resume is None:
             stack.enter_context(hold(directory))
@@ -170,8 +161,6 @@ def _run_in(
 ) -> None:
     """Run the rest of a plan in a locked directory; `models` are the models by their part."""
     recipe, run_id, started = plan.recipe, directory.name, now()
-    model, learner = models["model"], models["learner"]
-    others = {part: llm for part, llm in models.items() if part not in ("model", "learner")}
     forget(store, plan, directory, redo)
     before = store.get_run(run_id)
     store.add_run(run_id, recipe.name, str(directory), recipe.model_dump(mode="json"))
@@ -184,16 +173,16 @@ def _run_in(
                 watch.say(sentence)
             write_json(
                 directory / MANIFEST,
-                manifest(recipe, run_id=run_id, model=model.name, source=plan.source, tasks=plan.tasks)
+                manifest(recipe, run_id=run_id, model=names["model"], source=plan.source, tasks=plan.tasks)
                 | names
                 | {"store": store.where},
             )
-            session = open_session(directory, recipe, store, model, learner, others)
+            session = open_session(directory, recipe, store, models)
             if cluster is not None:
                 stack.enter_context(cluster.at_work(plan, session, open_session))
             for block in plan.blocks:
                 part = Part(plan, block, session, watch)
-                training = gather(part) if plan.trains else []
+                training = gather(part)
                 entrants = enter(part, training) if until != "gather" else []
                 if until == "evaluate":
                     evaluate(part, decide(part, probe(part, entrants)))
@@ -203,7 +192,8 @@ def _run_in(
                 else:
                     store.finish_run(run_id, "stopped")
                 return
-            summary = write_outputs(directory, plan, store, model=model.name, learner=learner.name, started=started)
+            model, learner = names["model"], names["learner"]
+            summary = write_outputs(directory, plan, store, model=model, learner=learner, started=started)
     except BaseException as error:
         foreseen = isinstance(error, (BudgetExceeded, InfrastructureError, KeyboardInterrupt))
         with suppress(StoreError):
@@ -212,15 +202,13 @@ def _run_in(
     store.finish_run(run_id, "complete", summary.to_json())
 
 
-def open_session(
-    directory: Path, recipe: Recipe, store: Store, model: LLM, learner: LLM, others: Mapping[str, LLM]
-) -> Session:
-    """The session of a run; the usage of its earlier parts counts against its limits."""
+def open_session(directory: Path, recipe: Recipe, store: Store, models: Mapping[str, LLM]) -> Session:
+    """The session of a run with its models by their part; the usage of its earlier parts counts against its limits."""
     run_id, limits = directory.name, recipe.run_limits.model_dump()
     limited = any(limit is not None for limit in limits.values())
     used = store.journal_usage(f"{run_id}/") if limited else None
-    metered = Metered(model, Budget(**limits), scope="run", used=used, before=heed_ctrl_c)
+    metered = Metered(models["model"], Budget(**limits), scope="run", used=used, before=heed_ctrl_c)
     done = finished(store, run_id)
-    taking_part = {part: Metered(llm, parent=metered) for part, llm in others.items()}
-    learns = Metered(learner, parent=metered)
-    return Session(store, directory, metered, recipe.episode_limits, done, learner=learns, others=taking_part)
+    others = {part: Metered(llm, parent=metered) for part, llm in models.items() if part != "model"}
+    learner = others.pop("learner")
+    return Session(store, directory, metered, recipe.episode_limits, done, learner=learner, others=others)

@@ -7,7 +7,7 @@ are drawn after the training tasks, so they are not the run's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from seasoned import __version__
@@ -21,14 +21,13 @@ from seasoned.lab.run.gate import certificate, decide
 from seasoned.lab.run.gather import gather
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part
-from seasoned.lab.run.partners import open_partners
+from seasoned.lab.run.partners import open_models
 from seasoned.lab.run.plan import Plan, make_plan
 from seasoned.lab.run.probing import probe
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.redo import check_resume
 from seasoned.lab.run.rundir import hold, recipe_of, write_text
 from seasoned.lab.run.settings import GateSettings
-from seasoned.llm import opening
 from seasoned.proof.certificate import NAME, Certificate
 from seasoned.protocols import LLM
 from seasoned.store.sql import Store
@@ -60,7 +59,7 @@ def certify(
     """
     with _extended(directory, store, conditions, [GATE], gate, llm, quiet) as (plan, parts, _):
         for part in parts:
-            entrants = enter(part, gather(part) if plan.trains else [])
+            entrants = enter(part, gather(part))
             decide(part, probe(part, [entrant for entrant in entrants if entrant.condition.gated]))
     made = certificate(plan, store, directory.name, __version__)
     assert made is not None
@@ -78,7 +77,7 @@ def audit(
     started = now()
     with _extended(directory, store, conditions, ALTERATIONS, None, llm, quiet) as (plan, parts, names):
         for part in parts:
-            entrants = enter(part, gather(part) if plan.trains else [])
+            entrants = enter(part, gather(part))
             evaluate(part, [entrant for entrant in entrants if entrant.condition.altered])
     folder = directory / "audit"
     folder.mkdir(exist_ok=True)
@@ -116,11 +115,8 @@ def _extended(
         stack.enter_context(hold(directory))
         check_resume(directory, own, store)
         check_parts(plan)
-        model = stack.enter_context(nullcontext(llm) if llm is not None else opening.open_llm(recipe.llm))
-        learner = model
-        if llm is None and recipe.learner is not None:
-            learner = stack.enter_context(opening.open_llm(recipe.learner))
-        others = open_partners(recipe, model, stack)
-        session = open_session(directory, recipe, store, model, learner, others)
+        models = open_models(recipe, stack, llm=llm, learner=llm)
+        session = open_session(directory, recipe, store, models)
         watch = stack.enter_context(Watch(plan.episodes, quiet=quiet))
-        yield plan, [Part(plan, block, session, watch) for block in plan.blocks], (model.name, learner.name)
+        names = (models["model"].name, models["learner"].name)
+        yield plan, [Part(plan, block, session, watch) for block in plan.blocks], names

@@ -30,21 +30,21 @@ def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
 
 def certificate(plan: Plan, store: Store, run_id: str, version: str) -> Certificate | None:
     """The claims of all gates of a run that were decided; None where there are none."""
-    kept = [
+    marks = [
         store.marked(gate_scope(run_id, block.name, condition.name), GATE)
         for block in plan.blocks
         for condition in plan.conditions
         if condition.gated
     ]
-    claims = tuple(Claim.model_validate(one) for one in kept if one is not None)
+    claims = tuple(Claim.model_validate(one) for one in marks if one is not None)
     return Certificate(run=run_id, version=version, claims=claims) if claims else None
 
 
 def _decided(part: Part, entrant: Entrant) -> Entrant:
     store, scope = part.session.store, gate_scope(part.session.run_id, part.block.name, entrant.condition.name)
-    kept = store.marked(scope, GATE)
-    claim = Claim.model_validate(kept) if kept is not None else _tried(part, entrant)
-    if kept is None:
+    stored = store.marked(scope, GATE)
+    claim = Claim.model_validate(stored) if stored is not None else _tried(part, entrant)
+    if stored is None:
         store.mark(scope, GATE, claim.model_dump(mode="json"))
         keep_claim(store, claim)
     last = claim.looks[-1] if claim.looks else None
@@ -70,7 +70,7 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
         if decided and decided[-1].verdict != "continue":
             break
         places = range(begun, end)
-        pairs = part.session.jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places, plan.workers)
+        pairs = part.jobs(lambda n: _both(part, arms[n % len(arms)], tasks[n]), places)
         begun = end
         trials += [trial(*pair) for pair in pairs]
         tokens += sum(attempt.usage.tokens for pair in pairs for arm in pair for attempt in arm)
@@ -106,5 +106,5 @@ def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, repeat: int) ->
     key = EpisodeKey(part.block.name, entrant.condition.name + arm, task.id, repeat=repeat)
     # With crossed parts the other gate tasks are what was learned from.
     judged = [task] if part.recipe.gate.crossfit else part.block.gate
-    known = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in judged))
-    return part.episode(key, task, entrant.condition.agent, known, entrant.trained_on, split="gate")
+    recalled = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in judged))
+    return part.episode(key, task, entrant.condition.agent, recalled, entrant.trained_on, split="gate")

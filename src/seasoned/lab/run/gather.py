@@ -12,7 +12,6 @@ from functools import partial
 from typing import Literal
 
 from seasoned.embed import shared_embedder
-from seasoned.jobs import run_jobs
 from seasoned.lab.run import keys
 from seasoned.lab.run.acting import actor, carrier, gatherer, reflexion
 from seasoned.lab.run.condition import Condition
@@ -30,22 +29,26 @@ from seasoned.types import Guidance, Lesson, Task, Trajectory, Usage
 
 
 def gather(part: Part) -> list[Trajectory]:
-    """The training attempts, in the order of the tasks; of one task, in the order of the trials."""
-    tasks, workers, settings = part.block.train, part.plan.workers, part.recipe.gather
+    """The training attempts, in the order of the tasks; of one task, in the order of the trials.
+
+    None where no condition learns.
+    """
+    tasks, settings, retries = part.block.train, part.recipe.gather, part.plan.retries
+    if not part.plan.trains:
+        return []
     part.watch.stage(TRAINING, len(tasks))
     if settings.iterate:
         return _iterated(part)
-    retries = settings.retries if part.plan.acts or settings.answers else 0
 
     def again(task: Task, trial: int) -> Trajectory:
         key = EpisodeKey(part.block.name, TRAINING, task.id, trial=trial)
         return part.episode(key, task, gatherer, lambda aside, progress: guided_by_failures(part, task, key, aside))
 
     if settings.order == "task-first":
-        made = part.session.jobs(lambda task: until_solved(partial(again, task), retries), tasks, workers)
+        by_task = part.jobs(lambda task: until_solved(partial(again, task), retries), tasks)
     else:
-        made = trial_by_trial(again, tasks, retries, settings.patience, workers, part.session.jobs)
-    return [trajectory for trials in made for trajectory in trials]
+        by_task = trial_by_trial(again, tasks, retries, settings.patience, part.jobs)
+    return [trajectory for trials in by_task for trajectory in trials]
 
 
 def until_solved(again: Callable[[int], Trajectory], retries: int) -> list[Trajectory]:
@@ -61,8 +64,7 @@ def trial_by_trial(
     tasks: Sequence[Task],
     retries: int,
     patience: int,
-    workers: int,
-    jobs: Callable[..., list[Trajectory]] = run_jobs,
+    jobs: Callable[[Callable[[int], Trajectory], Sequence[int]], list[Trajectory]],
 ) -> list[list[Trajectory]]:
     """Try all tasks that are open once a trial, until `patience` trials in a row solved nothing more (Reflexion, 4).
 
@@ -71,19 +73,18 @@ def trial_by_trial(
         tasks: all of them.
         retries: how often a task is tried after the first time, at most.
         patience: see above.
-        workers: how many attempts are made at once.
-        jobs: makes them.
+        jobs: makes several attempts at once.
 
     Returns:
         The attempts at each task.
     """
-    made: list[list[Trajectory]] = [[] for _ in tasks]
+    by_task: list[list[Trajectory]] = [[] for _ in tasks]
     idle = 0
-    while idle < patience and (left := [place for place in range(len(tasks)) if _is_open(made[place], retries)]):
-        for place, new in zip(left, jobs(lambda p: again(tasks[p], len(made[p])), left, workers), strict=True):
-            made[place].append(new)
-        idle = 0 if any(made[place][-1].outcome.success for place in left) else idle + 1
-    return made
+    while idle < patience and (left := [place for place in range(len(tasks)) if _is_open(by_task[place], retries)]):
+        for place, new in zip(left, jobs(lambda p: again(tasks[p], len(by_task[p])), left), strict=True):
+            by_task[place].append(new)
+        idle = 0 if any(by_task[place][-1].outcome.success for place in left) else idle + 1
+    return by_task
 
 
 def _is_open(trials: Sequence[Trajectory], retries: int) -> bool:
@@ -106,23 +107,23 @@ def _iterated(part: Part) -> list[Trajectory]:
     def once(task: Task) -> Trajectory:
         key = EpisodeKey(part.block.name, TRAINING, task.id)
 
-        def known(aside: Metered, progress: Trajectory | None) -> Guidance:
+        def recalled(aside: Metered, progress: Trajectory | None) -> Guidance:
             return recall(part.method(erl, session.journaled(key.recalling, aside, ranks=True)), task, pool, progress)
 
-        return part.episode(key, task, actor if part.plan.acts else carrier, known)
+        return part.episode(key, task, actor if part.plan.acts else carrier, recalled)
 
-    made: list[Trajectory] = []
+    gathered: list[Trajectory] = []
     with part.watch.learns("erl", len(tasks)) as before_call:
         learner = learning(part, erl, name, before_call)
         for start in range(0, len(tasks), batch):
-            attempts = session.jobs(once, tasks[start : start + batch], part.plan.workers)
-            made += attempts
+            attempts = part.jobs(once, tasks[start : start + batch])
+            gathered += attempts
             # What was learned from before is not: a person may have changed it since.
             if news := left_out(session.store, pool.scope, without_errors(attempts)):
                 learn(learner, news, pool)
     problems = [*problems_of(session.store, pool.scope), *pool.problems]
-    mark_learned(session.store, pool.scope, without_errors(made), problems)
-    return made
+    mark_learned(session.store, pool.scope, without_errors(gathered), problems)
+    return gathered
 
 
 def learning(part: Part, condition: Condition, pool: str, before_call: Callable[[], None]) -> Method:

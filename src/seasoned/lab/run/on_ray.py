@@ -28,14 +28,14 @@ from seasoned.lab.benchmarks.base import Benchmark
 from seasoned.lab.run.episode import Session
 from seasoned.lab.run.keys import EpisodeKey
 from seasoned.lab.run.part import Part
-from seasoned.lab.run.partners import open_partners
+from seasoned.lab.run.partners import open_models
 from seasoned.lab.run.plan import Block, Plan, make_plan
 from seasoned.lab.run.progress import Watch
 from seasoned.lab.run.recipe import Recipe
 from seasoned.lab.run.redo import finished
 from seasoned.llm.budget import Metered
 from seasoned.llm.opening import ModelSettings, open_llm
-from seasoned.llm.window import WithLonger, window_of
+from seasoned.llm.window import window_of
 from seasoned.pool import ExperiencePool
 from seasoned.protocols import LLM
 from seasoned.store.sql import Store
@@ -82,8 +82,8 @@ class Cluster:
         others = [recipe.ranker, recipe.longer, *(part for part in (recipe.user, recipe.judge) if part != own)]
         if any(part is not None and part.bundled for part in others):
             raise ConfigError("on Ray the bundled model can only be the one that acts: name a server for the others")
-        count = max(1, min(plan.workers, int(ray.cluster_resources().get("CPU", 1))))
-        self._threads = math.ceil(plan.workers / count)
+        count = max(1, min(plan.recipe.at_once, int(ray.cluster_resources().get("CPU", 1))))
+        self._threads = math.ceil(plan.recipe.at_once / count)
         url = self._store.path or self._store._engine.url.render_as_string(hide_password=False)
         given = (recipe, str(url), str(session.directory), tasks_digest(plan), self._hub, opens)
         kind = ray.remote(Hand).options(
@@ -241,18 +241,13 @@ class Hand:
     def _open(
         self, recipe: Recipe, store: str, directory: str, tasks: str, shared: LLM | None, opens: OpenSession
     ) -> None:
-        plan, enter = make_plan(recipe), self._stack.enter_context
+        plan = make_plan(recipe)
         if tasks_digest(plan) != tasks:
             raise ConfigError("a machine of the cluster has other data than this one: give all of them the same files")
         self._store: Telling = Telling(store)
-        enter(self._store)
-        model = shared or enter(open_llm(recipe.llm))
-        others = dict(open_partners(recipe, model, self._stack))
-        if recipe.ranker is not None:
-            others["ranker"] = enter(open_llm(recipe.ranker))
-        if recipe.longer is not None:
-            model = WithLonger(model, enter(open_llm(recipe.longer)))
-        session = opens(Path(directory), recipe, self._store, model, model, others)
+        self._stack.enter_context(self._store)
+        acting = recipe.model_copy(update={"learner": None})  # a hand learns nothing
+        session = opens(Path(directory), recipe, self._store, open_models(acting, self._stack, llm=shared))
         self._session, self._known = session, Known(plan, session)
 
     def ready(self) -> BaseException | None:

@@ -60,11 +60,11 @@ def write_outputs(
     episodes = store.episodes(run_id)
     # By seed: the same text has another right answer under another seed.
     tasks = {(block.seed, task.id): task for block in plan.blocks for task in (*block.train, *block.test)}
-    kept = _in_order(plan, [t for t in episodes.values() if _in_report(plan, t, tasks)])
+    attempts = _in_order(plan, [t for t in episodes.values() if _in_report(plan, t, tasks)])
     judged, familiar = _verdicts(plan, store, run_id), _familiar(plan)
-    rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id), familiar) for t in kept]
+    rows = [row_of(t, run_id, tasks[t.meta["seed"], t.task_id], judged.get(t.id), familiar) for t in attempts]
     lessons = list(_lessons(plan, store, run_id))
-    write_jsonl(folder / "trajectories.jsonl", kept)
+    write_jsonl(folder / "trajectories.jsonl", attempts)
     write_jsonl(folder / "lessons.jsonl", lessons)
     write_jsonl(folder / "results.jsonl", rows)
     calls = _calls(plan, store, run_id)
@@ -73,11 +73,11 @@ def write_outputs(
         **_about(plan, run_id),
         "model": model,
         "learner": learner,
-        "started": min([started, *(t.created for t in kept)]),
-        "finished": max([t.created for t in kept], default=now()),
+        "started": min([started, *(t.created for t in attempts)]),
+        "finished": max([t.created for t in attempts], default=now()),
     }
     learning = _learning(plan, store, run_id)
-    decided = certificate(plan, store, run_id, __version__)
+    proof = certificate(plan, store, run_id, __version__)
     unchecked = []
     if unknown := check_given(plan, store):
         remark = f"{unknown} lessons of the condition {GIVEN} come from attempts that this store does not hold"
@@ -87,21 +87,21 @@ def write_outputs(
         run=run,
         baseline=plan.baseline,
         lessons=lessons,
-        trajectories=kept,
+        trajectories=attempts,
         learning=learning,
         pools=_learned_pools(plan, store, run_id),
-        gates=_gates(plan, decided),
+        gates=_gates(plan, proof),
         probes=_probes(plan, store, run_id),
-        experience=_experience(plan, kept),
-        more_remarks=[*unchecked, *setting_remarks(plan, store, run_id, rows, kept)],
+        experience=_experience(plan, attempts),
+        more_remarks=[*unchecked, *setting_remarks(plan, store, run_id, rows, attempts)],
     )
     chosen = set(choose_episodes(summary, rows))
     config = (directory / "config.toml").read_text(encoding="utf-8")
-    shown = [t for t in kept if t.id in chosen]
-    page = render(summary, rows, shown, lessons, config, everything=kept, calls=calls)
+    shown = [t for t in attempts if t.id in chosen]
+    page = render(summary, rows, shown, lessons, config, everything=attempts, calls=calls)
     write_text(folder / "report.html", page)
-    if decided is not None:
-        write_text(folder / CERTIFICATE, decided.model_dump_json(indent=2) + "\n")
+    if proof is not None:
+        write_text(folder / CERTIFICATE, proof.model_dump_json(indent=2) + "\n")
     write_json(folder / SUMMARY, summary.to_json())
     return summary
 
@@ -122,9 +122,9 @@ def _about(plan: Plan, run_id: str) -> dict[str, Any]:
     }
 
 
-def _experience(plan: Plan, kept: Sequence[Trajectory]) -> dict[str, float]:
+def _experience(plan: Plan, attempts: Sequence[Trajectory]) -> dict[str, float]:
     """From how many attempts each condition learned, on average over the blocks (ExpeL, figure 6)."""
-    training = [attempt for attempt in kept if attempt.meta["split"] == "train"]
+    training = [attempt for attempt in attempts if attempt.meta["split"] == "train"]
     first = sum(not attempt.meta.get("trial", 0) for attempt in training)
     blocks, counts = len(plan.blocks), dict[str, float]()
     for condition in plan.conditions:
@@ -144,18 +144,18 @@ def _in_report(plan: Plan, attempt: Trajectory, tasks: Container[tuple[int, str]
 
 
 def _probes(plan: Plan, store: Store, run_id: str) -> list[Probed]:
-    known = []
+    probes = []
     for block in plan.blocks:
         for condition in plan.probed:
-            kept = store.marked(gate_scope(run_id, block.name, condition.probed_as), PROBE)
-            for one in read_estimates(kept).lessons if kept is not None else ():
+            mark = store.marked(gate_scope(run_id, block.name, condition.probed_as), PROBE)
+            for one in read_estimates(mark).lessons if mark is not None else ():
                 lesson = store.get_lesson(one.lesson_id)
                 values = asdict(one) | {"kept": one.kept, "text": lesson.text if lesson else ""}
-                known.append(Probed(condition=condition.probed_as, block=block.name, **values))
-    return known
+                probes.append(Probed(condition=condition.probed_as, block=block.name, **values))
+    return probes
 
 
-def _gates(plan: Plan, decided: Certificate | None) -> list[Gate]:
+def _gates(plan: Plan, proof: Certificate | None) -> list[Gate]:
     of = {condition.name: condition.of for condition in plan.gated}
     return [
         Gate(
@@ -170,7 +170,7 @@ def _gates(plan: Plan, decided: Certificate | None) -> list[Gate]:
             tokens=claim.tokens,
             crossfit=claim.crossfit,
         )
-        for claim in (decided.claims if decided else ())
+        for claim in (proof.claims if proof else ())
     ]
 
 
@@ -218,8 +218,8 @@ def _familiar(plan: Plan) -> dict[tuple[int, int, str], bool]:
     familiar: dict[tuple[int, int, str], bool] = {}
     for block in plan.blocks if plan.trains else ():
         if (goal := block.benchmark.goal) is not None:
-            known = {goal(task.text) for task in block.train}
-            familiar |= {(block.seed, block.fold, task.id): goal(task.text) in known for task in block.test}
+            goals = {goal(task.text) for task in block.train}
+            familiar |= {(block.seed, block.fold, task.id): goal(task.text) in goals for task in block.test}
     return familiar
 
 
@@ -260,7 +260,7 @@ def _row(file: Path, number: int, line: str) -> Row:
         raise ConfigError(f"{file}, line {number}, is no row of results: was the file changed?") from None
 
 
-def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
+def _in_order(plan: Plan, attempts: Iterable[Trajectory]) -> list[Trajectory]:
     """Block by block, training first, then condition by condition, in the order of the tasks."""
     blocks = {(block.seed, block.fold): number for number, block in enumerate(plan.blocks)}
     names = {name: n for n, name in enumerate((TRAINING, *(condition.name for condition in plan.conditions)))}
@@ -271,7 +271,7 @@ def _in_order(plan: Plan, kept: Iterable[Trajectory]) -> list[Trajectory]:
         turns = (t.meta.get("repeat", 0), t.meta.get("trial", 0))
         return blocks[at], names[t.meta["condition"]], t.meta["trained_on"], tasks[(*at, t.task_id)], *turns
 
-    return sorted(kept, key=place)
+    return sorted(attempts, key=place)
 
 
 def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
@@ -290,7 +290,7 @@ def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
         place, block = blocks[block_name]
         journal = JournalName.parse(rest, tasks[block_name])
         number, text = tasks[block_name].get(journal.task_id, (-1, ""))
-        known = names.index(journal.condition) if journal.condition in names else len(names)
+        order = names.index(journal.condition) if journal.condition in names else len(names)
         call = Call(
             run_id=run_id,
             purpose=journal.purpose,
@@ -303,7 +303,7 @@ def _calls(plan: Plan, store: Store, run_id: str) -> list[Call]:
             messages=one.messages,
             reply=one.reply,
         )
-        placed.append(((_PURPOSES.index(journal.purpose), place, known, number, journal.trial), call))
+        placed.append(((_PURPOSES.index(journal.purpose), place, order, number, journal.trial), call))
     return [call for _, call in sorted(placed, key=lambda pair: pair[0])]
 
 

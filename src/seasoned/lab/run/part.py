@@ -6,11 +6,11 @@ each episode and each recall, with the model whose calls are journalled and coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 from seasoned.embed import shared_embedder
 from seasoned.lab.benchmarks.base import Benchmark
@@ -28,6 +28,8 @@ from seasoned.loop import attempt
 from seasoned.protocols import LLM, Environment, Method
 from seasoned.types import Guidance, Task, Trajectory
 
+T = TypeVar("T")
+Result = TypeVar("Result")
 Split = Literal["test", "gate", "probe"]
 COINS_META = "coins"
 """The key in a trajectory's `meta`: which recalled lessons a probe showed (True) and withheld (False)."""
@@ -66,6 +68,10 @@ class Part:
     def scope(self, name: str) -> str:
         """A pool of the run."""
         return f"{self.session.run_id}/{name}"
+
+    def jobs(self, work: Callable[[T], Result], each: Sequence[T]) -> list[Result]:
+        """Do something for each, as many at once as the recipe says; the results are in the same order."""
+        return self.session.jobs(work, each, self.recipe.at_once)
 
     def method(self, condition: Condition, llm: LLM, *, learns: bool = False) -> Method:
         """A condition's method with this model, which recalls or learns by the recipe."""
@@ -148,6 +154,6 @@ class Part:
             **({} if coins is None else {COINS_META: coins}),
         }
         with seed_shifted(0 if alike else self.seed_shift(key) or 1 + _TRIAL * key.trial):
-            made = episode(session, key, self.scope(key.scope), make, about, aside)
-        self.watch.ended(stage, made)
-        return made
+            trajectory = episode(session, key, self.scope(key.scope), make, about, aside)
+        self.watch.ended(stage, trajectory)
+        return trajectory

@@ -1,4 +1,4 @@
-"""Other models that take part in an attempt, beside the agent's: a simulated user, and a judge of success.
+"""The models of a run, and those that take part beside the agent's: a simulated user, and a judge of success.
 
 Always holds: a recipe names those that its benchmark needs and no others; tasks that a judge decides are left out where
 there is none; what such a model uses counts against the run's limits, is journalled with the agent's turns, and is no
@@ -7,8 +7,8 @@ part of an attempt's own usage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 
 from seasoned.errors import ConfigError
@@ -18,6 +18,7 @@ from seasoned.lab.run.recipe import Recipe
 from seasoned.llm import opening
 from seasoned.llm.budget import Metered
 from seasoned.llm.opening import ModelSettings
+from seasoned.llm.window import WithLonger
 from seasoned.protocols import LLM, Environment
 from seasoned.types import Usage
 
@@ -61,13 +62,37 @@ def for_recipe(benchmark: Benchmark, recipe: Recipe) -> Benchmark:
     return replace(benchmark, train=train, test=test, source=f"{benchmark.source} ({note})")
 
 
-def open_partners(recipe: Recipe, model: LLM, stack: ExitStack) -> dict[str, LLM]:
-    """The other models, open until the stack is closed; one that is the agent's own is not opened twice."""
+def open_models(
+    recipe: Recipe,
+    stack: ExitStack,
+    *,
+    llm: LLM | None = None,
+    learner: LLM | None = None,
+    opens: Callable[[ModelSettings], AbstractContextManager[LLM]] | None = None,
+) -> dict[str, LLM]:
+    """All models of a run by their part: "model" acts, "learner" writes lessons; and those that take part beside them.
+
+    Args:
+        recipe: names them; one that is the acting model's own is not opened twice.
+        stack: closes them.
+        llm: acts instead of the recipe's.
+        learner: learns instead of the recipe's.
+        opens: opens the acting model, if another does than here.
+    """
+    enter = stack.enter_context
+    model = llm if llm is not None else enter((opens or opening.open_llm)(recipe.llm))
+    if learner is None:
+        learner = enter(opening.open_llm(recipe.learner)) if recipe.learner is not None else model
+    models = {"model": model, "learner": learner}
     own = ModelSettings(**recipe.llm.model_dump(exclude={"temperature"}))
-    return {
-        part: model if settings == own else stack.enter_context(opening.open_llm(settings))
-        for part, settings in partners_of(recipe).items()
-    }
+    for part, settings in partners_of(recipe).items():
+        models[part] = model if settings == own else enter(opening.open_llm(settings))
+    if recipe.ranker is not None:
+        models["ranker"] = enter(opening.open_llm(recipe.ranker))
+    if recipe.longer is not None:
+        longer = enter(opening.open_llm(recipe.longer))
+        models |= {part: WithLonger(models[part], longer) for part in ("model", "learner")}
+    return models
 
 
 def partners_in(session: Session, journal: str) -> dict[str, Metered]:

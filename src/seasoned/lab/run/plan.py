@@ -65,9 +65,9 @@ class Plan:
         return self.blocks[0].benchmark.manner == "act"
 
     @property
-    def workers(self) -> int:
-        """How many episodes are made at once."""
-        return self.recipe.at_once
+    def retries(self) -> int:
+        """How often a training task is tried after the first time, at most."""
+        return self.recipe.gather.retries if self.acts or self.recipe.gather.answers else 0
 
     @property
     def trains(self) -> bool:
@@ -176,7 +176,7 @@ class Plan:
         recipe, benchmark, pools = self.recipe, block.benchmark, dict[str, int]()
         guided = not self.acts and recipe.agent.style == "guided"
         turns = 3 if guided else benchmark.max_turns + 1  # THINK, ANSWER, NOTE; or with a reflection on the failure
-        tries = 1 + (recipe.gather.retries if self.acts or recipe.gather.answers else 0)
+        tries = 1 + self.retries
         attempts = len(block.train) * tries if self.trains else 0
         asked = sum(range(len(block.train))) if self.trains and recipe.gather.iterate else 0
         calls = attempts * turns + asked
@@ -213,7 +213,7 @@ def make_plan(recipe: Recipe, *, dry: bool = False) -> Plan:
             "repeats above 1 need a temperature above 0, because at 0 every run of a task is the same: "
             "set llm.temperature (ERL's figures are for 0.7) or leave repeats at 1"
         )
-    held, probed = _held_back(recipe), _probed(recipe)
+    held, probed = _held_back(recipe)
     ended = outcomes_of(recipe.fold_outcomes) if recipe.fold_outcomes else {}
     blocks: list[Block] = []
     for seed in recipe.seeds:
@@ -262,35 +262,25 @@ def _block(
     return Block(seed, fold, benchmark, *(tuple(tasks[:limit]) for tasks in (train, test, tried, after[held:])))
 
 
-def _held_back(recipe: Recipe) -> int:
-    """How many training tasks a gate has to itself.
+def _held_back(recipe: Recipe) -> tuple[int, int]:
+    """How many training tasks a gate has to itself, and a probe.
 
     Raises:
-        ConfigError: it could never promote anything, or there is nothing to cross.
+        ConfigError: a gate could never promote anything, or there is nothing to cross; or it is crossed, for which each
+            part's lessons would have to be probed.
     """
-    candidates = sum(condition.gated for condition in conditions(recipe.conditions))
-    if not candidates:
-        return 0
-    crossed = recipe.gate.crossfit
-    if crossed == 1 or crossed > recipe.train:
+    chosen, crossed = conditions(recipe.conditions), recipe.gate.crossfit
+    candidates = sum(condition.gated for condition in chosen)
+    if candidates and (crossed == 1 or crossed > recipe.train):
         raise ConfigError(
             f"gate.crossfit cuts the training tasks into parts, 2 or more and at most {recipe.train}; it was {crossed}"
         )
-    check_gate(recipe.train if crossed else recipe.gate.tasks, candidates)
-    return 0 if crossed else recipe.gate.tasks
-
-
-def _probed(recipe: Recipe) -> int:
-    """How many training tasks a probe has to itself.
-
-    Raises:
-        ConfigError: the gate is crossed, for which each part's lessons would have to be probed.
-    """
-    if not any(condition.probed for condition in conditions(recipe.conditions)):
-        return 0
-    if recipe.gate.crossfit:
+    if candidates:
+        check_gate(recipe.train if crossed else recipe.gate.tasks, candidates)
+    probed = any(condition.probed for condition in chosen)
+    if probed and crossed:
         raise ConfigError("gate.crossfit learns anew for each part, which cannot be probed: set it to 0 beside +probed")
-    return recipe.probe.tasks
+    return recipe.gate.tasks if candidates and not crossed else 0, recipe.probe.tasks if probed else 0
 
 
 def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> None:

@@ -28,25 +28,27 @@ def probe(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
     return [_survivors(part, entrant) if entrant.condition.probed else entrant for entrant in entrants]
 
 
-def read_estimates(kept: Any) -> Estimates:
+def read_estimates(mark: Any) -> Estimates:
     """What the mark of a probe holds."""
-    lessons = tuple(Estimate(**one) for one in kept["lessons"])
-    return Estimates(lessons, kept["mean"], kept["deviation"])
+    lessons = tuple(Estimate(**one) for one in mark["lessons"])
+    return Estimates(lessons, mark["mean"], mark["deviation"])
 
 
 def _survivors(part: Part, entrant: Entrant) -> Entrant:
     store, condition = part.session.store, entrant.condition
     scope = gate_scope(part.session.run_id, part.block.name, condition.probed_as)
     assert entrant.pool is not None
-    kept = store.marked(scope, PROBE)
-    if kept is None:
-        kept = asdict(_probed(part, entrant))
-        store.mark(scope, PROBE, kept)
-    known, lessons = read_estimates(kept), entrant.pool.lessons()
-    surviving = [lesson for lesson in lessons if known.keeps(lesson.id)]
+    mark = store.marked(scope, PROBE)
+    if mark is None:
+        mark = asdict(_probed(part, entrant))
+        store.mark(scope, PROBE, mark)
+    estimated, lessons = read_estimates(mark), entrant.pool.lessons()
+    surviving = [lesson for lesson in lessons if estimated.keeps(lesson.id)]
     if not condition.gated:
         name = f"{part.block.name}: probe of {condition.of}"
-        part.watch.say(f"{name}: {len(surviving)} of {len(lessons)} lessons kept; {len(known.lessons)} had an estimate")
+        part.watch.say(
+            f"{name}: {len(surviving)} of {len(lessons)} lessons kept; {len(estimated.lessons)} had an estimate"
+        )
     return replace(entrant, pool=_reopened(part, entrant.pool, copied_scope(store, entrant.pool, "probed", surviving)))
 
 
@@ -66,34 +68,29 @@ def _probed(part: Part, entrant: Entrant) -> Estimates:
     """Attempt each probe task without lessons and with some withheld; errors of a server count for nothing."""
     part.watch.stage(entrant.condition.probed_as + ALONE, len(part.block.probe))
     part.watch.stage(entrant.condition.probed_as + COINS, len(part.block.probe))
-    pairs = part.session.jobs(lambda task: _both(part, entrant, task), part.block.probe, part.plan.workers)
-    known = [
-        (alone.outcome.success, tossed.outcome.success, tossed)
-        for alone, tossed in pairs
-        if "error" not in (alone.outcome.reason, tossed.outcome.reason)
-    ]
-    chance = 1 - part.recipe.probe.share
-    made = []
-    for alone, with_coins, tossed in known:
-        shown = {str(name): bool(on) for name, on in tossed.meta[COINS_META].items()}
-        made.append(Probe(float(bool(with_coins)) - float(bool(alone)), shown, dict.fromkeys(shown, chance)))
-    return estimates(made)
 
+    def both(task: Task) -> tuple[Trajectory, Trajectory]:
+        alone = _attempt(part, replace(entrant, pool=None), ALONE, task, None)
+        return alone, _attempt(part, entrant, COINS, task, {})
 
-def _both(part: Part, entrant: Entrant, task: Task) -> tuple[Trajectory, Trajectory]:
-    alone = _attempt(part, replace(entrant, pool=None), ALONE, task, None)
-    return alone, _attempt(part, entrant, COINS, task, {})
+    chance, probes = 1 - part.recipe.probe.share, []
+    for alone, tossed in part.jobs(both, part.block.probe):
+        if "error" not in (alone.outcome.reason, tossed.outcome.reason):
+            shown = {str(name): bool(on) for name, on in tossed.meta[COINS_META].items()}
+            gain = float(bool(tossed.outcome.success)) - float(bool(alone.outcome.success))
+            probes.append(Probe(gain, shown, dict.fromkeys(shown, chance)))
+    return estimates(probes)
 
 
 def _attempt(part: Part, entrant: Entrant, arm: str, task: Task, coins: dict[str, bool] | None) -> Trajectory:
     """One probe attempt; `coins` is filled with what was recalled for it, shown or withheld."""
     key = EpisodeKey(part.block.name, entrant.condition.probed_as + arm, task.id)
     others = (*part.block.probe, *part.block.gate)
-    known = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in others))
+    recalls = recalling(part, entrant, key, task, part.block.test_ids.union(one.id for one in others))
     seed, share = f"{part.session.run_id}/{part.block.name}".encode(), part.recipe.probe.share
 
     def tossed(aside: Metered, progress: Trajectory | None) -> Guidance:
-        recalled = known(aside, progress)
+        recalled = recalls(aside, progress)
         if coins is None:
             return recalled
         held = {one.id for one in recalled.lessons if is_withheld(seed, task.id, share, one.id)}

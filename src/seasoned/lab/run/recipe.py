@@ -199,10 +199,8 @@ def load_recipe(path: str | Path, settings: Sequence[str] = (), profile: str = "
 
 def _profiled(raw: dict[str, Any], settings: Sequence[str], asked: str) -> dict[str, Any]:
     """A recipe, the profiles that it and the caller name, and the settings over all."""
-    known = laid_over(raw, {})
-    for setting in settings:
-        _put(known, setting)
-    benchmark, own = known.get("benchmark"), known.get("profile", "small")
+    whole = settings_of(settings, raw)
+    benchmark, own = whole.get("benchmark"), whole.get("profile", "small")
     name = benchmark.get("name") if isinstance(benchmark, dict) else ""
     name, asked = name if isinstance(name, str) else "", asked or ("" if own == raw.get("profile", "small") else own)
     if asked:
@@ -210,10 +208,8 @@ def _profiled(raw: dict[str, Any], settings: Sequence[str], asked: str) -> dict[
     elif own == "paper":
         raw = laid_over(profile_settings(own, name), raw)
     else:
-        return known
-    for setting in settings:
-        _put(raw, setting)
-    return raw
+        return whole
+    return settings_of(settings, raw)
 
 
 def own_recipes() -> list[str]:
@@ -249,13 +245,13 @@ def make_recipe(raw: Mapping[str, Any]) -> Recipe:
         raise ConfigError(faults(error, Recipe, raw)) from None
 
 
-def settings_of(settings: Sequence[str]) -> dict[str, Any]:
-    """`key=value` settings as nested data, unchecked.
+def settings_of(settings: Sequence[str], under: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """`key=value` settings as nested data, unchecked, over those `under` them, which stay as they are.
 
     Raises:
         ConfigError: if one is not of that form.
     """
-    raw: dict[str, Any] = {}
+    raw = laid_over(under or {}, {})
     for setting in settings:
         _put(raw, setting)
     return raw

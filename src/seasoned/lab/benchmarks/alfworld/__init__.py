@@ -15,10 +15,7 @@ the engine). The seed decides the order, and what is for training where the plac
 from __future__ import annotations
 
 import os
-import random
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from itertools import cycle
@@ -37,12 +34,11 @@ from seasoned.lab.benchmarks.base import (
     Benchmark,
     Check,
     Observed,
+    balanced,
     check_options,
     check_share,
-    in_turns,
 )
-from seasoned.lab.benchmarks.install import interpreter
-from seasoned.lab.benchmarks.worker import Workers, engine_workers
+from seasoned.lab.benchmarks.worker import Workers, at_once, engine_workers
 from seasoned.protocols import Environment
 from seasoned.types import Task
 
@@ -58,7 +54,6 @@ OPTIONS = {
     "timeout": 120.0,
 }
 OWN_VARIABLE = "ALFWORLD_DATA"
-AT_ONCE = 2
 ENGINE = Path(__file__).parent / "engine.py"
 SEEN = "From earlier games, where such a thing may be:"
 LEFT_OUT = ("movable", "Sliced")
@@ -72,11 +67,10 @@ def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
         raise ConfigError("benchmark.max_steps and benchmark.timeout should be above 0")
     if set_to["focus"] and not set_to["notebook"]:
         raise ConfigError("benchmark.focus is the notebook's: set benchmark.notebook = true as well")
-    python = set_to["python"] or str(interpreter("alfworld"))
+    engine = workers(set_to["python"], set_to["timeout"])
     root = find_root(set_to["data"])
     tasks, source = _tasks(root, (set_to["train_split"], set_to["test_split"]))
     pools = _pools(tasks, set_to, seed)
-    engine = workers(python, set_to["timeout"])
 
     def make_env(reveal: bool) -> Environment:
         del reveal
@@ -117,11 +111,10 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     """Plays the walkthrough of every game through the environment, whatever the seed."""
     del seed
     set_to = check_options("alfworld", options, OPTIONS)
-    engine = workers(set_to["python"] or str(interpreter("alfworld")), set_to["timeout"])
+    engine = workers(set_to["python"], set_to["timeout"])
     root = find_root(set_to["data"])
     files = [path for path in game_files(root) if not _left_out(path, root)]
-    with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        problems = tuple(problem for problem in pool.map(partial(_problem, engine), files) if problem)
+    problems = tuple(problem for problem in at_once(partial(_problem, engine), files) if problem)
     engine.close()
     return Check(len(files) - len(problems), len(files), problems, source=str(root))
 
@@ -154,7 +147,7 @@ def workers(python: str, timeout: float) -> Workers:
     """The engine's processes; none is started yet."""
     # Imported, the package makes the folder that this names; the user's home is not the place for it.
     homes = {OWN_VARIABLE: str(ENGINE.parent)}
-    return engine_workers(python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)
+    return engine_workers("alfworld", python, ENGINE, name="ALFWorld's engine", timeout=timeout, environ=homes)
 
 
 def find_root(given: str) -> Path:
@@ -237,7 +230,8 @@ def _pools(tasks: Sequence[Task], options: Mapping[str, Any], seed: int) -> tupl
     train = [task for task in train if task.text not in shown]
     if not train or not test:
         raise DataError(f"ALFWorld needs at least 2 different games, but of {len(tasks)} some pool got none")
-    return _dealt(train, seed), _dealt(test, seed)
+    name = f"alfworld-{seed}"
+    return balanced(train, name, CATEGORIES), balanced(test, name, CATEGORIES)
 
 
 def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task], list[Task]]:
@@ -247,21 +241,10 @@ def _halves(tasks: Sequence[Task], share: float, seed: int) -> tuple[list[Task],
     test: list[Task] = []
     due = 0.0
     for category in CATEGORIES:
-        group = [task for task in _dealt(tasks, seed) if task.category == category]
+        group = [task for task in balanced(tasks, f"alfworld-{seed}", CATEGORIES) if task.category == category]
         due += len(group) * share
         middle = int(due + 1e-9)
         due -= middle
         train += group[:middle]
         test += group[middle:]
     return train, test
-
-
-def _dealt(tasks: Sequence[Task], seed: int) -> tuple[Task, ...]:
-    """A seeded order in which the categories take turns."""
-    by_category: dict[str, list[Task]] = defaultdict(list)
-    for task in sorted(tasks, key=lambda task: task.id):
-        by_category[task.category].append(task)
-    rng = random.Random(f"alfworld-{seed}")
-    for group in by_category.values():
-        rng.shuffle(group)
-    return tuple(in_turns(by_category[category] for category in CATEGORIES))

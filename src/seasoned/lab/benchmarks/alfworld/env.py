@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seasoned.errors import ContractError, SeasonedError
+from seasoned.errors import ContractError
 from seasoned.lab.benchmarks.alfworld.choices import (
     NOTHING,
     Known,
@@ -92,12 +92,8 @@ class AlfworldEnvironment:
         self.close()
         path = Path(str(task.data.get("game", "")))
         self._moves = read_game(path).moves
+        observation = shown(self._episode.begin("load", game=str(path))["observation"])
         self._game, self._steps, self._thoughts = path, 0, 0
-        try:
-            observation = shown(self._episode.begin("load", game=str(path))["observation"])
-        except SeasonedError:
-            self.close()
-            raise
         self._known, self._book = begin(observation), open_notebook(observation, self.focus)
         return observation, {**self._info(), **CALLS.info}
 

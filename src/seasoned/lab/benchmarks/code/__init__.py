@@ -11,7 +11,7 @@ import ast
 import atexit
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from seasoned.lab.benchmarks.base import Benchmark, Check, Retrieval
@@ -73,7 +73,7 @@ def code_benchmark(
     """A benchmark whose tasks take a program, with a library or without."""
     train, test = pools
     libraries = tuple(libraries)
-    make_env = partial(_environment, libraries or (Library(),), options)
+    limits = (options["drafts"], options["probes"], options["unsafe"])
     return Benchmark(
         name=name,
         instruction=" ".join(INSTRUCTION.split()),
@@ -84,7 +84,7 @@ def code_benchmark(
         max_turns=options["drafts"] + options["probes"],
         think_hint="",
         note_hint="",
-        make_env=make_env,
+        make_env=lambda reveal: CodeEnvironment(libraries or (Library(),), reveal, *limits),
         source=source,
         manner="act",
         trajectories=worked(name) if libraries else (),
@@ -153,10 +153,6 @@ def shared_sandbox(library: Library, unsafe: bool) -> Sandbox:
     return sandbox
 
 
-def _environment(libraries: Sequence[Library], options: Mapping[str, Any], reveal: bool) -> CodeEnvironment:
-    return CodeEnvironment(libraries, reveal, options["drafts"], options["probes"], options["unsafe"])
-
-
 class CodeEnvironment:
     """Takes programs and probes; the first program that runs is judged.
 
@@ -182,7 +178,8 @@ class CodeEnvironment:
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Run a probe or a program."""
         assert self._task is not None, "call reset first"
-        sandbox = shared_sandbox(self._library(self._task), self.unsafe)
+        version = min(int(self._task.data.get("version", 1)), len(self.libraries))
+        sandbox = shared_sandbox(self.libraries[version - 1], self.unsafe)
         if action.lstrip().startswith(PROBE):
             return self._probed(sandbox, action)
         if not self._drafts and (tests := _asserts(action)):
@@ -205,19 +202,11 @@ class CodeEnvironment:
         """End the attempt; the worker stays for the next one."""
         self._task = None
 
-    def _library(self, task: Task) -> Library:
-        return self.libraries[min(int(task.data.get("version", 1)), len(self.libraries)) - 1]
-
     def _probed(self, sandbox: Sandbox, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._probes += 1
         if self._probes > self.probes:
-            return (
-                "No more probes: write the function.",
-                0.0,
-                False,
-                self._probes > 3 * self.probes + 3,
-                {"invalid": True},
-            )
+            endless = self._probes > 3 * self.probes + 3
+            return "No more probes: write the function.", 0.0, False, endless, {"invalid": True}
         lines = [line.strip().removeprefix(PROBE).strip() for line in action.strip().splitlines()]
         ran = sandbox.run("", calls=[[line for line in lines if line][:6] or ["None"]], trace=True)
         return _gave(ran), 0.0, False, False, self._info(sandbox, ran)
@@ -248,12 +237,13 @@ def tried(sandbox: Sandbox, task: Task, program: str, own: Sequence[str] = ()) -
 def _asserts(action: str) -> list[str]:
     """The tests of an action that holds nothing else, as far as they are Python; [] for any other."""
     lines = [line.strip() for line in action.splitlines() if line.strip()]
-    return [line for line in lines if _is_python(line)] if all(line.startswith("assert ") for line in lines) else []
+    return [line for line in lines if is_python(line)] if all(line.startswith("assert ") for line in lines) else []
 
 
-def _is_python(line: str) -> bool:
+def is_python(text: str) -> bool:
+    """Whether a text can be read as Python."""
     try:
-        ast.parse(line)
+        ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return True

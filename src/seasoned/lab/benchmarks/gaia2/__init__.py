@@ -17,7 +17,6 @@ import os
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
@@ -33,8 +32,7 @@ from seasoned.lab.benchmarks.gaia2.folder import read_folder
 from seasoned.lab.benchmarks.gaia2.scenario import DONE, Family, Kind, Scenario, make, text_of
 from seasoned.lab.benchmarks.gaia2.universe import MOST
 from seasoned.lab.benchmarks.gaia2.words import read_words
-from seasoned.lab.benchmarks.install import interpreter
-from seasoned.lab.benchmarks.worker import Workers, engine_workers
+from seasoned.lab.benchmarks.worker import Workers, at_once, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
 from seasoned.types import Task, ToolCall
@@ -58,15 +56,13 @@ OPTIONS: dict[str, Any] = {
 PAPERS = (22, 25)
 """The test universes of ERL's paper (appendix B)."""
 ENGINE = Path(__file__).parent / "engine.py"
-AT_ONCE = 2
 
 
 def load(options: Mapping[str, Any], *, seed: int) -> Benchmark:
     """Loads Gaia2; see `load_benchmark`."""
     set_to = _options(options)
-    python = set_to["python"] or str(interpreter("gaia2"))
+    engine = workers(set_to["python"], set_to["timeout"])
     tasks, source = _tasks(set_to)
-    engine = workers(python, set_to["timeout"])
 
     def with_models(reveal: bool, models: Mapping[str, LLM]) -> Environment:
         told = reveal and set_to["told"]
@@ -91,9 +87,8 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     del seed
     set_to = _options(options)
     tasks, source = _tasks(set_to)
-    engine = workers(set_to["python"] or str(interpreter("gaia2")), set_to["timeout"])
-    with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
-        results = list(pool.map(partial(_proved, engine), tasks))
+    engine = workers(set_to["python"], set_to["timeout"])
+    results = at_once(partial(_proved, engine), tasks)
     engine.close()
     failed = sum(lazy for _, lazy in results)
     easy = [task for task, (wrong, lazy) in zip(tasks, results, strict=True) if not (wrong or lazy or _judged(task))]
@@ -108,9 +103,8 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
 def workers(python: str, timeout: float) -> Workers:
     """The engine's processes; none is started yet."""
     files = os.environ.get("DEMO_FS_PATH")  # where Gaia2's own files lie, as ARE calls it
-    return engine_workers(
-        python, ENGINE, name="ARE", timeout=timeout, environ={"DEMO_FS_PATH": files} if files else None
-    )
+    environ = {"DEMO_FS_PATH": files} if files else None
+    return engine_workers("gaia2", python, ENGINE, name="ARE", timeout=timeout, environ=environ)
 
 
 @cache

@@ -375,9 +375,4 @@ def _no_model(*_: Any, **__: Any) -> tuple[str, None]:
 def begin() -> dict[str, Callable[..., dict[str, Any]]]:
     """What the engine does."""
     scenarios = Scenarios()
-    return {
-        "load": scenarios.load,
-        "step": scenarios.step,
-        "told": scenarios.told,
-        "oracle": scenarios.oracle,
-    }
+    return {do: getattr(scenarios, do) for do in ("load", "step", "told", "oracle")}

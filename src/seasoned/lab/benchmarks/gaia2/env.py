@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from seasoned.errors import ContractError, SeasonedError
+from seasoned.errors import ContractError
 from seasoned.lab.benchmarks.worker import Episode, Workers
 from seasoned.protocols import LLM
 from seasoned.replies.calls import read_call
@@ -59,11 +59,7 @@ class Gaia2Environment:
         """
         del seed
         self.close()
-        try:
-            reply = self._episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
-        except SeasonedError:
-            self.close()
-            raise
+        reply = self._episode.begin("load", scenario=self.read(task), soft=self.judge is not None)
         self._begun, self._steps, self._last = True, 0, ""
         return f"{reply['observation']}\n\n{reply['time']}", {"tools": reply["tools"]}
 
@@ -80,7 +76,8 @@ class Gaia2Environment:
         """
         if not self._begun:
             raise ContractError("step was called before reset or after the end of the scenario: call reset(task) first")
-        call = self._call(action)
+        text = action[:MAX_ACTION]
+        call = read_call(text) or ToolCall(name=TO_USER, arguments={"content": text.strip()})
         self._steps += 1
         reply = self._episode.ask("step", tool=call.name, arguments=call.arguments)
         while "ask" in reply:
@@ -103,10 +100,6 @@ class Gaia2Environment:
         """Ends the scenario, if one is open, and gives its worker back. May be called again."""
         self._begun = False
         self._episode.close()
-
-    def _call(self, action: str) -> ToolCall:
-        text = action[:MAX_ACTION]
-        return read_call(text) or ToolCall(name=TO_USER, arguments={"content": text.strip()})
 
     def _result(self, reply: dict[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
         over = bool(reply["over"])

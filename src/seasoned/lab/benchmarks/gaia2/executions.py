@@ -195,17 +195,8 @@ def _looked_up(people: list[Person]) -> tuple[Call, ...]:
     return tuple(Call("Contacts__search_contacts", {"query": person.name}) for person in people)
 
 
-FAMILIES: dict[str, Family] = {
-    "mail-two": mail_two,
-    "reply": reply,
-    "forward": forward,
-    "delete-offers": delete_offers,
-    "move-event": move_event,
-    "chat": chat,
-    "group": group,
-    "buy": buy,
-    "cancel-order": cancel_order,
-    "edit-contact": edit_contact,
-    "save-flats": save_flats,
-    "order-ride": order_ride,
-}
+_ALL: tuple[Family, ...] = (
+    *(mail_two, reply, forward, delete_offers, move_event, chat, group),
+    *(buy, cancel_order, edit_contact, save_flats, order_ride),
+)
+FAMILIES = {family.__name__.replace("_", "-"): family for family in _ALL}

@@ -45,28 +45,21 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the last message has to say: all the `words`, in at most `most` characters, and no number beside them."""
-
-    words: tuple[str, ...]
-    most: int = 120
-
-    def as_check(self) -> dict[str, Any]:
-        """As the engine reads it."""
-        return {"words": list(self.words), "most": self.most}
-
-
-@dataclass(frozen=True)
 class Draft:
     """What a family makes of a universe. `reads` find out what `writes` and the answer need; `chained` writes have to
-    come in their order."""
+    come in their order. The last message has to say `answer`, in at most `most` characters, and no number beside it."""
 
     task: str
     reads: tuple[Call, ...]
     writes: tuple[Call, ...] = ()
-    answer: Answer | None = None
-    said: str = DONE
+    answer: str = ""
+    most: int = 0
     chained: bool = False
+
+    @property
+    def said(self) -> str:
+        """The last message."""
+        return self.answer or DONE
 
 
 Family = Callable[[Universe, random.Random], Draft]
@@ -122,7 +115,7 @@ def text_of(scenario: Scenario) -> str:
     )
     own: dict[str, Any] = {"checks": checks, "files": {note.path: note.text for note in made.notes}}
     if draft.answer:
-        own["answer"] = draft.answer.as_check()
+        own["answer"] = {"words": [draft.answer], "most": draft.most}
     definition = {
         "scenario_id": scenario.id,
         "seed": 0,

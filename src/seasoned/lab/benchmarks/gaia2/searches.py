@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from datetime import timedelta
 
-from seasoned.lab.benchmarks.gaia2.scenario import Answer, Call, Draft, Family
+from seasoned.lab.benchmarks.gaia2.scenario import Call, Draft, Family
 from seasoned.lab.benchmarks.gaia2.universe import STAMP, Mail, Talk, Universe, Variant
 
 
@@ -21,7 +21,7 @@ def job(u: Universe, rng: random.Random) -> Draft:
     person = u.people[place]
     task = f"Which of my contacts, {u.user.name}'s, has {person.job} as the job? Answer with the full name alone."
     reads = tuple(Call("Contacts__get_contacts", {"offset": offset}) for offset in range(0, place + 1, 10))
-    return Draft(task, reads, answer=Answer((person.name,), 60), said=person.name)
+    return Draft(task, reads, answer=person.name, most=60)
 
 
 def reference(u: Universe, rng: random.Random) -> Draft:
@@ -30,7 +30,7 @@ def reference(u: Universe, rng: random.Random) -> Draft:
     assert mail.person is not None
     task = f"Which reference did I send {mail.person.name} for {mail.about}? Answer with the reference alone."
     reads = (Call("Emails__search_emails", {"query": mail.about, "folder_name": "SENT"}),)
-    return Draft(task, reads, answer=Answer((mail.fact,), 40), said=mail.fact)
+    return Draft(task, reads, answer=mail.fact, most=40)
 
 
 def invoices(u: Universe, rng: random.Random) -> Draft:
@@ -40,7 +40,7 @@ def invoices(u: Universe, rng: random.Random) -> Draft:
     total = str(sum(int(mail.fact) for mail in mails))
     task = f"How many euros do all the invoices of {firm} in my inbox come to together? Answer with the number alone."
     reads = (Call("Emails__search_emails", {"query": firm}),)
-    return Draft(task, reads, answer=Answer((total,), 40), said=total)
+    return Draft(task, reads, answer=total, most=40)
 
 
 def week(u: Universe, rng: random.Random) -> Draft:
@@ -57,7 +57,7 @@ def week(u: Universe, rng: random.Random) -> Draft:
     reads = tuple(
         Call("Calendar__get_calendar_events_from_to", {**span, "offset": n}) for n in range(0, len(inside), 10)
     )
-    return Draft(task, reads, answer=Answer((str(count),), 40), said=str(count))
+    return Draft(task, reads, answer=str(count), most=40)
 
 
 def told_in_chats(u: Universe, rng: random.Random) -> Draft:
@@ -79,7 +79,7 @@ def _told(talk: Talk, app: str, key: str) -> Draft:
         Call(f"{app}__lookup_user_id", {"user_name": name}),
         Call(f"{app}__list_conversations_by_participant", {"user_id": key}),
     )
-    return Draft(task, reads, answer=Answer((talk.fact,), 60), said=talk.fact)
+    return Draft(task, reads, answer=talk.fact, most=60)
 
 
 def safest_flat(u: Universe, rng: random.Random) -> Draft:
@@ -95,7 +95,7 @@ def safest_flat(u: Universe, rng: random.Random) -> Draft:
         Call("RentAFlat__list_saved_apartments", {}),
         *(Call("City__get_crime_rate", {"zip_code": flat.zip}) for flat in saved),
     )
-    return Draft(task, reads, answer=Answer((best.name,), 60), said=best.name)
+    return Draft(task, reads, answer=best.name, most=60)
 
 
 def cheapest(u: Universe, rng: random.Random) -> Draft:
@@ -114,7 +114,7 @@ def cheapest(u: Universe, rng: random.Random) -> Draft:
         f"In which color is the {name} cheapest in the shop, of those that are available? Answer with the color alone."
     )
     reads = (Call("Shopping__search_product", {"product_name": name}),)
-    return Draft(task, reads, answer=Answer((best.color,), 30), said=best.color)
+    return Draft(task, reads, answer=best.color, most=30)
 
 
 def note(u: Universe, rng: random.Random) -> Draft:
@@ -122,7 +122,7 @@ def note(u: Universe, rng: random.Random) -> Draft:
     wanted = rng.choice(u.notes)
     task = f"I am {u.user.name}. What is the {wanted.about}? It stands in one of my files. Answer with it alone."
     reads = (Call("Files__tree", {}), Call("Files__cat", {"path": wanted.path}))
-    return Draft(task, reads, answer=Answer((wanted.fact,), 60), said=wanted.fact)
+    return Draft(task, reads, answer=wanted.fact, most=60)
 
 
 def rides(u: Universe, rng: random.Random) -> Draft:
@@ -132,7 +132,7 @@ def rides(u: Universe, rng: random.Random) -> Draft:
     total = f"{sum(ride.price for ride in u.rides if ride.end == end):g}"
     task = f"How many dollars have I paid for all my past cab rides to {end} together? Answer with the number alone."
     reads = tuple(Call("Cabs__get_ride_history", {"offset": offset}) for offset in (0, 10))
-    return Draft(task, reads, answer=Answer((total,), 40), said=total)
+    return Draft(task, reads, answer=total, most=40)
 
 
 def attendee(u: Universe, rng: random.Random) -> Draft:
@@ -147,7 +147,7 @@ def attendee(u: Universe, rng: random.Random) -> Draft:
         Call("Calendar__search_events", {"query": event.title}),
         Call("Contacts__search_contacts", {"query": person.name}),
     )
-    return Draft(task, reads, answer=Answer((person.phone,), 40), said=person.phone)
+    return Draft(task, reads, answer=person.phone, most=40)
 
 
 def asker(u: Universe, rng: random.Random) -> Draft:
@@ -162,20 +162,11 @@ def asker(u: Universe, rng: random.Random) -> Draft:
         Call("Emails__search_emails", {"query": mail.about}),
         Call("Contacts__search_contacts", {"query": mail.person.email}),
     )
-    return Draft(task, reads, answer=Answer((mail.person.town,), 40), said=mail.person.town)
+    return Draft(task, reads, answer=mail.person.town, most=40)
 
 
-FAMILIES: dict[str, Family] = {
-    "job": job,
-    "reference": reference,
-    "invoices": invoices,
-    "week": week,
-    "told-in-chats": told_in_chats,
-    "told-in-messages": told_in_messages,
-    "safest-flat": safest_flat,
-    "cheapest": cheapest,
-    "note": note,
-    "rides": rides,
-    "attendee": attendee,
-    "asker": asker,
-}
+_ALL: tuple[Family, ...] = (
+    *(job, reference, invoices, week, told_in_chats, told_in_messages, safest_flat),
+    *(cheapest, note, rides, attendee, asker),
+)
+FAMILIES = {family.__name__.replace("_", "-"): family for family in _ALL}

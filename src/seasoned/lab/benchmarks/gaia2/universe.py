@@ -262,7 +262,7 @@ def _add_mails(made: Universe, rng: random.Random) -> None:
         )
         made.inbox.append(mail)
     for person, topic in zip(rng.sample(made.people, 6), _WORDS["references"], strict=True):
-        secret = _code(rng)
+        secret = "".join(rng.choices("BCDFGHJKLMNPQRSTVWXZ", k=2)) + str(rng.randrange(1000, 9999))
         content = f"Hi {person.first},\nthe reference for {topic} is {secret}. Best, {made.user.first}"
         mail = Mail(
             _id(rng, n),
@@ -380,7 +380,3 @@ def _add_notes(made: Universe, rng: random.Random) -> None:
             whole.rstrip(".").replace(", valid until 2031", "").split(), key=lambda word: sum(map(str.isdigit, word))
         )
         made.notes.append(Note(f"{folder}/{name}", about, whole + "\n", fact))
-
-
-def _code(rng: random.Random) -> str:
-    return "".join(rng.choices("BCDFGHJKLMNPQRSTVWXZ", k=2)) + str(rng.randrange(1000, 9999))

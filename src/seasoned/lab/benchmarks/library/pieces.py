@@ -13,78 +13,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from seasoned.lab.benchmarks.base import DATA, read_toml
+
 Gives = Literal["number", "text", "truth", "names"]
 
-TOWNS = ("arbon", "brask", "cavel", "dorin", "elmet", "fosse", "garde", "hulst", "ivrea", "jarna", "kolin", "lunde")
-COLOURS = ("amber", "black", "coral", "green", "ivory", "lilac", "olive", "pearl", "russet", "white")
-
-_NUMBERS = (
-    ("postage of a parcel", "kilos", "the postage in crowns of a parcel of {} kilograms", "kg"),
-    ("toll of a road", "miles", "the toll in crowns for {} miles of road", "mi"),
-    ("seed for a field", "acres", "the sacks of seed for a field of {} acres", "ac"),
-    ("oil for a lamp", "nights", "the drops of oil for a lamp that burns {} nights", "nt"),
-    ("rope for a well", "metres", "the loops of rope for a well {} metres deep", "m"),
-    ("flour for loaves", "loaves", "the cups of flour for {} loaves", "lv"),
-    ("paint for a fence", "posts", "the tins of paint for a fence of {} posts", "ps"),
-    ("ink for letters", "letters", "the spoons of ink for {} letters", "lt"),
-    ("hay for goats", "goats", "the bales of hay for {} goats", "gt"),
-    ("wax for candles", "candles", "the bars of wax for {} candles", "cd"),
-    ("bricks for a wall", "yards", "the bricks for a wall of {} yards", "yd"),
-    ("thread for coats", "coats", "the reels of thread for {} coats", "ct"),
-    ("rent of a boat", "hours", "the rent in crowns of a boat for {} hours", "h"),
-    ("points of a game", "rounds", "the points of a game of {} rounds", "rd"),
-)
-_LABELS = (
-    ("price tag", "crowns", "the price tag for {} whole crowns", 100, "{0}.{1:02d} cr"),
-    ("clock text", "minutes", "the clock text for {} whole minutes", 60, "{0}m{1:02d}s"),
-    ("weight label", "kilos", "the weight label for {} whole kilograms", 1000, "{0},{1:03d} kg"),
-    ("length label", "metres", "the length label for {} whole metres", 10, "{0}/{1} m"),
-)
-_LOOKUPS = (
-    ("height of a town", "town", "the height of the town {}", TOWNS),
-    ("bell count of a town", "town", "how many bells the town {} has", TOWNS),
-    ("price of a dye", "colour", "the price of the dye {}", COLOURS),
-    ("stock of a dye", "colour", "how many jars of the dye {} are in stock", COLOURS),
-)
-_DATES = (
-    ("tide of a day", "the tide on the day given by {}, {} and {}"),
-    ("moon of a day", "the moon number of the day given by {}, {} and {}"),
-    ("guard of a day", "the number of the guard on the day given by {}, {} and {}"),
-)
-_TRUTHS = (
-    ("whether a bridge bears a load", "tons", "whether the bridge bears {} tons (True or False)"),
-    ("whether a licence is needed", "boats", "whether {} boats need a licence (True or False)"),
-    ("whether a guild admits", "years", "whether the guild admits somebody of {} years (True or False)"),
-)
-_JOINED = (
-    ("score of a hand of cards", "cards", "the score of a hand of cards {}"),
-    ("weight of a load of crates", "crates", "the weight of a load of crates {}"),
-    ("cost of a row of lamps", "lamps", "the cost of a row of lamps {}"),
-)
-_FARES = (
-    ("fare to a town", "town", "people", "the fare to {} for {} people", TOWNS),
-    ("freight to a town", "town", "crates", "the freight to {} for {} crates", TOWNS),
-    ("bill for a dye", "colour", "jars", "the bill for the dye {} in {} jars", COLOURS),
-)
-_LISTS = (
-    ("markets of a town", "town", "the names of the markets of {} as a list of texts, in their order", TOWNS),
-    ("mixes of a dye", "colour", "the names of the mixes of the dye {} as a list of texts, in their order", COLOURS),
-)
-_STALLS = ("apples", "bread", "cloth", "dates", "eggs", "figs")
-_BOXES = (
-    ("scale that sums weights", "weights", "the sum of the weights {} by the scale"),
-    ("ledger that sums payments", "payments", "the sum of the payments {} by the ledger"),
-    ("meter that sums readings", "readings", "the sum of the readings {} by the meter"),
-)
+_WORDS = read_toml(DATA / "library.toml")
 
 
 @dataclass(frozen=True)
 class Piece:
     """A function or class of the library.
 
-    `params` are the names of what it is asked for, and `phrase` says what it means of them. `use` and `plain` give the
-    lines and the expression that call it rightly, or as if it had no quirk; `mean` is its meaning; `draw` draws values
-    for its parameters; `quirks` names what is unusual about it.
+    `params` are the names of what it is asked for, and `phrase` says what it means of them. `use` and `plain` (None: a
+    call with the parameters) give the lines and the expression that call it rightly, or as if it had no quirk; `mean`
+    is its meaning; `draw` draws values for its parameters.
     """
 
     name: str
@@ -94,10 +36,15 @@ class Piece:
     phrase: str
     gives: Gives
     use: Callable[..., tuple[list[str], str]]
-    plain: Callable[..., tuple[list[str], str]]
     mean: Callable[..., Any]
     draw: Callable[[random.Random], tuple[Any, ...]]
-    quirks: tuple[str, ...]
+    plain: Callable[..., tuple[list[str], str]] | None = None
+
+    def called(self, args: Sequence[str], right: bool) -> tuple[list[str], str]:
+        """The lines and the expression that call it rightly, or as if it had no quirk."""
+        if right:
+            return self.use(*args)
+        return self.plain(*args) if self.plain else ([], f"{self.name}({', '.join(args)})")
 
     @property
     def whole(self) -> bool:
@@ -114,15 +61,15 @@ def make_pieces(draw: random.Random, names: Iterator[str], version: int) -> list
         version: 1; or 2, whose functions have other quirks.
     """
     families: tuple[tuple[Callable[..., Piece], Sequence[Any]], ...] = (
-        (_number, draw.sample(_NUMBERS, 12)),
-        (_label, _LABELS),
-        (_lookup, _LOOKUPS),
-        (_date, _DATES),
-        (_truth, _TRUTHS),
-        (_joined, _JOINED),
-        (_fare, _FARES),
-        (_names, _LISTS),
-        (_box, _BOXES),
+        (_number, draw.sample(_WORDS["numbers"], 12)),
+        (_label, _WORDS["labels"]),
+        (_lookup, _WORDS["lookups"]),
+        (_date, _WORDS["dates"]),
+        (_truth, _WORDS["truths"]),
+        (_joined, _WORDS["joined"]),
+        (_fare, _WORDS["fares"]),
+        (_names, _WORDS["lists"]),
+        (_box, _WORDS["boxes"]),
     )
     # Each has a generator of its own, so that what a version draws for one does not change the next.
     rows = [(make, row, random.Random(draw.random())) for make, rows in families for row in rows]
@@ -161,7 +108,7 @@ def _answered(quirk: str, unit: str) -> tuple[str, Callable[[str], str]]:
     }[quirk]
 
 
-def _number(row: tuple[str, str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+def _number(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, param, phrase, unit = row
     a, b = draw.randint(2, 9), draw.randint(1, 20)
     both = draw.random()
@@ -194,14 +141,12 @@ def _number(row: tuple[str, str, str, str], name: str, draw: random.Random, vers
         phrase,
         "number",
         lambda x: ([], get(call(x))),
-        lambda x: ([], f"{name}({x})"),
         lambda x: a * x + b,
         lambda r: (r.randint(2, 30),),
-        (f"takes {taken}", f"gives {given}"),
     )
 
 
-def _label(row: tuple[str, str, str, int, str], name: str, draw: random.Random, version: int) -> Piece:
+def _label(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, param, phrase, parts, form = row
     front = draw.choice(("", "~ ", "= "))
     order = _choose(draw, ("small", "pair"), version)
@@ -222,15 +167,14 @@ def _label(row: tuple[str, str, str, int, str], name: str, draw: random.Random, 
         f"{phrase}, as text",
         "text",
         lambda x: ([], use(x)),
-        lambda x: ([], f"{name}({x})"),
         lambda x: front + form.format(x, 0),
         lambda r: (r.randint(2, 30),),
-        (f"takes {order} units",),
     )
 
 
-def _lookup(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase, keys = row
+def _lookup(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase = row
+    keys = _WORDS[param]
     table = {key: draw.randint(11, 99) for key in keys}
     taken = _choose(draw, ("upper", "title", "short"), version)
     given = _choose(draw, ("number", "pair", "words"), version) if draw.random() < 0.6 else "number"
@@ -250,14 +194,12 @@ def _lookup(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.
         f"{phrase} (a name in small letters)",
         "number",
         lambda x: ([], get(f"{name}({call.format(x)})")),
-        lambda x: ([], f"{name}({x})"),
         lambda x: table[x],
         lambda r: (r.choice(keys),),
-        (f"takes {taken} case", f"gives {given}"),
     )
 
 
-def _date(row: tuple[str, str], name: str, draw: random.Random, version: int) -> Piece:
+def _date(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, phrase = row
     a, b, c = draw.randint(2, 5), draw.randint(2, 5), draw.randint(5, 9)
     taken = _choose(draw, ("dmy", "dotted", "ymd", "slashed"), version)
@@ -292,14 +234,12 @@ def _date(row: tuple[str, str], name: str, draw: random.Random, version: int) ->
         phrase,
         "number",
         lambda y, m, d: ([], get(f"{name}({call(y, m, d)})")),
-        lambda y, m, d: ([], f"{name}({y}, {m}, {d})"),
         lambda y, m, d: a * d + b * m + y % c,
         lambda r: (r.randint(1990, 2040), r.randint(1, 12), r.randint(13, 28)),
-        (f"takes {taken}", f"gives {given}"),
     )
 
 
-def _truth(row: tuple[str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+def _truth(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, param, phrase = row
     least = draw.randint(8, 20)
     over = draw.random() < 0.5
@@ -318,14 +258,12 @@ def _truth(row: tuple[str, str, str], name: str, draw: random.Random, version: i
         f"{phrase}; it is so for {way} some number",
         "truth",
         lambda x: ([], f"{name}({x}) == {yes!r}"),
-        lambda x: ([], f"{name}({x})"),
         lambda x: (x >= least) if over else (x < least),
         lambda r: (r.choice((r.randint(1, 7), r.randint(21, 40))),),
-        ("gives words",),
     )
 
 
-def _joined(row: tuple[str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+def _joined(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, param, phrase = row
     a = draw.randint(3, 9)
     sign = _choose(draw, (";", "+", "|", " "), version)
@@ -344,15 +282,14 @@ def _joined(row: tuple[str, str, str], name: str, draw: random.Random, version: 
         f"{phrase} (a list of whole numbers)",
         "number",
         lambda x: ([], get(f"{name}({sign!r}.join(map(str, {x})))")),
-        lambda x: ([], f"{name}({x})"),
         lambda x: sum(i * a + 1 for i in x),
         lambda r: ([r.randint(1, 13) for _ in range(r.randint(2, 4))],),
-        ("takes joined text", f"gives {given}"),
     )
 
 
-def _fare(row: tuple[str, str, str, str, tuple[str, ...]], name: str, draw: random.Random, version: int) -> Piece:
-    says, place, count, phrase, keys = row
+def _fare(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
+    says, place, count, phrase = row
+    keys = _WORDS[place]
     table = {key: draw.randint(3, 19) for key in keys}
     taken = _choose(draw, ("swapped", "pair"), version)
     given = _choose(draw, ("number", "words", "record"), version)
@@ -375,16 +312,15 @@ def _fare(row: tuple[str, str, str, str, tuple[str, ...]], name: str, draw: rand
         phrase,
         "number",
         lambda k, n: ([], get(call(k, n))),
-        lambda k, n: ([], f"{name}({k}, {n})"),
         lambda k, n: table[k] * n + 2,
         lambda r: (r.choice(keys), r.randint(2, 9)),
-        (f"takes {taken}", f"gives {given}"),
     )
 
 
-def _names(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.Random, version: int) -> Piece:
-    says, param, phrase, keys = row
-    table = {key: draw.sample(_STALLS, 3) for key in keys}
+def _names(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
+    says, param, phrase = row
+    keys = _WORDS[param]
+    table = {key: draw.sample(_WORDS["stalls"], 3) for key in keys}
     given = _choose(draw, ("pairs", "joined"), version)
     out = "[(i + 1, x) for i, x in enumerate(found)]" if given == "pairs" else "'/'.join(found)"
     get: Callable[[str], str] = (
@@ -399,14 +335,12 @@ def _names(row: tuple[str, str, str, tuple[str, ...]], name: str, draw: random.R
         phrase,
         "names",
         lambda x: ([], get(f"{name}({x})")),
-        lambda x: ([], f"{name}({x})"),
         lambda x: table[x],
         lambda r: (r.choice(keys),),
-        (f"gives {given}",),
     )
 
 
-def _box(row: tuple[str, str, str], name: str, draw: random.Random, version: int) -> Piece:
+def _box(row: Sequence[Any], name: str, draw: random.Random, version: int) -> Piece:
     says, param, phrase = row
     quirk = _choose(draw, ("commit", "open", "many"), version)
     kind = name.title()
@@ -443,8 +377,7 @@ def _box(row: tuple[str, str, str], name: str, draw: random.Random, version: int
         f"{phrase} (a list of whole numbers)",
         "number",
         lambda x: lines(x, True),
-        lambda x: lines(x, False),
         lambda x: sum(x),
         lambda r: ([r.randint(2, 30) for _ in range(r.randint(2, 4))],),
-        (f"needs {quirk}",),
+        lambda x: lines(x, False),
     )

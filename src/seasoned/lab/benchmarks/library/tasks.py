@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seasoned.lab.benchmarks.library.pieces import Piece
@@ -71,20 +72,19 @@ def _ask(level: int, pieces: Sequence[Piece], draw: random.Random) -> _Ask:
 
 def _frames(piece: Piece) -> list[_Ask]:
     """Tasks of one piece: its value, or that of several values; for numbers also a difference, a sum, an extreme."""
-    frames = [_value]
+    frames: list[Callable[[Piece], _Ask]] = [_value]
     if piece.gives == "number":
         frames.append(_twice)
     if len(piece.params) == 1 and not piece.source.startswith("class"):
-        frames += [_each, *([_difference, _largest, _smallest, _total] if piece.gives == "number" else [])]
+        frames.append(partial(_over, words="a list of {}, in their order", fold=list))
+        if piece.gives == "number":
+            folds = (("the largest of {}", max), ("the smallest of {}", min), ("the sum of {}", sum))
+            frames += [_difference, *(partial(_over, words=words, fold=fold) for words, fold in folds)]
     return [frame(piece) for frame in frames]
 
 
-def _called(piece: Piece, args: Sequence[str], right: bool) -> tuple[list[str], str]:
-    return (piece.use if right else piece.plain)(*args)
-
-
 def _value(piece: Piece) -> _Ask:
-    both = [_body(*_called(piece, piece.params, right)) for right in (True, False)]
+    both = [_body(*piece.called(piece.params, right)) for right in (True, False)]
     text = piece.phrase.format(*(f"`{name}`" for name in piece.params))
     return _Ask(text, piece.params, both[0], both[1], piece.mean, piece.draw, (piece,))
 
@@ -95,7 +95,7 @@ def _body(lines: list[str], expression: str) -> list[str]:
 
 def _difference(piece: Piece) -> _Ask:
     params = ("first", "second")
-    calls = [[_called(piece, [p], right)[1] for p in params] for right in (True, False)]
+    calls = [[piece.called([p], right)[1] for p in params] for right in (True, False)]
     text = f"how much more is {piece.phrase.format('`second`')} than {piece.phrase.format('`first`')}"
     return _Ask(
         text,
@@ -108,30 +108,18 @@ def _difference(piece: Piece) -> _Ask:
     )
 
 
-def _over(piece: Piece, words: str, function: str, fold: Callable[[Any], Any]) -> _Ask:
-    calls = [_called(piece, ["x"], right)[1] for right in (True, False)]
+def _over(piece: Piece, words: str, fold: Callable[[Any], Any]) -> _Ask:
+    calls = [piece.called(["x"], right)[1] for right in (True, False)]
     text = words.format(piece.phrase.format("each of `values`"))
     return _Ask(
         f"{text} (`values` is a list)",
         ("values",),
-        [f"return {function}({calls[0]} for x in values)"],
-        [f"return {function}({calls[1]} for x in values)"],
+        [f"return {fold.__name__}({calls[0]} for x in values)"],
+        [f"return {fold.__name__}({calls[1]} for x in values)"],
         lambda xs: fold(piece.mean(x) for x in xs),
         lambda r: ([piece.draw(r)[0] for _ in range(r.randint(2, 4))],),
         (piece,),
     )
-
-
-def _largest(piece: Piece) -> _Ask:
-    return _over(piece, "the largest of {}", "max", max)
-
-
-def _smallest(piece: Piece) -> _Ask:
-    return _over(piece, "the smallest of {}", "min", min)
-
-
-def _each(piece: Piece) -> _Ask:
-    return _over(piece, "a list of {}, in their order", "list", list)
 
 
 def _twice(piece: Piece) -> _Ask:
@@ -142,20 +130,16 @@ def _twice(piece: Piece) -> _Ask:
     )
 
 
-def _total(piece: Piece) -> _Ask:
-    return _over(piece, "the sum of {}", "sum", sum)
-
-
 def _chain(pieces: Sequence[Piece]) -> _Ask:
     """Each piece's number goes into the next."""
     first, *rest = pieces
     text = f"let n be {first.phrase.format(*(f'`{name}`' for name in first.params))}; "
     sides: list[list[str]] = []
     for right in (True, False):
-        lines, expression = _called(first, first.params, right)
+        lines, expression = first.called(first.params, right)
         for piece in rest:
             lines = [*lines, f"n = {expression}"]
-            more, expression = _called(piece, ["n"], right)
+            more, expression = piece.called(["n"], right)
             lines += more
         sides.append(_body(lines, expression))
     for place, piece in enumerate(rest):
@@ -183,7 +167,7 @@ def _sum(pieces: Sequence[Piece]) -> _Ask:
         lines: list[str] = []
         parts: list[str] = []
         for place, (piece, own) in enumerate(zip(pieces, names, strict=True)):
-            more, expression = _called(piece, own, right)
+            more, expression = piece.called(own, right)
             if more:
                 lines += [*more, f"n{place} = {expression}"]
                 expression = f"n{place}"

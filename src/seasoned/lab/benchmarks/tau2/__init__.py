@@ -14,9 +14,7 @@ of an environment that has the engine; else the one that `bench install` made), 
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,12 +23,11 @@ from typing import Any
 
 from seasoned.errors import ConfigError, DataError, InfrastructureError
 from seasoned.lab.benchmarks.act import act_benchmark
-from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, in_turns
-from seasoned.lab.benchmarks.install import interpreter
+from seasoned.lab.benchmarks.base import Benchmark, Check, balanced, check_options
 from seasoned.lab.benchmarks.tau2.customer import customers, judge
 from seasoned.lab.benchmarks.tau2.env import Tau2Environment
 from seasoned.lab.benchmarks.tau2.words import brief, read_words
-from seasoned.lab.benchmarks.worker import Episode, Workers, engine_workers
+from seasoned.lab.benchmarks.worker import Episode, Workers, at_once, engine_workers
 from seasoned.protocols import LLM, Environment
 from seasoned.replies.calls import write_call
 from seasoned.types import TEXT_REPEATS, Task, ToolCall
@@ -51,7 +48,6 @@ ALONE = ("telecom", "mock")
 """Domains whose tickets can be worked on without a customer."""
 POLICIES = ("full", "brief", "none")
 ENGINE = Path(__file__).parent / "engine.py"
-AT_ONCE = 2
 COMPARABLE = (1, 0, 1)
 """The version of upstream since which its scores are comparable."""
 
@@ -119,10 +115,10 @@ def check(options: Mapping[str, Any], *, seed: int = 0) -> Check:
     set_to = _checked(options)
     engine = workers(set_to["python"], set_to["timeout"])
     domain = read_domain(set_to["domain"], set_to["solo"], set_to["python"], os.environ.get(DATA_VARIABLE, ""))
-    with closing(engine), ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
+    with closing(engine):
 
         def of_all(calls: Sequence[ToolCall] | None) -> list[str]:
-            return list(pool.map(lambda task: _problem(engine, domain, task, calls), domain.tasks))
+            return at_once(lambda task: _problem(engine, domain, task, calls), domain.tasks)
 
         problems = [problem for problem in of_all(None) if problem]
         lazy = {"nothing": (), "handing every ticket over": (ToolCall(name=HAND_OVER, arguments={"summary": "-"}),)}
@@ -184,9 +180,7 @@ def workers(python: str, timeout: float) -> Workers:
     """The engine's processes; none is started yet."""
     data = os.environ.get(DATA_VARIABLE, "")
     environ = {DATA_VARIABLE: str(Path(data).expanduser().resolve())} if data else {}
-    return engine_workers(
-        python or interpreter("tau2"), ENGINE, name="τ²-bench's engine", timeout=timeout, environ=environ
-    )
+    return engine_workers("tau2", python, ENGINE, name="τ²-bench's engine", timeout=timeout, environ=environ)
 
 
 @cache
@@ -265,16 +259,7 @@ def _pools(domain: Domain, options: Mapping[str, Any], seed: int) -> tuple[tuple
     train, test = ([task for at, task in chosen if at == split] for split in ("train", "test"))
     if not train or not test:
         raise ConfigError("no task is left in a split: raise benchmark.most_calls, or leave benchmark.family out")
-    return _ordered(train, f"tau2-train-{seed}"), _ordered(test, f"tau2-test-{seed}")
-
-
-def _ordered(tasks: Sequence[Task], seed: str) -> tuple[Task, ...]:
-    rng, groups = random.Random(seed), dict[str, list[Task]]()
-    for task in sorted(tasks, key=lambda one: one.id):
-        groups.setdefault(task.category, []).append(task)
-    for group in groups.values():
-        rng.shuffle(group)
-    return tuple(in_turns(groups.values()))
+    return balanced(train, f"tau2-train-{seed}"), balanced(test, f"tau2-test-{seed}")
 
 
 def _task(domain: Domain, one: Mapping[str, Any]) -> Task:

@@ -48,15 +48,7 @@ def begin() -> dict[str, Callable[..., dict[str, Any]]]:
         utils.DATA_DIR = Path(given)  # the package of PyPI reads its own folder alone
         import_module("tau2.utils").DATA_DIR = Path(given)  # type: ignore[attr-defined]
     worlds = Worlds(Path(utils.DATA_DIR))
-    return {
-        "describe": worlds.describe,
-        "tasks": worlds.tasks,
-        "plan": worlds.plan,
-        "begin": worlds.begin,
-        "call": worlds.call,
-        "say": worlds.say,
-        "score": worlds.score,
-    }
+    return {do: getattr(worlds, do) for do in ("describe", "tasks", "plan", "begin", "call", "say", "score")}
 
 
 def _installed(name: str) -> bool:
