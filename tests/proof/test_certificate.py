@@ -7,6 +7,7 @@ from seasoned.proof.certificate import (
     Certificate,
     Claim,
     check,
+    keep_claim,
     lesson_hash,
     lesson_hashes,
     read_certificate,
@@ -50,6 +51,7 @@ def certificate(store):
         trials=tuple(trials),
         looks=tuple(looks([one.difference for one in trials], planned=20)),
     )
+    keep_claim(store, claim)
     return Certificate(run="r", claims=(claim,))
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from seasoned.errors import ConfigError
 from seasoned.lab.run.evaluate import Entrant, crossed, recalling
 from seasoned.lab.run.keys import ALONE, LESSONS, EpisodeKey
 from seasoned.lab.run.marks import GATE, gate_scope
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import Plan
 from seasoned.lab.run.rundir import prompts_digest
-from seasoned.proof.certificate import Certificate, Claim, Trial, lesson_hashes, trial
+from seasoned.proof.certificate import Certificate, Claim, Trial, keep_claim, lesson_hashes, trial
 from seasoned.proof.gate import looks
-from seasoned.proof.standing import keep_claim
 from seasoned.store.sql import Store
 from seasoned.types import Task, Trajectory
 
@@ -26,6 +26,25 @@ from seasoned.types import Task, Trajectory
 def decide(part: Part, entrants: Sequence[Entrant]) -> list[Entrant]:
     """Run the gate of each gated condition, and give the entrants with no lessons where they were not promoted."""
     return [_decided(part, entrant) if entrant.condition.gated else entrant for entrant in entrants]
+
+
+def check_candidates(plan: Plan, store: Store, run_id: str) -> None:
+    """Assert that the gates of a run which were decided had the candidates that it has now.
+
+    Raises:
+        ConfigError: they had others; each set of candidates would take the whole risk for itself.
+    """
+    now = [condition.name for condition in plan.gated]
+    others = [f"{condition.name}+{GATE}" for condition in plan.conditions if condition.writes and not condition.of]
+    for block in plan.blocks:
+        for name in (*now, *others):
+            kept = store.marked(gate_scope(run_id, block.name, name), GATE)
+            if kept is not None and (name not in now or kept["candidates"] != len(now)):
+                raise ConfigError(
+                    f"the gate of {name} was decided before, as one of {kept['candidates']}, and now the candidates are "
+                    f"{', '.join(now)}: another set of candidates would add another 5 % to the risk; name the same "
+                    "ones again with --condition, or start a new run with all of them"
+                )
 
 
 def certificate(plan: Plan, store: Store, run_id: str, version: str) -> Certificate | None:
@@ -58,7 +77,7 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
     """Attempt the gate tasks, half of them and then the rest, until a look decides."""
     condition, plan, tasks = entrant.condition, part.plan, part.block.gate
     assert entrant.pool is not None
-    lessons = lesson_hashes(entrant.pool.lessons() if condition.own_pool else ())
+    lessons = lesson_hashes(entrant.pool.lessons())
     candidates, parts = len(plan.gated), part.recipe.gate.crossfit
     arms = crossed(part, entrant, parts) if parts else [entrant]
     trials: list[Trial] = []
@@ -74,7 +93,7 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
         begun = end
         trials += [trial(*pair) for pair in pairs]
         tokens += sum(attempt.usage.tokens for pair in pairs for arm in pair for attempt in arm)
-        decided = looks([each.difference for each in trials], planned=len(tasks), candidates=candidates)
+        decided = looks([each.side for each in trials], planned=len(tasks), candidates=candidates)
     return Claim(
         condition=condition.name,
         block=part.block.name,
