@@ -96,8 +96,8 @@ def effect(uses: Sequence[Use], *, alpha: float = ALPHA) -> Effect:
     up, down = _mean(up), _mean(down)
     kept = effects[np.logaddexp(up, down) - np.log(2) < np.log(1 / alpha)]
     value = float(np.clip(np.mean(x), -1, 1))
-    if not len(kept):  # no single effect fits, as it changed: from the least that it once was at most to the greatest
-        kept = np.sort([effects[up < np.log(2 / alpha)][0], effects[down < np.log(2 / alpha)][-1]])
+    if not len(kept):  # no single effect fits, as it changed: the interval spans what each side alone allows
+        kept = np.sort([value, effects[up < np.log(2 / alpha)][0], effects[down < np.log(2 / alpha)][-1]])
     bounds = float(kept[0]), float(kept[-1])
     return Effect(value, *bounds, shown=shown, withheld=len(uses) - shown)
 
