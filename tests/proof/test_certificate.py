@@ -146,7 +146,10 @@ def test_a_prompt_that_is_refused_only_with_lessons_failed(store):
 
 def test_many_small_wins_do_not_outweigh_a_few_large_losses():
     """Repeats: the mean effect is 0, three of four tasks are won by a third, and the others are lost whole."""
-    ends = [Trial(task=str(n), without=("a",), lessons=("b",), difference=-1.0 if n % 4 == 0 else 1 / 3) for n in range(8000)]
+    ends = [
+        Trial(task=str(n), without=("a",), lessons=("b",), difference=-1.0 if n % 4 == 0 else 1 / 3)
+        for n in range(8000)
+    ]
     sides = [one.side for one in ends]
     assert all(side == -1 for side, one in zip(sides, ends, strict=True) if one.difference == -1)
     assert abs(sides.count(1) - sides.count(-1)) < 4 * len(sides) ** 0.5
@@ -177,7 +180,9 @@ def test_no_number_of_candidates_raises(tmp_path, certificate, candidates):
         read_certificate(file)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"claims": []}', "[" * 100_000, '{"claims": 3}', '{"claims": [{"condition": 1}]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"claims": []}', "[" * 100_000, '{"claims": 3}', '{"claims": [{"condition": 1}]}']
+)
 def test_a_file_that_is_none(tmp_path, text):
     file = tmp_path / "c.json"
     file.write_text(text, encoding="utf-8")

@@ -172,7 +172,7 @@ def check(certificate: Certificate, store: Store, *, model: str = "", prompts: s
 
 
 def recorded(store: Store, scope: str) -> list[Claim]:
-    """The newest claim of each condition and block on the lessons of a pool, as `seasoned.proof.standing` keeps them."""
+    """The newest claim of each condition and block on the lessons of a pool."""
     try:
         return [Claim.model_validate(one) for one in store.marked(scope, _MARK) or ()]
     except (ValidationError, TypeError):

@@ -39,7 +39,9 @@ def test_a_changed_lesson_makes_a_certificate_invalid(cli, model, folder):
 def test_a_memorys_certificate_is_checked_too(cli, folder):
     with Memory("m.db", method="expnote", embedder=None) as memory:
         memory.add("Look up the order first.")
-        made = memory.certify([f"refund order {n}" for n in range(20)], lambda task, guidance: bool(guidance), agent="a")
+        made = memory.certify(
+            [f"refund order {n}" for n in range(20)], lambda task, guidance: bool(guidance), agent="a"
+        )
     Path("c.json").write_text(made.model_dump_json(), encoding="utf-8")
     assert cli("certify", "--check", "c.json", "--store", "m.db", "--json").json["valid"]
     other = cli("certify", "--check", "c.json", "--store", "m.db", "--model", "b")

@@ -16,6 +16,7 @@ from seasoned.lab.run.rundir import prompts_digest, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.certificate import check, read_certificate
 from seasoned.text import split_words
+from seasoned.types import TEXT_REPEATS
 
 GATED = ["disabled", "expnote", "expnote+gate"]
 
@@ -130,6 +131,20 @@ def test_a_gate_task_that_is_judged_as_well_is_refused(recipe, monkeypatch, cond
     wanted = recipe(conditions=["disabled", "expnote", condition], gate={"tasks": 12}, probe={"tasks": 12})
     with pytest.raises(LeakError, match=f"the {what} task .* is a test task as well"):
         make_plan(wanted)
+
+
+def test_a_gate_task_may_share_its_text_where_the_environment_says_so(recipe, monkeypatch):
+    real = plan_module.load_benchmark
+
+    def repeating(name, options, seed):
+        benchmark = real(name, options, seed=seed)
+        train = list(benchmark.train)
+        train[8] = train[8].model_copy(update={"text": benchmark.test[2].text, "data": {TEXT_REPEATS: True}})
+        return dataclasses.replace(benchmark, train=tuple(train))
+
+    monkeypatch.setattr(plan_module, "load_benchmark", repeating)
+    (block,) = make_plan(recipe(conditions=GATED, gate={"tasks": 12})).blocks
+    assert len(block.gate) == 12
 
 
 def test_a_gate_task_at_which_the_server_fails_counts_in_neither_arm(recipe, go, apprentice):

@@ -144,7 +144,8 @@ def _show(certificate: Certificate, problems: list[str], as_json: bool, path: st
     for claim in certificate.claims:
         last = claim.looks[-1] if claim.looks else None
         said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
-        tell(f"{claim.condition} {claim.block}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
+        name = f"{claim.condition} {claim.block}".rstrip()
+        tell(f"{name}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
     for problem in problems:
         tell(f"no longer holds: {problem}")
     if not problems:

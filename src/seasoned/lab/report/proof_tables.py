@@ -72,7 +72,7 @@ def gates_table(summary: Summary) -> Table | None:
         text_column("decision"),
         Column("tokens"),
     )
-    notes = ["Lessons that do not help are promoted in at most 5 % of runs; see docs/proof.md."]
+    notes = ["In each block, lessons that do not help are promoted with a risk of at most 5 %; see docs/proof.md."]
     if excluded := sum(gate.excluded for gate in summary.gates):
         notes.append(f"{excluded} gate tasks had a server error and count as ties.")
     return Table("Gates", columns, tuple(lines), tuple(notes))

@@ -41,8 +41,8 @@ def check_candidates(plan: Plan, store: Store, run_id: str) -> None:
             kept = store.marked(gate_scope(run_id, block.name, name), GATE)
             if kept is not None and (name not in now or kept["candidates"] != len(now)):
                 raise ConfigError(
-                    f"the gate of {name} was decided before, as one of {kept['candidates']}, and now the candidates are "
-                    f"{', '.join(now)}: another set of candidates would add another 5 % to the risk; name the same "
+                    f"the gate of {name} was decided before, as one of {kept['candidates']}, and now the candidates "
+                    f"are {', '.join(now)}: another set of candidates would add another 5 % to the risk; name the same "
                     "ones again with --condition, or start a new run with all of them"
                 )
 
