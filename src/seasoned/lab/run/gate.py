@@ -2,7 +2,7 @@
 
 The lessons are tried on gate tasks, against the same agent without them, as `seasoned.proof.gate` decides. Always
 holds: gate tasks are no test tasks and nothing was learned from them; a gate that was decided is not decided again; its
-claim is kept in the store with the lessons as they were.
+claim is kept in the store with the lessons as they were; lessons that were changed since are not deployed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from seasoned.errors import ConfigError
 from seasoned.lab.run.evaluate import Entrant, crossed, recalling
 from seasoned.lab.run.keys import ALONE, LESSONS, EpisodeKey
-from seasoned.lab.run.marks import GATE, gate_scope
+from seasoned.lab.run.marks import GATE, TRIED, gate_scope
 from seasoned.lab.run.part import Part
 from seasoned.lab.run.plan import Plan
 from seasoned.lab.run.rundir import prompts_digest
@@ -69,15 +69,18 @@ def _decided(part: Part, entrant: Entrant) -> Entrant:
     last = claim.looks[-1] if claim.looks else None
     said = f"{last.won} won, {last.lost} lost, p = {last.p:.2g}" if last else "no task"
     verdict = "promoted" if claim.promoted else "not promoted, so nothing is deployed"
+    assert entrant.pool is not None
+    same = claim.lessons == lesson_hashes(entrant.pool.lessons())
+    verdict += "" if same else "; the lessons were changed since, so they are not deployed"
     part.watch.say(f"{part.block.name}: gate of {entrant.condition.of}: {said}: {verdict}")
-    return entrant if claim.promoted else replace(entrant, pool=None)
+    return entrant if claim.promoted and same else replace(entrant, pool=None)
 
 
 def _tried(part: Part, entrant: Entrant) -> Claim:
     """Attempt the gate tasks, half of them and then the rest, until a look decides."""
     condition, plan, tasks = entrant.condition, part.plan, part.block.gate
     assert entrant.pool is not None
-    lessons = lesson_hashes(entrant.pool.lessons())
+    lessons = _begun(part, entrant, lesson_hashes(entrant.pool.lessons()))
     candidates, parts = len(plan.gated), part.recipe.gate.crossfit
     arms = crossed(part, entrant, parts) if parts else [entrant]
     trials: list[Trial] = []
@@ -109,6 +112,24 @@ def _tried(part: Part, entrant: Entrant) -> Claim:
         tokens=tokens,
         crossfit=bool(parts),
     )
+
+
+def _begun(part: Part, entrant: Entrant, lessons: dict[str, str]) -> dict[str, str]:
+    """Remember which lessons the gate tries, and give them.
+
+    Raises:
+        ConfigError: a person changed them after some of the gate's attempts.
+    """
+    store, name = part.session.store, entrant.condition.name
+    scope = gate_scope(part.session.run_id, part.block.name, name)
+    tried, made = store.marked(scope, TRIED), (part.block.name, name + LESSONS)
+    if tried not in (None, lessons) and any((key.block, key.condition) == made for key in part.session.done):
+        raise ConfigError(
+            f"the lessons of {entrant.condition.of} were changed while the gate tried them: bring them back with "
+            f"`seasoned lessons rollback`, or begin the gate again with --redo {name}"
+        )
+    store.mark(scope, TRIED, lessons)
+    return lessons
 
 
 def _both(part: Part, entrant: Entrant, task: Task) -> tuple[list[Trajectory], list[Trajectory]]:
