@@ -52,6 +52,20 @@ def test_an_error_of_a_server_is_a_tie(memory):
     assert claim.excluded == [one.excluded for one in claim.trials].count(True) == 1
 
 
+def test_an_agent_that_remembers_gives_neither_arm_an_advantage(memory):
+    seen = set()
+
+    def attempt(task, guidance):
+        again = task in seen
+        seen.add(task)
+        return again  # whatever it was told
+
+    [claim] = memory.certify([f"refund order {n}" for n in range(100)], attempt).claims
+    ends = [one.difference for one in claim.trials]
+    assert 1.0 in ends
+    assert -1.0 in ends
+
+
 def test_tasks_that_prove_nothing_are_refused(memory):
     def attempt(task, guidance):
         raise AssertionError("no attempt is made")

@@ -238,6 +238,18 @@ def test_other_words_are_another_lesson(opened, agent):
     assert {one.lesson_id: one.harm for one in memory.effect().lessons}[harmful.id] < 2
 
 
+def test_a_lesson_whose_evidence_starts_again_counts_as_another(opened, agent):
+    memory = opened(withhold=0.5)
+    _, harmful = lessons(memory)
+    tried(memory, agent, 3)
+    assert {one.limit for one in memory.effect().lessons} == {40}
+    for n in range(3):
+        stored = memory.store.get_lesson(harmful.id)
+        memory.pool.update(stored.model_copy(update={"text": f"Name no date, {n}."}), who="person")
+        tried(memory, agent)
+    assert {one.limit for one in memory.effect().lessons} == {100}
+
+
 def test_a_pinned_lesson_is_not_retired(opened, agent):
     memory = opened(withhold=0.5, retire="auto")
     memory.pool.add(Lesson(kind="insight", text=HARMFUL, pinned=True))

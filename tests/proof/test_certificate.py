@@ -1,12 +1,16 @@
 """Certificates: what holds is silent, and each change since the gate is named."""
 
+import json
+
 import pytest
 
 from seasoned.errors import ConfigError
 from seasoned.proof.certificate import (
     Certificate,
     Claim,
+    Trial,
     check,
+    keep_claim,
     lesson_hash,
     lesson_hashes,
     read_certificate,
@@ -50,6 +54,7 @@ def certificate(store):
         trials=tuple(trials),
         looks=tuple(looks([one.difference for one in trials], planned=20)),
     )
+    keep_claim(store, claim)
     return Certificate(run="r", claims=(claim,))
 
 
@@ -93,11 +98,62 @@ def test_another_model_other_prompts_and_another_store(store, certificate, tmp_p
 def test_a_forged_decision_and_forged_outcomes(store, certificate):
     claim = certificate.claims[0]
     flat = claim.model_copy(update={"trials": tuple(t.model_copy(update={"difference": 1.0}) for t in claim.trials)})
+    fewer = claim.model_copy(update={"planned": 200})
+    keep_claim(store, flat)  # in the store too: then the attempts give it away
     problems = check(Certificate(claims=(flat,)), store)
     assert any("do not follow" in one for one in problems)
     assert any("ended otherwise" in one for one in problems)
-    fewer = claim.model_copy(update={"planned": 200})
+    keep_claim(store, fewer)
     assert "do not follow" in check(Certificate(claims=(fewer,)), store)[0]
+
+
+@pytest.mark.parametrize("changes", [{"model": "n"}, {"candidates": 2}, {"crossfit": True}, {"tokens": 1}])
+def test_a_file_that_says_otherwise_than_the_store(store, certificate, changes):
+    forged = certificate.claims[0].model_copy(update=changes)
+    (problem,) = check(Certificate(claims=(forged,)), store)
+    assert "the file was changed, or the gate was run again" in problem
+
+
+def test_a_gate_that_was_run_again_ends_the_earlier_certificate(store, certificate):
+    keep_claim(store, certificate.claims[0].model_copy(update={"trials": (), "looks": ()}))
+    assert "the gate was run again" in check(certificate, store)[0]
+
+
+def test_a_gate_that_the_store_never_had(store, certificate):
+    task = certificate.claims[0].trials[0].model_copy(update={"difference": 1.0})
+    forged = certificate.claims[0].model_copy(update={"condition": "erl", "trials": (task,) * 20})
+    assert "has no record of such a gate" in check(Certificate(claims=(forged,)), store)[0]
+
+
+def test_a_pin_that_decides_how_a_note_is_told_makes_it_invalid(store, certificate):
+    store.update_lesson(store.get_lesson("les-1").model_copy(update={"pinned": True}), who="person", why="")
+    assert "was changed" in check(certificate, store)[0]
+
+
+def test_prompts_that_a_claim_does_not_name_are_not_compared(store, certificate):
+    claim = certificate.claims[0].model_copy(update={"prompts": ""})
+    keep_claim(store, claim)
+    assert check(Certificate(claims=(claim,)), store, prompts="q") == []
+
+
+def test_a_prompt_that_is_refused_only_with_lessons_failed(store):
+    alone, refused = attempt(store, 60, "a", True), attempt(store, 60, "b", None)
+    refused = refused.model_copy(update={"meta": {"refused": True}})
+    assert (trial([alone], [refused]).side, trial([alone], [refused]).excluded) == (-1, False)
+    assert trial([refused], [refused]).excluded
+    assert trial([refused], [alone]).excluded
+
+
+def test_many_small_wins_do_not_outweigh_a_few_large_losses():
+    """Repeats: the mean effect is 0, three of four tasks are won by a third, and the others are lost whole."""
+    ends = [
+        Trial(task=str(n), without=("a",), lessons=("b",), difference=-1.0 if n % 4 == 0 else 1 / 3)
+        for n in range(8000)
+    ]
+    sides = [one.side for one in ends]
+    assert all(side == -1 for side, one in zip(sides, ends, strict=True) if one.difference == -1)
+    assert abs(sides.count(1) - sides.count(-1)) < 4 * len(sides) ** 0.5
+    assert sides == [one.side for one in ends]
 
 
 def test_a_lesson_from_the_gate_itself(store, certificate):
@@ -114,7 +170,19 @@ def test_a_task_with_a_servers_error_is_a_tie(store):
     assert (one.difference, one.excluded) == (1.0, False)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"claims": 3}', '{"claims": [{"condition": 1}]}'])
+@pytest.mark.parametrize("candidates", [0, -1, 10**400])
+def test_no_number_of_candidates_raises(tmp_path, certificate, candidates):
+    raw = json.loads(certificate.model_dump_json())
+    raw["claims"][0]["candidates"] = candidates
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(raw), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"is not a certificate: claims\.0\.candidates"):
+        read_certificate(file)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"claims": []}', "[" * 100_000, '{"claims": 3}', '{"claims": [{"condition": 1}]}']
+)
 def test_a_file_that_is_none(tmp_path, text):
     file = tmp_path / "c.json"
     file.write_text(text, encoding="utf-8")

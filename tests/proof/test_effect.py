@@ -62,6 +62,19 @@ def test_the_interval_holds_however_often_somebody_looks(chance, tau):
     assert missed / 100 <= ALPHA + 0.03
 
 
+def test_where_the_effect_changed_the_interval_is_not_a_point():
+    rng = np.random.default_rng(5)
+    made = [*attempts(rng, 1000, 0.9, -0.8, 0.9), *attempts(rng, 1000, 0.1, 0.8, 0.9)]
+    seen = effect(made)
+    assert seen.low <= seen.value <= seen.high
+    assert seen.high - seen.low > 0.1
+
+
+def test_a_rare_holdout_weighs_as_much_as_it_is_rare():
+    made = [Use(n % 4000 != 3999, 1 - 1 / 4000, float(n % 4000 != 3999)) for n in range(12_000)]
+    assert effect(made).value > 0.9  # all succeed with guidance, and none without
+
+
 def test_what_helps_is_seen_to_help():
     rng = np.random.default_rng(3)
     seen = effect(attempts(rng, 2000, 0.4, 0.3, 0.9))

@@ -48,6 +48,16 @@ def test_an_attempt_is_trusted_by_its_source_and_its_outcome(attempt, trust):
     assert attempt_trust(attempt) is trust
 
 
+@pytest.mark.parametrize(
+    ("before", "who", "trust"),
+    [("judged", "person", Trust.CHECKED), ("other", "person", Trust.CHECKED), ("other", "model", Trust.UNCHECKED)],
+)
+def test_the_last_verdict_says_who_checked_an_attempt(before, who, trust):
+    verdicts = [{"who": "agent", "success": None}, {"who": who, "success": True}]
+    assert attempt_trust(made(meta={before: {}, "verdicts": verdicts})) is trust
+    assert attempt_trust(made(meta={"verdicts": ["hostile"]})) is Trust.CHECKED
+
+
 def test_a_lesson_is_as_trusted_as_its_least_trusted_source():
     own, log = made(), made(id="tra-2", meta={"source": "messages"})
     assert lesson_trust(lesson("x"), [own]) is Trust.CHECKED

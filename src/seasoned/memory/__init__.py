@@ -377,7 +377,9 @@ class Memory:
         several = text if isinstance(text, Iterable) and not isinstance(text, str) else [text]
         texts = [checked_text(each) for each in several]
         stored, family = checked_key(checked_kind(kind), key), checked_category(category)
-        fresh = [Lesson(kind=kind, text=each, key=stored, category=family, origin=who) for each in texts]
+        # Without a source, what was not said by a person is an import, and stays one when attempts confirm it.
+        data = {} if who == "person" else {"imported": True}
+        fresh = [Lesson(kind=kind, text=each, key=stored, category=family, origin=who, data=data) for each in texts]
         return self.pool.add(fresh, why=why or "added by hand", who=who)
 
     def release(self, lesson_id: str, *, why: str = "", who: Who = "person") -> Lesson:

@@ -199,7 +199,8 @@ def _again(stored: Lesson, lesson: Lesson, who: Who) -> tuple[Lesson, str]:
     united = with_another(stored, lesson.sources, max(lesson.importance, 1.0))
     other = "" if said(stored) == said(lesson) else f" in other words: {prompt_line(lesson.text, 200)}"
     if who == "person" and stored.origin != "person":
-        words = {"text": lesson.text, "key": lesson.key, "origin": "person"}
+        data = {name: value for name, value in united.data.items() if name != "imported"}
+        words = {"text": lesson.text, "key": lesson.key, "origin": "person", "data": data}
         return united.model_copy(update=words), "said by a person, too"
     return united, f"said again{other}"
 

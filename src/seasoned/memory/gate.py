@@ -1,20 +1,21 @@
 """The gate of a memory: tries its lessons on the user's tasks with the user's agent.
 
 Always holds: a gate's attempts are not learned from; a task for which nothing is recalled is a tie and is attempted
-once; the claim is stored with the lessons as they were.
+once; a coin decides which attempt at a task comes first, so that an agent that remembers gives neither arm an
+advantage; the claim is stored with the lessons as they were.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from seasoned.errors import ConfigError, InfrastructureError
 from seasoned.memory.screened import GATE, released
 from seasoned.pool import ExperiencePool
-from seasoned.proof.certificate import Certificate, Claim, Trial, lesson_hashes, trial
+from seasoned.proof.certificate import Certificate, Claim, Trial, keep_claim, lesson_hashes, trial
 from seasoned.proof.gate import Look, check_gate, looks
-from seasoned.proof.standing import keep_claim
 from seasoned.trust.lineage import OBSERVED
 from seasoned.types import Guidance, Lesson, Outcome, Task, Trajectory, new_id
 
@@ -98,13 +99,15 @@ def _trials(
         if decided and decided[-1].verdict != "continue":
             break
         trials += [_try(pool, task, recall(task), attempt, agent) for task in tasks[begun:end]]
-        decided = looks([one.difference for one in trials], planned=len(tasks))
+        decided = looks([one.side for one in trials], planned=len(tasks))
     return trials, decided
 
 
 def _try(pool: ExperiencePool, task: Task, guidance: Guidance, attempt: Try, agent: str) -> Trial:
-    alone = _attempt(task, Guidance(), attempt, agent)
-    helped = _attempt(task, guidance, attempt, agent) if guidance.text else alone
+    arms = [Guidance(), guidance] if guidance.text else [Guidance()]
+    swapped = len(arms) == 2 and secrets.randbelow(2) == 1
+    made = [_attempt(task, arm, attempt, agent) for arm in (reversed(arms) if swapped else arms)]
+    alone, helped = (made[-1], made[0]) if swapped else (made[0], made[-1])
     pool.store.add_trajectories(f"{pool.scope}{GATE}", [alone] if helped is alone else [alone, helped])
     return trial([alone], [helped])
 

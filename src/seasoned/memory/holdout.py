@@ -31,7 +31,7 @@ ESTIMATED = 30
 """The number of lessons in a report: those with the strongest evidence of harm, then the most used."""
 LIMIT = 1 / ALPHA
 """The evidence of harm at which all guidance is switched off; for a single lesson, times the number of lessons."""
-_KEY, _OFF, _SWITCHED, _ALL = "key", "off", "switched", "all"
+_KEY, _OFF, _SWITCHED, _ALL, _RESTARTS = "key", "off", "switched", "all", "restarts"
 
 Retire = Literal["off", "auto"]
 
@@ -288,6 +288,8 @@ class Holdout:
             state = self._store.marked(self._evidence, _mark(name))
             # A lesson with other words is another lesson; a retired one that was enabled again starts again.
             same = isinstance(state, list) and len(state) == 5 and state[3:] == [_digest(lesson), False]
+            if state is not None and not same:
+                self._store.mark(self._evidence, _RESTARTS, self._restarts() + 1)
             evidence = (_read(state) if same else Evidence()).after(Use(shown, chance, outcome))
             self._store.mark(self._evidence, _mark(name), [*_state(evidence), _digest(lesson), False])
             yield lesson, evidence
@@ -316,8 +318,15 @@ class Holdout:
         self._store.mark(self._switch, _SWITCHED, [*before, {"at": now(), "on": on, "who": who, "why": why}])
 
     def _limit(self) -> float:
-        """Counts all lessons ever, including disabled and deleted ones: a limit that fell would guarantee less."""
-        return LIMIT * max(1, sum(lesson_counts(self._store, self._pool.scope).values()))
+        """Counts all lessons ever: a limit that fell would guarantee less.
+
+        So disabled and deleted ones count, and a lesson whose evidence started again counts once more.
+        """
+        return LIMIT * max(1, sum(lesson_counts(self._store, self._pool.scope).values()) + self._restarts())
+
+    def _restarts(self) -> int:
+        known = self._store.marked(self._evidence, _RESTARTS)
+        return known if isinstance(known, int) else 0
 
     def _key(self) -> bytes:
         with self._lock:

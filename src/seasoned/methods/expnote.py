@@ -142,7 +142,7 @@ class ExpNote:
         return fresh.model_copy(
             update={
                 "text": text,
-                "data": {"values": values},
+                "data": {**fresh.data, "values": values},
                 "importance": fresh.importance + 1,
                 "sources": tuple(dict.fromkeys((*fresh.sources, trajectory.id))),
                 "updated": trajectory.created,

@@ -1,7 +1,7 @@
 """The certificate: a file that states which lessons were promoted on which evidence, and that anyone can check.
 
-Always holds: a check calls no model; it recomputes the decision from the stored attempts, and compares the lessons, the
-model and the prompts with the present ones.
+Always holds: a check calls no model; it compares the file with what the store recorded of the gate, recomputes the
+decision from the stored attempts, and compares the lessons, the model and the prompts with the present ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from seasoned.errors import ConfigError
+from seasoned.errors import ConfigError, DataError
+from seasoned.files import read_text
 from seasoned.proof.gate import Look, looks
 from seasoned.types import Lesson, Trajectory, now
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Store
 
 NAME = "certificate.json"
+_MARK = "claims"
 
 
 class _Frozen(BaseModel):
@@ -32,7 +34,8 @@ class Trial(_Frozen):
     """One gate task: its hash, and the ids of its attempts without and with the lessons (one for each repeat).
 
     `difference` is the mean success with lessons minus that without. An `excluded` task, in which an attempt of either
-    arm ended in a server's error, counts as a tie.
+    arm ended in a server's error, counts as a tie. So does one in which the server refused the prompt without lessons;
+    a prompt that it refused only with them failed.
     """
 
     task: str
@@ -40,6 +43,18 @@ class Trial(_Frozen):
     lessons: tuple[str, ...]
     difference: float
     excluded: bool = False
+
+    @property
+    def side(self) -> int:
+        """1 if the lessons won, -1 if they lost, 0 for a tie.
+
+        A fraction, from repeats, is won or lost with a probability of its size, by a coin that the attempts' random ids
+        throw. So it is won as often as it is lost exactly if the lessons have no effect. Its sign would not do: many
+        small wins would outweigh a few large losses.
+        """
+        named = "\n".join((self.task, *self.without, *self.lessons)).encode("utf-8", "replace")
+        coin = int.from_bytes(hashlib.sha256(named).digest()[:7], "big") / 2**56
+        return 0 if coin >= abs(self.difference) else 1 if self.difference > 0 else -1
 
 
 class Claim(_Frozen):
@@ -55,8 +70,8 @@ class Claim(_Frozen):
     lessons: Mapping[str, str]
     model: str
     prompts: str
-    planned: int
-    candidates: int
+    planned: int = Field(ge=0, le=1_000_000)
+    candidates: int = Field(ge=1, le=1_000_000)
     excluded: int = Field(
         default=0, description="tasks left out, as an attempt of either arm ended in a server's error"
     )
@@ -78,7 +93,7 @@ class Certificate(_Frozen):
     run: str = ""
     version: str = ""
     created: str = Field(default_factory=now)
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...] = Field(min_length=1)
 
     @property
     def deployed(self) -> str:
@@ -87,8 +102,12 @@ class Certificate(_Frozen):
 
 
 def lesson_hash(lesson: Lesson) -> str:
-    """SHA-256 (hex) of what decides a lesson's guidance: its kind, key, text, category, importance and data."""
+    """SHA-256 (hex) of what decides a lesson's guidance: its words, category, importance and data, who wrote and pinned
+    it."""
     fields = lesson.model_dump(mode="json", include={"kind", "key", "text", "category", "importance", "data"})
+    # Added only where they are set, so that certificates of earlier versions stay valid.
+    fields |= {"pinned": True} if lesson.pinned else {}
+    fields |= {"origin": lesson.origin} if lesson.origin != "model" else {}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
@@ -104,7 +123,7 @@ def lesson_hashes(lessons: Iterable[Lesson]) -> dict[str, str]:
 
 def trial(without: Sequence[Trajectory], lessons: Sequence[Trajectory]) -> Trial:
     """One gate task from its attempts in both arms, at least one in each."""
-    before, after = (_rate(arm) for arm in (without, lessons))
+    before, after = _rate(without), _rate(lessons, refused=False)
     return Trial(
         task=task_hash(without[0].task_id, without[0].task),
         without=tuple(attempt.id for attempt in without),
@@ -114,9 +133,13 @@ def trial(without: Sequence[Trajectory], lessons: Sequence[Trajectory]) -> Trial
     )
 
 
-def _rate(arm: Sequence[Trajectory]) -> float | None:
-    """The share of attempts that succeeded; None if one has no outcome because a server failed."""
-    known = [attempt.outcome.success for attempt in arm if attempt.outcome.success is not None]
+def _rate(arm: Sequence[Trajectory], refused: bool | None = None) -> float | None:
+    """The share of attempts that succeeded; None if one has no outcome because a server failed.
+
+    `refused` is the outcome of an attempt whose prompt the server refused.
+    """
+    ends = [refused if attempt.meta.get("refused") else attempt.outcome.success for attempt in arm]
+    known = [end for end in ends if end is not None]
     return sum(known) / len(known) if len(known) == len(arm) else None
 
 
@@ -127,9 +150,9 @@ def read_certificate(file: Path) -> Certificate:
         ConfigError: there is no such file, or it is not a certificate.
     """
     try:
-        return Certificate.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the certificate {file} cannot be read: {error}") from error
+        return Certificate.model_validate_json(read_text(file))
+    except DataError as error:
+        raise ConfigError(f"the certificate cannot be read: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the whole file"
@@ -148,23 +171,66 @@ def check(certificate: Certificate, store: Store, *, model: str = "", prompts: s
     return [problem for claim in certificate.claims for problem in _check(claim, store, model, prompts)]
 
 
+def recorded(store: Store, scope: str) -> list[Claim]:
+    """The newest claim of each condition and block on the lessons of a pool."""
+    try:
+        return [Claim.model_validate(one) for one in store.marked(scope, _MARK) or ()]
+    except (ValidationError, TypeError):
+        return []  # of another version, so ignored
+
+
+def keep_claim(store: Store, claim: Claim) -> None:
+    """Store the decision of a gate on the lessons of a pool."""
+    kept = [one for one in recorded(store, claim.scope) if _place(one) != _place(claim)]
+    store.mark(claim.scope, _MARK, [one.model_dump(mode="json") for one in [*kept, claim]])
+
+
+def _place(claim: Claim) -> tuple[str, str]:
+    return claim.condition, claim.block
+
+
 def _check(claim: Claim, store: Store, model: str, prompts: str) -> Iterator[str]:
     name = claim.condition + (f" ({claim.block})" if claim.block else "")
-    differences = [each.difference for each in claim.trials]
-    if list(claim.looks) != looks(differences, planned=claim.planned, candidates=claim.candidates):
-        yield f"{name}: the looks do not follow from the trials"
-    named = [one for each in claim.trials for one in (*each.without, *each.lessons)]
-    attempts = {one.id: one for one in store.get_trajectories(named)}
+    attempts = {one.id: one for one in store.get_trajectories(_named(claim))}
     if not attempts and claim.trials:
         yield f"{name}: this store holds none of the gate's attempts: name the store the run was made with (--store)"
         return
+    kept = [one for one in recorded(store, claim.scope) if _place(one) == _place(claim)]
+    if not kept:
+        yield f"{name}: this store has no record of such a gate, so nobody knows who wrote the file"
+        return
+    if kept != [claim]:
+        yield f"{name}: the store has another record of this gate: the file was changed, or the gate was run again"
+        return
+    yield from (f"{name}: {problem}" for problem in (*_evidence(claim, attempts), *_lessons(claim, store)))
+    if model and model != claim.model:
+        yield f"{name}: it was tried with the model {claim.model}, and now it is {model}; run the gate again"
+    if prompts and claim.prompts and prompts != claim.prompts:
+        yield f"{name}: the prompts have changed since the gate; run the gate again"
+
+
+def _named(claim: Claim) -> list[str]:
+    return list(dict.fromkeys(one for each in claim.trials for one in (*each.without, *each.lessons)))
+
+
+def _evidence(claim: Claim, attempts: Mapping[str, Trajectory]) -> Iterator[str]:
+    """What is wrong with the attempts, or with the decision that they led to."""
+    if list(claim.looks) != looks(
+        [each.side for each in claim.trials], planned=claim.planned, candidates=claim.candidates
+    ):
+        yield "the looks do not follow from the trials"
     for each in claim.trials:
         arms = [[attempts[i] for i in arm if i in attempts] for arm in (each.without, each.lessons)]
         whole = len(arms[0]) == len(each.without) > 0 and len(arms[1]) == len(each.lessons) > 0
         if not whole or trial(*arms) != each:
-            yield f"{name}: an attempt at the task {each.task[:12]} is gone or ended otherwise than the file says"
+            yield f"an attempt at the task {each.task[:12]} is gone or ended otherwise than the file says"
             break
-    current = lesson_hashes(store.lessons(claim.scope, status="active"))
+
+
+def _lessons(claim: Claim, store: Store) -> Iterator[str]:
+    """What is wrong with the lessons of today."""
+    active = store.lessons(claim.scope, status="active")
+    current = lesson_hashes(active)
     for what, ids in (
         ("was changed", [i for i in claim.lessons if i in current and current[i] != claim.lessons[i]]),
         ("is gone or disabled", [i for i in claim.lessons if i not in current]),
@@ -172,11 +238,6 @@ def _check(claim: Claim, store: Store, model: str, prompts: str) -> Iterator[str
     ):
         if ids:
             more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
-            yield f"{name}: the lesson {ids[0]}{more} {what} since the gate; run the gate again"
-    sources = {i for lesson in store.lessons(claim.scope, status="active") for i in lesson.sources}
-    if sources & attempts.keys():
-        yield f"{name}: a lesson was learned from an attempt of the gate itself, so the gate proves nothing"
-    if model and model != claim.model:
-        yield f"{name}: it was tried with the model {claim.model}, and now it is {model}; run the gate again"
-    if prompts and prompts != claim.prompts:
-        yield f"{name}: the prompts have changed since the gate; run the gate again"
+            yield f"the lesson {ids[0]}{more} {what} since the gate; run the gate again"
+    if {source for lesson in active for source in lesson.sources}.intersection(_named(claim)):
+        yield "a lesson was learned from an attempt of the gate itself, so the gate proves nothing"

@@ -27,6 +27,7 @@ ALPHA = 0.05
 """The risk that an interval misses the effect, and that any harmless lesson of a whole book is retired."""
 _STAKES = (0.03, 0.1, 0.2, 0.4)  # shares of the largest bet that cannot lose all
 _GRID = 401  # candidate effects, from -1 to 1
+_RARE = 1e-9  # the least probability that is computed with
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,12 @@ def effect(uses: Sequence[Use]) -> Effect:
     for each, least, most in zip(x, low, high, strict=True):
         up += np.log1p(stakes * (each - effects) / np.maximum(effects - least, 1e-9))
         down += np.log1p(-stakes * (each - effects) / np.maximum(most - effects, 1e-9))
-    capital = np.logaddexp(_mean(up), _mean(down)) - np.log(2)
-    kept = effects[capital < np.log(1 / ALPHA)]
+    up, down = _mean(up), _mean(down)
+    kept = effects[np.logaddexp(up, down) - np.log(2) < np.log(1 / ALPHA)]
     value = float(np.clip(np.mean(x), -1, 1))
-    bounds = (float(kept[0]), float(kept[-1])) if len(kept) else (value, value)
+    if not len(kept):  # no single effect fits, as it changed: the interval spans what each side alone allows
+        kept = np.sort([value, effects[up < np.log(2 / ALPHA)][0], effects[down < np.log(2 / ALPHA)][-1]])
+    bounds = float(kept[0]), float(kept[-1])
     return Effect(value, *bounds, shown=shown, withheld=len(uses) - shown)
 
 
@@ -127,7 +130,7 @@ class Evidence:
 
 def _score(use: Use, guess: float) -> tuple[float, float]:
     """A number whose mean is the effect, and its greatest possible value; `guess` depends on earlier attempts."""
-    chance = min(max(use.chance, 1e-3), 1 - 1e-3)
+    chance = min(max(use.chance, _RARE), 1 - _RARE)
     x = (use.outcome - guess) * (1 / chance if use.shown else -1 / (1 - chance))
     return x, max((1 - guess) / chance, guess / (1 - chance))
 
@@ -138,7 +141,7 @@ def _scores(uses: Sequence[Use]) -> tuple[NDArray[np.float64], NDArray[np.float6
 
     outcome = np.array([use.outcome for use in uses], float)
     shown = np.array([use.shown for use in uses], bool)
-    chance = np.clip(np.array([use.chance for use in uses], float), 1e-3, 1 - 1e-3)
+    chance = np.clip(np.array([use.chance for use in uses], float), _RARE, 1 - _RARE)
     # The mean of earlier outcomes, plus one half-solved attempt.
     guess = (0.5 + np.concatenate([[0.0], np.cumsum(outcome)[:-1]])) / (1.0 + np.arange(len(uses)))
     x = (outcome - guess) * np.where(shown, 1 / chance, -1 / (1 - chance))

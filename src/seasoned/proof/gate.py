@@ -72,8 +72,7 @@ def looks(differences: Sequence[float], *, planned: int, candidates: int = 1) ->
     """The looks at a candidate, in order; the last one's verdict is the decision.
 
     Args:
-        differences: per gate task, in the order of the attempts: success with lessons less success without, averaged
-            over repeats. Positive is won, negative lost, 0 a tie.
+        differences: per gate task, in the order of the attempts: above 0 is won, below 0 lost, 0 a tie.
         planned: the number of gate tasks. Fewer than half as many differences give no look; fewer than all give only
             the first.
         candidates: as in `look`.

@@ -9,14 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from seasoned.proof.certificate import Certificate, Claim, check
+from seasoned.proof.certificate import Certificate, check, recorded
 
 if TYPE_CHECKING:
     from seasoned.store.sql import Store
-
-_MARK = "claims"
 
 
 @dataclass(frozen=True)
@@ -40,25 +36,12 @@ class Standing:
         return f"certified ({gate})" if self.holds else f"its certificate is broken: {self.problems[0]}"
 
 
-def keep_claim(store: Store, claim: Claim) -> None:
-    """Store the decision of a gate on the lessons of a pool."""
-    kept = [one for one in _claims(store, claim.scope) if (one.condition, one.block) != (claim.condition, claim.block)]
-    store.mark(claim.scope, _MARK, [one.model_dump(mode="json") for one in [*kept, claim]])
-
-
 def standing(store: Store, scope: str) -> Standing | None:
     """The certificate of a pool today, from the newest claim that promoted its lessons, or None."""
-    promoted = [claim for claim in _claims(store, scope) if claim.promoted and not claim.crossfit]
+    promoted = [claim for claim in recorded(store, scope) if claim.promoted and not claim.crossfit]
     if not promoted:
         return None
     claim = promoted[-1]
     last = claim.looks[-1]
     problems = check(Certificate(claims=(claim,)), store)
     return Standing(claim.condition, last.won, last.lost, last.p, tuple(problems))
-
-
-def _claims(store: Store, scope: str) -> list[Claim]:
-    try:
-        return [Claim.model_validate(one) for one in store.marked(scope, _MARK) or ()]
-    except (ValidationError, TypeError):
-        return []  # of another version, so ignored

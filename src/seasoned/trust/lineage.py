@@ -82,8 +82,10 @@ def attempt_trust(attempt: Trajectory) -> Trust:
         return Trust.PAGE
     if attempt.meta.get("source"):
         return Trust.IMPORTED
-    checked = attempt.outcome.success is not None and "judged" not in attempt.meta
-    return Trust.CHECKED if checked else Trust.UNCHECKED
+    verdicts = attempt.meta.get("verdicts")
+    last = verdicts[-1] if isinstance(verdicts, list) and verdicts else None
+    by_model = last.get("who") == "model" if isinstance(last, dict) else "judged" in attempt.meta
+    return Trust.UNCHECKED if by_model or attempt.outcome.success is None else Trust.CHECKED
 
 
 def lesson_trust(lesson: Lesson, sources: Iterable[Trajectory]) -> Trust:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from seasoned.memory import Memory
+
 
 def test_a_run_is_certified_checked_and_audited(cli, model, folder):
     run = cli("run", "small.toml", "-c", "train=40", "-q", "--json").json
@@ -32,6 +34,19 @@ def test_a_changed_lesson_makes_a_certificate_invalid(cli, model, folder):
         "certify", "last", "--tasks", "20", "-q", "--json"
     )  # the gate is decided, and its lessons are others now
     assert (again.code, again.json["valid"]) == (1, False)
+
+
+def test_a_memorys_certificate_is_checked_too(cli, folder):
+    with Memory("m.db", method="expnote", embedder=None) as memory:
+        memory.add("Look up the order first.")
+        made = memory.certify(
+            [f"refund order {n}" for n in range(20)], lambda task, guidance: bool(guidance), agent="a"
+        )
+    Path("c.json").write_text(made.model_dump_json(), encoding="utf-8")
+    assert cli("certify", "--check", "c.json", "--store", "m.db", "--json").json["valid"]
+    other = cli("certify", "--check", "c.json", "--store", "m.db", "--model", "b")
+    assert other.code == 1
+    assert "was tried with the model a, and now it is b" in other.out
 
 
 def test_mistakes_are_sentences(cli, model, folder):

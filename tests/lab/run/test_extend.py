@@ -38,6 +38,16 @@ def test_where_no_tasks_are_left_the_training_tasks_are_crossed(recipe, go, stor
     assert claim.planned == 24
 
 
+def test_another_set_of_candidates_would_add_to_the_risk(recipe, go, store, model):
+    directory = go(recipe(conditions=["disabled", "expnote", "expnote(k=2)"], train=10, test=3))
+    gate = GateSettings(tasks=12)
+    first = certify(directory, store, conditions=["expnote"], gate=gate, llm=model, quiet=True)
+    for names in (["expnote(k=2)"], []):
+        with pytest.raises(ConfigError, match=r"the gate of expnote\+gate was decided before, as one of 1"):
+            certify(directory, store, conditions=names, gate=gate, llm=model, quiet=True)
+    assert certify(directory, store, conditions=["expnote"], gate=gate, llm=model, quiet=True).claims == first.claims
+
+
 def test_an_audit_leaves_the_run_and_writes_beside_it(recipe, go, store, model):
     directory = go(recipe(conditions=NAMES, train=24, test=10))
     before = (directory / "summary.json").read_bytes()

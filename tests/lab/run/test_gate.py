@@ -10,12 +10,14 @@ from seasoned.errors import ConfigError, InfrastructureError, LeakError
 from seasoned.lab.benchmarks import load_benchmark
 from seasoned.lab.run import plan as plan_module
 from seasoned.lab.run.conditions import conditions
+from seasoned.lab.run.marks import GATE, gate_scope
 from seasoned.lab.run.outputs import read_rows, read_summary
 from seasoned.lab.run.plan import make_plan
 from seasoned.lab.run.rundir import prompts_digest, recipe_of
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.certificate import check, read_certificate
 from seasoned.text import split_words
+from seasoned.types import TEXT_REPEATS
 
 GATED = ["disabled", "expnote", "expnote+gate"]
 
@@ -132,6 +134,20 @@ def test_a_gate_task_that_is_judged_as_well_is_refused(recipe, monkeypatch, cond
         make_plan(wanted)
 
 
+def test_a_gate_task_may_share_its_text_where_the_environment_says_so(recipe, monkeypatch):
+    real = plan_module.load_benchmark
+
+    def repeating(name, options, seed):
+        benchmark = real(name, options, seed=seed)
+        train = list(benchmark.train)
+        train[8] = train[8].model_copy(update={"text": benchmark.test[2].text, "data": {TEXT_REPEATS: True}})
+        return dataclasses.replace(benchmark, train=tuple(train))
+
+    monkeypatch.setattr(plan_module, "load_benchmark", repeating)
+    (block,) = make_plan(recipe(conditions=GATED, gate={"tasks": 12})).blocks
+    assert len(block.gate) == 12
+
+
 def test_a_gate_task_at_which_the_server_fails_counts_in_neither_arm(recipe, go, apprentice):
     settings = recipe(conditions=GATED, train=30, test=4, gate={"tasks": 20})
     broken = make_plan(settings).blocks[0].gate[3].text.partition("\n")[0]
@@ -170,6 +186,20 @@ def test_what_is_redone_is_decided_again(recipe, go, store, apprentice):
     assert after.claims[0].trials != before.claims[0].trials
     assert check(after, store) == []
     assert "holds none of the gate's attempts" in check(before, store)[0]
+
+
+def test_lessons_that_a_person_changes_meanwhile_are_neither_tried_nor_deployed(recipe, go, store):
+    directory = go(recipe(conditions=GATED, train=20, test=4, gate={"tasks": 12}))
+    run, (claim,) = directory.name, read_certificate(directory / "certificate.json").claims
+    assert claim.promoted
+    lesson = store.get_lesson(next(iter(claim.lessons)))
+    store.update_lesson(lesson.model_copy(update={"text": "z9"}), who="person", why="")
+    store.drop_episodes(run, [key for key in store.episodes(run) if "/expnote+gate/" in key])
+    go(recipe_of(directory), resume=directory)
+    assert all(not made.guidance for key, made in store.episodes(run).items() if "/expnote+gate/" in key)
+    store.unmark(gate_scope(run, "s0f0", "expnote+gate"), GATE)  # as if it had been stopped after the first look
+    with pytest.raises(ConfigError, match="were changed while the gate tried them"):
+        go(recipe_of(directory), resume=directory)
 
 
 def test_a_certificate_names_no_place_and_no_prompt(recipe, go, tmp_path):

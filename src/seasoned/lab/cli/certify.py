@@ -45,6 +45,9 @@ def certify(
         typer.Option(min=2, help="The number of parts: learn on all but one, test on that one."),
     ] = None,
     check: Annotated[Path | None, typer.Option("--check", help="Check this certificate, without a model call.")] = None,
+    model: Annotated[
+        str, typer.Option("--model", help="With --check: the model in use now, to compare with the gate's.")
+    ] = "",
     quiet: QuietOption = False,
     store: StoreOption = STORE,
     runs: RunsOption = RUNS,
@@ -54,11 +57,7 @@ def certify(
     if (check is None) == (not run):
         raise ConfigError("expected a run, or --check FILE: seasoned certify last")
     if check is not None:
-        from seasoned.proof.certificate import read_certificate
-
-        certificate = read_certificate(check)
-        with open_store(store, must_exist=True) as opened:
-            _tell(certificate, opened, as_json, path=str(check))
+        _check(check, store, model, as_json)
         return
     from seasoned.lab.run.extend import certify as make
     from seasoned.lab.run.settings import GateSettings
@@ -102,12 +101,26 @@ def audit(
     tell(f"\nreport:  {directory / 'audit' / 'report.html'}")
 
 
-def _tell(certificate: Certificate, store: Store, as_json: bool, path: str) -> None:
+def _check(file: Path, store: str, model: str, as_json: bool) -> None:
+    from seasoned.proof.certificate import read_certificate
+
+    certificate = read_certificate(file)
+    with open_store(store, must_exist=True) as opened:
+        _tell(certificate, opened, as_json, path=str(file), model=model)
+
+
+def _tell(certificate: Certificate, store: Store, as_json: bool, path: str, model: str = "") -> None:
     """Show a certificate and what breaks it today, as when a gate was decided and its lessons were edited since."""
     from seasoned.lab.run.rundir import prompts_digest
     from seasoned.proof.certificate import check
 
-    problems = check(certificate, store, prompts=prompts_digest())
+    problems = check(certificate, store, model=model, prompts=prompts_digest())
+    _show(certificate, problems, as_json, path)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _show(certificate: Certificate, problems: list[str], as_json: bool, path: str) -> None:
     if as_json:
         hidden = {"lessons", "trials", "scope", "model", "prompts"}
         claims: list[dict[str, Any]] = [
@@ -120,14 +133,13 @@ def _tell(certificate: Certificate, store: Store, as_json: bool, path: str) -> N
         ]
         about = {"path": path, "run": certificate.run, "deployed": certificate.deployed}
         print_json({**about, "valid": not problems, "problems": problems, "claims": claims})
-    else:
-        for claim in certificate.claims:
-            last = claim.looks[-1] if claim.looks else None
-            said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
-            tell(f"{claim.condition} {claim.block}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
-        for problem in problems:
-            tell(f"no longer holds: {problem}")
-        if not problems:
-            tell(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")
-    if problems:
-        raise typer.Exit(1)
+        return
+    for claim in certificate.claims:
+        last = claim.looks[-1] if claim.looks else None
+        said = f"{last.won} won, {last.lost} lost of {last.tasks}, p = {last.p:.3g}" if last else "no look"
+        name = f"{claim.condition} {claim.block}".rstrip()
+        tell(f"{name}: {said}: {'promoted' if claim.promoted else 'not promoted'}")
+    for problem in problems:
+        tell(f"no longer holds: {problem}")
+    if not problems:
+        tell(f"{path} holds. Deployed: {certificate.deployed or 'nothing'}.")

@@ -346,7 +346,7 @@ def gates_table(summary: Summary) -> Table | None:
         return None
     decision = Column("decision", number=False)
     heads = columns("lessons of", "block", "tasks", "won", "lost", "p", "p at most", decision, "tokens", words=2)
-    notes = ["Lessons that do not help are promoted in at most 5 % of runs; see docs/proof.md."]
+    notes = ["In each block, lessons that do not help are promoted with a risk of at most 5 %; see docs/proof.md."]
     if excluded := sum(gate.excluded for gate in summary.gates):
         notes.append(f"{excluded} gate tasks had a server error and count as ties.")
     return Table("Gates", heads, tuple(lines), tuple(notes))

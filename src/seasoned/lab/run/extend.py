@@ -17,7 +17,7 @@ from seasoned.lab.run.altered import ALTERATIONS
 from seasoned.lab.run.conditions import GATE
 from seasoned.lab.run.evaluate import check_parts, enter, evaluate
 from seasoned.lab.run.experiment import open_session
-from seasoned.lab.run.gate import certificate, decide
+from seasoned.lab.run.gate import certificate, check_candidates, decide
 from seasoned.lab.run.gather import gather
 from seasoned.lab.run.outputs import write_outputs
 from seasoned.lab.run.part import Part
@@ -54,10 +54,12 @@ def certify(
         quiet: show no progress.
 
     Raises:
-        ConfigError: the run has no such condition, no tasks are left for a gate, or the store does not hold the run.
+        ConfigError: the run has no such condition, no tasks are left for a gate, gates of the run had other candidates,
+            or the store does not hold the run.
         SeasonedError: as the parts raise it; what was done is kept, and goes on when it is asked for again.
     """
     with _extended(directory, store, conditions, [GATE], gate, llm, quiet) as (plan, parts, _):
+        check_candidates(plan, store, directory.name)
         for part in parts:
             entrants = enter(part, gather(part))
             decide(part, probe(part, [entrant for entrant in entrants if entrant.condition.gated]))

@@ -14,6 +14,8 @@ from seasoned.types import Trajectory, by_person
 
 GATE = "gate"
 """The mark that holds the claim of a gate that was decided."""
+TRIED = "tried"
+"""The mark that holds the hashes of the lessons that a gate tries."""
 PROBE = "probe"
 """The mark that holds what a probe estimated of a condition's lessons."""
 _LEARNED, _REPLACED = "learned", "replaced"
@@ -79,5 +81,5 @@ def gate_scope(run_id: str, block: str, condition: str) -> str:
 
 def forget_gate(store: Store, run_id: str, block: str, condition: str) -> None:
     """Forget what a gate and a probe decided, as their lessons or attempts are made again."""
-    for name in (GATE, PROBE):
+    for name in (GATE, TRIED, PROBE):
         store.unmark(gate_scope(run_id, block, condition), name)

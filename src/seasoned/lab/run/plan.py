@@ -20,7 +20,7 @@ from seasoned.lab.run.partners import for_recipe
 from seasoned.lab.run.recipe import Recipe
 from seasoned.llm.scripted import ScriptedModel
 from seasoned.proof.gate import check_gate
-from seasoned.types import Task
+from seasoned.types import TEXT_REPEATS, Task
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ def _check_held_back(recipe: Recipe, block: Block, held: int, probed: int) -> No
     judged = {task.id for task in block.test} | {task.text for task in block.test}
     for what, tasks in (("gate", block.gate), ("probe", block.probe)):
         for task in tasks:
-            if task.id in judged or task.text in judged:
+            if task.id in judged or (task.text in judged and not task.data.get(TEXT_REPEATS)):
                 where = f"(seed {block.seed}, fold {block.fold})"
                 raise LeakError(f"the {what} task {task.id} is a test task as well {where}")
 
