@@ -288,7 +288,12 @@ def recall(
     if as_json:
         print_json(guidance.model_dump(mode="json"))
     else:
-        tell(guidance.text or f"nothing in {pool} fits this task")
+        tell(guidance.text or _nothing(pool, method))
+
+
+def _nothing(pool: str, method: str | None) -> str:
+    by = f"; --method names another method than {method or 'erl'}" if pool.startswith(MEMORY) else ""
+    return f"nothing in {pool} fits this task{by}"
 
 
 def _usual(store: Store) -> str:

@@ -277,10 +277,10 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     if as_json:
         print_json(counts)
         return
-    about = " in and ".join(f"{count:,}" for count in tokens.values())
+    about = " tokens in and ".join(f"{count:,}" for count in tokens.values())
     price = "the price is unknown" if dollars is None else f"about ${dollars:,.2f}"
     counted = (
-        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {about} tokens out "
+        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {about} out "
         f"if every attempt takes half of its turns; {price}"
     )
     typer.echo(f"{counted}; nothing was run.")

@@ -49,7 +49,7 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     for row in rows:
         cells = (one_line(row["run"], 200), "yes" if row["complete"] else "no", one_line(row["headline"], 1000))
         table.add_row(*map(Text, cells))
-    Console().print(table if rows else Text(one_line(f"no runs in {runs}", 1000)))
+    Console().print(table if rows else Text(one_line(f"There are no runs in {runs} yet: `seasoned run emoji` makes one.", 1000)))
 
 
 @app.command("show")
