@@ -43,7 +43,7 @@ def attempts(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """List attempts, the newest first: their ids, how they ended, their tasks. `seasoned replay` shows one."""
+    """List attempts, the newest first. `seasoned replay` shows one."""
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope)
         # A memory's attempts are those that were set apart, too.
@@ -100,7 +100,7 @@ def replay(
 
 
 def told(trajectory: Trajectory, prompts: bool) -> list[str]:
-    """An attempt as lines, as they were said; `tell` prints them. Without messages, prompts are told by the steps."""
+    """An attempt as lines for `tell`. Without messages, the steps stand for the prompts."""
     from seasoned.traces.conversation import said
 
     outcome, where = trajectory.outcome, trajectory.meta

@@ -286,7 +286,7 @@ def find_run(name: str, runs: Path) -> Path:
     if len(fitting) == 1:
         return fitting[0]
     if not there:
-        raise ConfigError(f"there are no runs in {runs} yet, so there is no run {name!r}: `seasoned run emoji` makes one")
+        raise ConfigError(f"there is no run {name!r}, and no other in {runs} yet; `seasoned run emoji` makes one")
     if not fitting:
         raise ConfigError(f"there is no run {name!r} in {runs}; `seasoned runs list` shows what there is")
     raise ConfigError(f"{name!r} fits {len(fitting)} runs: {', '.join(p.name for p in fitting[:5])}; give more of it")

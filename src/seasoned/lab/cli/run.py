@@ -82,7 +82,7 @@ def run(
         bool, typer.Option("--dry-run", help="Only estimate the cost: episodes, and model calls at most.")
     ] = False,
     on: Annotated[
-        str, typer.Option(help="Who makes the episodes: ray (this machine, or its cluster), or ray://HOST.")
+        str, typer.Option(help="Run the episodes on Ray: ray (this machine, or its cluster), or ray://HOST.")
     ] = "",
     quiet: QuietOption = False,
     store: StoreOption = STORE,
@@ -90,7 +90,7 @@ def run(
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an experiment: gather attempts, learn from them, evaluate, and report.
+    """Run an experiment and report the results.
 
     Stop it at any time with Ctrl-C and continue with --resume; no model call is paid for twice. With --until you can
     read and correct the lessons (`seasoned lessons`) before they are judged.
