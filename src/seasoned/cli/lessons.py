@@ -296,7 +296,7 @@ def recall(
 
 
 def _nothing(pool: str, method: str | None) -> str:
-    by = f"; --method names another method than {method or 'erl'}" if pool.startswith(MEMORY) else ""
+    by = f"; this is the method {method or 'erl'}, and --method names another" if pool.startswith(MEMORY) else ""
     return f"nothing in {pool} fits this task{by}"
 
 
