@@ -1,8 +1,8 @@
-"""The contracts of the protocols, as functions to run on an object of one's own.
+"""The contracts of the protocols, as functions to run on your own object.
 
-Each plays through what Seasoned will ask of the object and raises ContractError with the first clause that is broken.
-Always holds: a check needs nothing but the object, changes nothing outside it, and lets errors of Seasoned's own tree
-(no key, no server, a budget) through, since they say nothing about the contract.
+Each function uses the object as Seasoned will, and raises ContractError with the first broken clause. Always holds: a
+check needs only the object, changes nothing outside it, and lets other errors of Seasoned (no key, no server, a budget)
+through, because they say nothing about the contract.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ODD_ACTIONS = ("", "no such action", "](}\n\0\u202e👩‍👩‍👧", "x" * 2
 
 
 def check_llm(llm: LLM) -> None:
-    """Runs the contract of `LLM`: about six short calls, which may cost money. Tools only where `chat` takes them.
+    """Runs the contract of `LLM`: about six short calls, which may cost money. Tools are checked if `chat` takes them.
 
     Raises:
         ContractError: a clause is broken; the sentence names it.
-        LLMError: the model could not be reached, or was too weak to reply with the JSON that it was asked for.
+        LLMError: the model could not be reached, or did not reply with the requested JSON.
     """
     what = type(llm).__name__
     _expect(isinstance(llm, LLM), f"{what} must have a name and a method chat")
@@ -104,11 +104,11 @@ def check_embedder(embedder: Embedder) -> None:
 def check_environment(
     make: Callable[[], Environment], task: Task | None = None, *, actions: Sequence[str] = (), steps: int = 50
 ) -> None:
-    """Runs the contract of `Environment`: two attempts that must go alike, odd actions, a second reset, closing.
+    """Runs the contract of `Environment`: two attempts with equal results, odd actions, a second reset, closing.
 
     Args:
         make: makes a fresh environment; it is called several times.
-        task: a task the environment knows; a bare one when it needs none.
+        task: a task that the environment knows; default: a task with an id and a text only.
         actions: sensible actions, played in order; the odd ones (empty, unknown, unprintable, very long) follow.
         steps: at most this many steps an attempt.
 

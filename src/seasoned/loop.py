@@ -1,8 +1,7 @@
 """The loop: attempt, record, learn, recall, evaluate, as plain functions over the protocols.
 
-Always holds: an attempt ends in a trajectory, and a server's error is never a failure of the task; an attempt that a
-server's error ended is not learned from; an evaluation writes nothing, and recalls nothing that comes from its own
-tasks.
+Always holds: every attempt returns a trajectory; a server error is never a failed task, and nothing is learned from an
+attempt that it ended; an evaluation writes nothing, and recalls nothing that comes from its own tasks.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def attempt(
     Args:
         agent: makes the attempt.
         env: where the attempt takes place; the caller closes it.
-        task: what has to be solved.
+        task: the task to solve.
         recall: returns the guidance, such as `partial(recall, method, task, pool)`; None for no guidance.
         once: recall only before the attempt, even if the agent asks again during it.
 
@@ -57,7 +56,7 @@ def attempt(
 
 
 def record(attempts: Iterable[Trajectory], pool: ExperiencePool) -> list[Trajectory]:
-    """Store attempts in a pool and return them; one that is already there stays as it is.
+    """Store attempts in a pool and return them. An attempt that the pool already has stays unchanged.
 
     Raises:
         StoreError: the pool is read-only, or an id is taken by another trajectory.
@@ -66,12 +65,12 @@ def record(attempts: Iterable[Trajectory], pool: ExperiencePool) -> list[Traject
 
 
 def without_errors(attempts: Iterable[Trajectory]) -> list[Trajectory]:
-    """The attempts to learn from: those that no server's error ended."""
+    """Return the attempts to learn from: those that no server error ended."""
     return [t for t in attempts if t.outcome.reason != "error"]
 
 
 def learn(method: Method, attempts: Iterable[Trajectory], pool: ExperiencePool) -> None:
-    """Let a method learn from attempts, except those that a server's error ended.
+    """Let a method learn from attempts, except those that a server error ended.
 
     Raises:
         SeasonedError: whatever the method raises.
@@ -87,12 +86,12 @@ def recall(
     *,
     check: Callable[[Guidance], None] | None = None,
 ) -> Guidance:
-    """The guidance that a method has for a task.
+    """Return a method's guidance for a task.
 
     Args:
-        method: recalls.
-        task: what has to be solved.
-        pool: holds what was learned.
+        method: the method that recalls.
+        task: the task to solve.
+        pool: the pool with the lessons.
         progress: the attempt so far; None before the attempt.
         check: raises if the guidance must not be used, such as `check_no_leak`.
 
@@ -115,22 +114,22 @@ def evaluate(
     besides: frozenset[str] = frozenset(),
     workers: int = 1,
 ) -> list[Trajectory]:
-    """Attempt each task once with what the pool holds, without learning from the attempts.
+    """Attempt each task once with guidance from the pool, without learning from the attempts.
 
     Args:
         agent: makes the attempts.
         make_env: makes an environment for each attempt, which should not reveal the right answer.
         tasks: the tasks to attempt.
-        method: recalls from the pool; None for the agent alone.
-        pool: what is recalled from, read-only; its attempts are the training attempts.
+        method: the method that recalls from the pool; None for the agent alone.
+        pool: the pool to recall from, read-only; its attempts are the training attempts.
         besides: as in `check_no_leak`.
-        workers: how many attempts are made at once.
+        workers: the number of parallel attempts.
 
     Returns:
         The attempts, in the order of the tasks. They are not stored in a pool.
 
     Raises:
-        LeakError: something recalled comes from one of these tasks, or from no attempt in the pool.
+        LeakError: a recalled lesson or demonstration comes from one of these tasks, or from no attempt in the pool.
         StoreError: the method writes during recall.
         SeasonedError: as `attempt`.
     """
@@ -157,11 +156,11 @@ def check_no_leak(
     """Assert that guidance comes from training tasks alone.
 
     Args:
-        guidance: what was recalled.
+        guidance: the result of recall.
         training: the attempts that lessons may come from.
         test_ids: the tasks to evaluate.
-        besides: ids of other attempts that are not at test tasks: the benchmark's worked examples, and earlier training
-            attempts that were made again since, which a lesson kept by a person may still name.
+        besides: ids of other allowed attempts: the benchmark's worked examples, and earlier training attempts that were
+            repeated since, which a lesson kept by a person may still name.
 
     Raises:
         LeakError: if a lesson has a source outside the training trajectories, or anything comes from a test task.

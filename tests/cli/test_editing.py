@@ -152,7 +152,7 @@ def test_remove_and_purge(cli, ids):
     assert "purged" in cli("lessons", "rm", ids[1], "--purge").out
     done = cli("lessons", "show", ids[1])
     assert done.code == 1
-    assert "expected the id of one lesson, but 0" in done.err
+    assert "expected the id of one lesson, but no lesson begins with" in done.err
 
 
 @pytest.mark.parametrize("name", ["", " "])

@@ -100,7 +100,7 @@ def opens(monkeypatch):
             yield made
 
         monkeypatch.setattr(opening, "open_llm", opened)
-            monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
+        monkeypatch.setattr(opening, "check_llm", lambda settings, dry=False: None)
         return made
 
     return use

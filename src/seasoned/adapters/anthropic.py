@@ -1,6 +1,6 @@
-"""A client of Anthropic's SDK that remembers: guidance goes after its system prompt, and what was said is recorded.
+"""A client of Anthropic's SDK with a memory: guidance goes after its system prompt, and the conversation is recorded.
 
-Always holds: what `sdk` and `talks` say of their clients and runs.
+Always holds: the rules of `sdk` and `talks` about clients and runs.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _KINDS = ("Anthropic", "AnthropicBedrock", "AnthropicVertex")
 
 
 def remembering(where: Where, client: Client, *, check: Check | None = None, agent: str = "") -> Client:
-    """A copy of the client that remembers: all of `messages` and `beta.messages`, streams too.
+    """Return a copy of the client with a memory, for all of `messages` and `beta.messages`, streams included.
 
-    With a memory, a run begins with a request whose last message is no tool's result, and ends with the reply that
-    calls no tool of yours; the task is what the user said last.
+    With a memory, a run begins with a request whose last message is not a tool result, and ends with a reply that
+    calls none of your tools; the task is the user's last message.
 
     Args:
         where: a memory, or an attempt that all requests of this copy belong to.
-        client: an `anthropic.Anthropic` or `anthropic.AsyncAnthropic`, or one of their kinds.
-        check: takes the attempt, or the task and the last reply's text, returns the outcome; see `memory.checks`.
-        agent: who tries, for the record.
+        client: an `anthropic.Anthropic` or `anthropic.AsyncAnthropic`, or a subclass.
+        check: takes the attempt, or the task and the last reply's text, and returns the outcome; see `memory.checks`.
+        agent: the agent's name, for the record.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

@@ -1,7 +1,7 @@
-"""Plain functions that remember: each call is an attempt.
+"""Plain functions with a memory: each call is an attempt.
 
-Always holds: the function gets the arguments it was called with, and its result or its error comes back unchanged, also
-where it cannot be recorded, which is logged; what the caller passed as `guidance` or `attempt` stays.
+Always holds: the function gets the arguments of the call, and the caller gets its result or error unchanged, even if
+recording fails, which is logged; a `guidance` or `attempt` that the caller passes is kept.
 """
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ _GIVEN = ("guidance", "attempt")
 def remembering(
     where: Where, *, check: Check | None = None, task: Callable[..., str] | None = None, agent: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function remember: `@remembering(memory)`. Coroutine functions too.
+    """Decorate a function with a memory: `@remembering(memory)`. It may be a coroutine function.
 
-    A function that has a parameter `guidance` is given what was recalled, as text. One that has a parameter `attempt`
-    is given the attempt, and records its own steps; else the call is recorded as one step, its result or error as the
-    observation.
+    A parameter `guidance` of the function gets the recalled text. A parameter `attempt` gets the attempt, so that the
+    function can record its own steps; otherwise the call is one step, and its result or error the observation.
 
     Args:
         where: a memory, or an attempt that the calls are steps of.
-        check: takes the attempt, or the task and the result, returns the outcome; see `memory.checks`.
-        task: takes the arguments, returns the task's text. Without it, the task is the only argument where that is a
-            text, and else the call as it would be written.
-        agent: who tries, for the record; the function's name where it is empty.
+        check: takes the attempt, or the task and the result, and returns the outcome; see `memory.checks`.
+        task: takes the arguments and returns the task's text. Default: the only argument if that is a text, otherwise
+            the call as you would write it.
+        agent: the agent's name, for the record; default: the function's name.
 
     Raises:
         ConfigError: when an argument has the wrong type or value, or the function is a generator.

@@ -1,7 +1,7 @@
-"""A graph of LangGraph that remembers: guidance is a system message of its state, and what was said is recorded.
+"""A graph of LangGraph with a memory: guidance is a system message of its state, and the conversation is recorded.
 
-Always holds: the graph and its input stay as they were; a stream has the chunks that the graph's own would have; at
-most one message of guidance is in a state, also in a thread with a checkpointer, and it is that of the last run.
+Always holds: the graph and its input stay unchanged; a stream has the same chunks as the graph's own; a state has at
+most one message of guidance, that of the last run, also in a thread with a checkpointer.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ ID = "seasoned-guidance"
 
 
 def remembering(where: Where, graph: Any, *, check: Check | None = None, agent: str = "", key: str = "messages") -> Any:
-    """A copy of a compiled graph, also one of LangChain's `create_agent`; each run of the copy is an attempt.
+    """Return a copy of a compiled graph, such as one of LangChain's `create_agent`. Each run of the copy is an attempt.
 
-    The task is what the user says last in the input. The copy does all that the graph does: `invoke`, `stream`,
+    The task is the last user message of the input. The copy supports all methods of the graph: `invoke`, `stream`,
     `batch`, `astream_events` and so on, with the same chunks.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
         graph: a compiled graph whose state has messages.
-        check: takes the attempt, or the task and the last message's text, returns the outcome; see `memory.checks`.
-        agent: who tries, for the record; the graph's name where it is empty.
-        key: where in the state the messages are; they need LangGraph's reducer `add_messages`, as in `MessagesState`.
+        check: takes the attempt, or the task and the last message's text, and returns the outcome; see `memory.checks`.
+        agent: the agent's name, for the record; default: the graph's name.
+        key: the field of the state that has the messages; they need the reducer `add_messages`, as in
+            `MessagesState`.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

@@ -1,7 +1,7 @@
-"""LiteLLM's `completion` and `acompletion` that remember, and any function that is called and answers as they do.
+"""LiteLLM's `completion` and `acompletion` with a memory, and any function with the same arguments and results.
 
-Always holds: the function that was given is left as it was; requests and replies pass unchanged but for the guidance,
-streams chunk by chunk; what `talks` says of runs.
+Always holds: your function stays unchanged; except for the guidance, requests and replies pass unchanged, streams chunk
+by chunk; the rules of `talks` about runs.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from seasoned.memory.checks import Check
 def remembering(
     where: Where, function: Callable[..., Any], *, check: Check | None = None, agent: str = ""
 ) -> Callable[..., Any]:
-    """Make a function remember; a coroutine function, too.
+    """Return the function with a memory. It may be a coroutine function.
 
-    With a memory, a run begins with a request whose last message is no tool's result, and ends with the reply that
-    calls no tool; the task is what the user said last.
+    With a memory, a run begins with a request whose last message is not a tool result, and ends with a reply that
+    calls no tool; the task is the user's last message.
 
     Args:
         where: a memory, or an attempt that all requests of this function belong to.
-        function: takes a model and messages as OpenAI's chat completions do, `stream=True` too; a method of a
-            `litellm.Router`, say.
-        check: takes the attempt, or the task and the last reply's text, returns the outcome; see `memory.checks`.
-        agent: who tries, for the record.
+        function: takes a model and messages as OpenAI's chat completions do, `stream=True` too, such as a method of a
+            `litellm.Router`.
+        check: takes the attempt, or the task and the last reply's text, and returns the outcome; see `memory.checks`.
+        agent: the agent's name, for the record.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

@@ -1,6 +1,6 @@
-"""A client of OpenAI's SDK that remembers: guidance goes into its system message, and what was said is recorded.
+"""A client of OpenAI's SDK with a memory: guidance goes into its system message, and the conversation is recorded.
 
-Always holds: what `sdk` and `talks` say of their clients and runs.
+Always holds: the rules of `sdk` and `talks` about clients and runs.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _POSTS = {"/chat/completions": CHAT, "/responses": RESPONSES}
 
 
 def remembering(where: Where, client: Client, *, check: Check | None = None, agent: str = "") -> Client:
-    """A copy of the client that remembers: all of `chat.completions` and `responses`, streams too.
+    """Return a copy of the client with a memory, for all of `chat.completions` and `responses`, streams included.
 
-    With a memory, a run begins with a request whose last message is no tool's result, and ends with the reply that
-    calls no tool; the task is what the user said last. An agent that puts observations into the user's mouth should
-    begin an attempt, and give that.
+    With a memory, a run begins with a request whose last message is not a tool result, and ends with a reply that
+    calls no tool; the task is the user's last message. If your agent writes observations into user messages, pass an
+    attempt instead.
 
     Args:
         where: a memory, or an attempt that all requests of this copy belong to.
-        client: an `openai.OpenAI` or `openai.AsyncOpenAI`, or one of their kinds.
-        check: takes the attempt, or the task and the last reply's text, returns the outcome; see `memory.checks`.
-        agent: who tries, for the record.
+        client: an `openai.OpenAI` or `openai.AsyncOpenAI`, or a subclass.
+        check: takes the attempt, or the task and the last reply's text, and returns the outcome; see `memory.checks`.
+        agent: the agent's name, for the record.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

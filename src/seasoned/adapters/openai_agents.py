@@ -1,6 +1,6 @@
-"""The OpenAI Agents SDK's runner, remembering: guidance for all agents of a run, and the record of the run.
+"""The OpenAI Agents SDK's runner with a memory: guidance for all agents of a run, and the record of the run.
 
-Always holds: agents and run configs that are given stay as they were; guidance comes after an agent's instructions.
+Always holds: your agents and run configs stay unchanged; guidance comes after an agent's instructions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> RememberingRunner:
-    """A runner to use in place of the SDK's: `remembering(memory).run_sync(agent, "refund order 17")`.
+    """Return a runner to use in place of the SDK's: `remembering(memory).run_sync(agent, "refund order 17")`.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: takes the attempt, or the task and the final output, returns the outcome; see `memory.checks`.
-        agent: who tries, for the record; the name of the first agent of a run where it is empty.
+        check: takes the attempt, or the task and the final output, and returns the outcome; see `memory.checks`.
+        agent: the agent's name, for the record; default: the name of the run's first agent.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.
@@ -39,13 +39,13 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
 
 
 class RememberingRunner:
-    """Stands for `agents.Runner`; a class because that is one. Made by `remembering`."""
+    """Replaces `agents.Runner`, and is a class like it. Made by `remembering`."""
 
     def __init__(self, where: Where, check: Check | None, agent: str) -> None:
         self._where, self._check, self._agent = where, check, agent
 
     async def run(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
-        """As `Runner.run`, with its options."""
+        """Run an agent like `Runner.run`, with its options."""
         from agents import Runner
 
         async with await off_loop(self._begin, starting_agent, input) as run:
@@ -54,7 +54,7 @@ class RememberingRunner:
         return result
 
     def run_sync(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResult:
-        """As `Runner.run_sync`, with its options."""
+        """Run an agent like `Runner.run_sync`, with its options."""
         from agents import Runner
 
         with self._begin(starting_agent, input) as run:
@@ -63,7 +63,7 @@ class RememberingRunner:
         return result
 
     def run_streamed(self, starting_agent: Agent[Any], input: Any, **options: Any) -> RunResultStreaming:
-        """As `Runner.run_streamed`, with its options; the run is recorded when its `stream_events()` end."""
+        """Run an agent like `Runner.run_streamed`; the run is recorded when its `stream_events()` end."""
         from agents import Runner
 
         self._check_input(input)

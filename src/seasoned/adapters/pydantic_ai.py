@@ -1,7 +1,7 @@
-"""A capability for PydanticAI's agents that remembers: guidance as instructions, and the record of each run.
+"""A capability for PydanticAI's agents with a memory: guidance as instructions, and the record of each run.
 
-Always holds: one capability serves many runs at a time; an agent's own instructions stay; a run that is streamed or
-iterated over is recorded like any other.
+Always holds: one capability serves many runs at a time; an agent's own instructions stay; a run that you stream or
+iterate over is recorded like any other.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def remembering(where: Where, *, check: Check | None = None, agent: str = "") -> AbstractCapability[Any]:
-    """A capability: `Agent(model, capabilities=[remembering(memory)])`, or that of one run.
+    """Return a capability for an agent or for one run: `Agent(model, capabilities=[remembering(memory)])`.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        check: takes the attempt, or the task and the output, returns the outcome; see `memory.checks`.
-        agent: who tries, for the record; the agent's name where it is empty.
+        check: takes the attempt, or the task and the output, and returns the outcome; see `memory.checks`.
+        agent: the agent's name, for the record; default: the agent's own name.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

@@ -50,7 +50,7 @@ class Run:
             where: what `remembering` was given, as `checked` passed it.
             task: what the agent was asked; of no account where an attempt was given.
             check: says how it ended.
-            agent: who tries, for the record.
+            agent: the agent's name, for the record.
         """
         self.own = isinstance(where, Memory)
         wanted = task if task.strip() else NO_TEXT  # a picture alone, say: no reason to stop somebody's agent

@@ -1,7 +1,7 @@
-"""An agent of smolagents that remembers: guidance at the end of its system prompt, and the record of its steps.
+"""An agent of smolagents with a memory: guidance at the end of its system prompt, and the record of its steps.
 
-Always holds: the agent that was given keeps its own `run` and prompt; it and the one that remembers share memory and
-tools, so they take turns.
+Always holds: your agent keeps its own `run` and prompt; the copy and your agent share their memory and tools, so do not
+run both at once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ else:
 
 
 def remembering(where: Where, agent: Agent, *, check: Check | None = None) -> Agent:
-    """A copy of an agent whose `run` remembers, streaming too; also as the managed agent of another.
+    """Return a copy of an agent with a memory. It streams, and works as the managed agent of another agent.
 
     Args:
         where: a memory, or an attempt that the runs belong to.
-        agent: a `CodeAgent`, a `ToolCallingAgent`, or another of their kind.
-        check: takes the attempt, or the task and the final answer, returns the outcome; see `memory.checks`.
+        agent: a `CodeAgent`, a `ToolCallingAgent`, or a subclass.
+        check: takes the attempt, or the task and the final answer, and returns the outcome; see `memory.checks`.
 
     Raises:
         ConfigError: when an argument has the wrong type or value.

@@ -42,7 +42,7 @@ def attempts(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """List attempts, the newest first: their ids, how they ended, their tasks. `seasoned replay` shows one."""
+    """List attempts, the newest first. `seasoned replay` shows one."""
     from seasoned.store.pages import attempt_page
 
     with open_store(store, must_exist=True) as opened:
@@ -88,7 +88,7 @@ def replay(
 
 
 def attempt_lines(trajectory: Trajectory, prompts: bool) -> list[str]:
-    """An attempt as lines of any origin. Without messages, prompts are told by the steps."""
+    """An attempt as lines for `tell`. Without messages, the steps stand for the prompts."""
     from seasoned.traces.conversation import said
 
     outcome, where = trajectory.outcome, trajectory.meta

@@ -71,7 +71,7 @@ def edit(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Change a lesson. An edited text is pinned unless --no-pin: learning does not overwrite it.
+    """Change a lesson. Unless --no-pin, it is pinned: learning does not overwrite it.
 
     If the new text looks like a prompt injection, the lesson is quarantined until you release it.
     """
@@ -95,7 +95,7 @@ def edit(
 def enable(
     lesson: IdsArgument, why: WhyOption = "enabled", store: StoreOption = STORE, as_json: JsonOption = False
 ) -> None:
-    """Enable disabled lessons: they are recalled again."""
+    """Enable disabled lessons, so that they are recalled again."""
     _switch(lesson, "enable", why, store, as_json)
 
 
@@ -123,7 +123,7 @@ def remove(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a lesson; its history stays unless --purge."""
+    """Remove a lesson. Its history stays, unless --purge."""
     from seasoned.trust import mask
 
     with open_store(store, must_exist=True) as opened:

@@ -34,7 +34,10 @@ def effect(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show whether guidance helps in production: the effect with its interval, and retired lessons."""
+    """Show whether guidance helps in production.
+
+    Prints the effect with its interval, and the retired lessons. This needs attempts of a memory with a holdout.
+    """
     from seasoned.memory.holdout import read_effect, resume_guidance
 
     with open_store(store, must_exist=True) as opened:
@@ -77,7 +80,7 @@ def outcome(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Set the outcome of a recorded attempt; the earlier verdict stays in the record.
+    """Set the outcome of a recorded attempt. The earlier verdict stays in the record.
 
     Lessons that came from a wrong verdict alone are set to deleted, and the attempt is learned from again.
     """

@@ -56,7 +56,7 @@ _HEADINGS = {
 
 
 def _format(name: str) -> str:
-    """A format by its name; a wrong one is told of with the nearest right one."""
+    """A format by its name; the error for an unknown one names the nearest."""
     from seasoned.traces import formats
 
     known = formats()
@@ -85,7 +85,7 @@ def import_(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Import another program's log as attempts; unreadable lines are counted and named."""
+    """Import another program's log as attempts. Unreadable lines are counted and named."""
     from seasoned.memory.screened import ScreenedPool
     from seasoned.traces import read, record
     from seasoned.traces.fixes import keep_fixes
@@ -153,12 +153,14 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write. Default: standard output.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also disabled and quarantined lessons.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include disabled and quarantined lessons.")] = False,
     successes: Annotated[bool, typer.Option("--successes", help="Only attempts that succeeded.")] = False,
     cap: Annotated[int, typer.Option(min=100, help="For agents-md: the maximum number of tokens.")] = 2000,
     store: StoreOption = STORE,
 ) -> None:
-    """Write lessons as Markdown or JSON lines, or attempts as chat JSON lines for fine-tuning.
+    """Write lessons or attempts into a file.
+
+    Lessons become Markdown or JSON lines; attempts become chat JSON lines for fine-tuning.
 
     agents-md updates a block in a file such as AGENTS.md or CLAUDE.md and keeps the rest; skills writes a folder with a
     SKILL.md for each kind of task.

@@ -61,7 +61,7 @@ def verify(
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run facts again; disable those that no longer hold, and keep the new results."""
+    """Run facts again. Those that no longer hold are disabled, and the new results are stored."""
     from seasoned.pool import ExperiencePool
 
     del unsafe
@@ -105,12 +105,12 @@ def take(
     file: Annotated[Path, typer.Argument(help="A module or text with doctests, or output of pytest.")],
     library: LibraryOption = "",
     namespace: NamespaceOption = None,
-    scope: Annotated[str | None, typer.Option(help="Into this pool, such as memory/default.")] = None,
+    scope: Annotated[str | None, typer.Option(help="The pool for the facts, such as memory/default.")] = None,
     store: StoreOption = STORE,
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read facts from doctests or a pytest report; with --library, run each and keep its current result."""
+    """Read facts from doctests or a pytest report. With --library, run each and store its current result."""
     from seasoned.methods.facts import Facts, read_facts
     from seasoned.pool import ExperiencePool
 

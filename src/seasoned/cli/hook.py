@@ -36,7 +36,7 @@ def install(
     llm: LearnsWith = None,
     store: StoreOption = STORE,
 ) -> None:
-    """Add the hooks to the project's settings, and keep all others."""
+    """Add the hooks to the project's settings. All other settings stay."""
     file = project / ".claude" / "settings.json"
     settings = _settings(file)
     place = store if "://" in store else str(Path(store).resolve())
@@ -53,13 +53,16 @@ def install(
 
 @app.command("recall")
 def recall(namespace: NamespaceHere = "default", store: StoreOption = STORE) -> None:
-    """Print relevant lessons for the request on standard input (JSON with a prompt), or the most useful ones."""
+    """Print the lessons for a request.
+
+    Reads JSON from standard input. With a `prompt`, prints the relevant lessons, otherwise the most useful ones.
+    """
     _never_stops(lambda: _recalled(namespace, store, _input()))
 
 
 @app.command("record")
 def record(namespace: NamespaceHere = "default", llm: LearnsWith = None, store: StoreOption = STORE) -> None:
-    """Import the session named on standard input (JSON with a transcript_path)."""
+    """Import a session. Reads JSON with a `transcript_path` from standard input."""
     _never_stops(lambda: _recorded(namespace, store, llm, _input()))
 
 

@@ -30,20 +30,23 @@ from seasoned.errors import ConfigError
 from seasoned.store.tokens import Role
 
 _DAYS = {"d": 1, "w": 7, "y": 365}
-tokens = typer.Typer(
-    name="token", help="Who may read or change this store over HTTP: on the page, over MCP.", no_args_is_help=True
-)
+tokens = typer.Typer(name="token", help="Set who may use this store on the page and over MCP.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Whose token: a person or a program.")]
 
 
 def prune(
-    older: Annotated[str, typer.Option("--older", metavar="AGE", help="How old: 90d, 12w or 1y.")],
+    older: Annotated[
+        str, typer.Option("--older", metavar="AGE", help="Delete what is older than this: 90d, 12w or 1y.")
+    ],
     namespace: NamespaceOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be deleted.")] = False,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete old attempts of memories for good, and lessons deleted that long ago; what was learned stays."""
+    """Delete old attempts of memories for good.
+
+    Lessons that were deleted that long ago go too. All other lessons stay.
+    """
     from seasoned.store.prune import prune as prune_all
 
     age = re.fullmatch(r"(\d{1,5})([dwy])", older.strip().lower())
@@ -70,7 +73,7 @@ def backup(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep the whole store as one file, while programs go on using it."""
+    """Copy the whole store into one file. Programs may keep using it."""
     from seasoned.store.backup import backup as keep
 
     with open_store(store, must_exist=True) as opened:
@@ -79,12 +82,14 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `seasoned backup` wrote.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Over a store that is there; it is kept beside.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup that `seasoned backup` wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace an existing store; it is kept beside the new one.")
+    ] = False,
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a store back from a backup. Stop the programs that use it first, and start them again afterwards."""
+    """Restore a store from a backup. Stop the programs that use it first."""
     from seasoned.store.backup import restore as bring_back
 
     kept = bring_back(file, store, replace=replace)
@@ -95,11 +100,11 @@ def restore(
 @tokens.command("add")
 def add_token(
     name: NameArgument,
-    role: Annotated[Role, typer.Option(help="A reader sees all; an editor may change it.")] = "reader",
+    role: Annotated[Role, typer.Option(help="A reader sees everything; an editor may change it.")] = "reader",
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a token for somebody, and print it; the store keeps only a hash."""
+    """Make a token, and print it once. The store keeps only its hash."""
     from seasoned.store import tokens as table
 
     with open_store(store) as opened:
@@ -111,7 +116,7 @@ def add_token(
 
 @tokens.command("list")
 def list_tokens(store: StoreOption = STORE, as_json: JsonOption = False) -> None:
-    """List whom there are tokens for; the tokens themselves are nowhere."""
+    """List the names and roles of all tokens. The tokens are not stored."""
     from seasoned.store import tokens as table
 
     with open_store(store, must_exist=True) as opened:
@@ -122,7 +127,7 @@ def list_tokens(store: StoreOption = STORE, as_json: JsonOption = False) -> None
 
 @tokens.command("rm")
 def remove_token(name: NameArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
-    """Take somebody's token away, at once."""
+    """Remove a token. It stops working at once."""
     from seasoned.store import tokens as table
 
     with open_store(store, must_exist=True) as opened:

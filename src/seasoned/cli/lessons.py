@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from seasoned.store.sql import Store
     from seasoned.types import Guidance, Lesson
 
-app = typer.Typer(help="Read, correct and move lessons; without a command, list them.", invoke_without_command=True)
+app = typer.Typer(help="Read, correct and move lessons. Without a command, list them.", invoke_without_command=True)
 LimitOption = Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")]
 StatusOption = Annotated[LessonStatus | None, typer.Option(help="Only with this status.")]
 _NAMED = 20  # broken lines that are named
@@ -112,7 +112,10 @@ def _list(
 
 @app.command("show")
 def show_lesson(lesson: IdArgument, store: StoreOption = STORE, as_json: JsonOption = False) -> None:
-    """Show a lesson: its text, sources, history, and the outcomes of attempts that used it."""
+    """Show a lesson with its history.
+
+    Also shows its sources, and the outcomes of attempts that used it.
+    """
     from seasoned.memory.editing import reasons
     from seasoned.pool.lineage import trust_in
 
@@ -165,7 +168,7 @@ def import_lessons(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Import lessons from a file, each as a new lesson; broken lines are skipped and named with the reason.
+    """Import lessons from a file. Broken lines are skipped, and the reason is named.
 
     Without a given pool, each lesson goes back into the pool it was exported from. Lessons without a pool, or from the
     pool of a run, go into the memory `default`.
@@ -273,15 +276,21 @@ def recall(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what would be recalled for a task, as an agent would read it.
+    """Show the guidance that an agent would get for a task.
 
-    From a memory (--namespace), as `Memory.recall` gives it; from another pool (--scope), its notes, as ExpNote does.
+    From a memory (--namespace), it is what `Memory.recall` returns with this --method. From another pool (--scope), it
+    is the notes that ExpNote recalls.
     """
     options: dict[str, Any] = {name: value for name, value in (("k", k), ("share", share)) if value is not None}
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope) or _usual(opened)
         guidance = _recalled(opened, pool, text, method, options)
-    show(as_json, guidance.model_dump(mode="json"), guidance.text or f"nothing in {pool} fits this task")
+    show(as_json, guidance.model_dump(mode="json"), guidance.text or _nothing(pool, method))
+
+
+def _nothing(pool: str, method: str | None) -> str:
+    by = f"; this is the method {method or 'erl'}, and --method names another" if pool.startswith(MEMORY) else ""
+    return f"nothing in {pool} fits this task{by}"
 
 
 def _usual(store: Store) -> str:

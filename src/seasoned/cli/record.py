@@ -41,7 +41,9 @@ def contradicted(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare lessons with recorded attempts, and list first those that successes contradict.
+    """Compare lessons with recorded attempts.
+
+    Lists first the lessons that successes contradict.
 
     A score below 0 means that the record contradicts a lesson; 0 means that it says nothing. Scores choose what to read
     first; a gate or a holdout shows whether a lesson helps.

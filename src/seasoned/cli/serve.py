@@ -35,7 +35,10 @@ def serve(
         typer.Option(help="Run a Postgres server with its data in this folder, and show the store in it."),
     ] = None,
 ) -> None:
-    """Open a web page on this machine to read and correct lessons, attempts and runs. Ctrl-C stops it."""
+    """Open a web page on this machine.
+
+    Read and correct lessons, attempts and runs there. Ctrl-C stops it.
+    """
     with ExitStack() as stack:
         if postgres is not None:
             from seasoned.store.server import postgres_in

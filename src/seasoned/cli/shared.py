@@ -275,9 +275,8 @@ def find_lesson(store: Store, name: str) -> Lesson:
     fitting = [lesson for lesson in store.lessons() if lesson.id.startswith(name)]
     if len(fitting) == 1:
         return fitting[0]
-    raise ConfigError(
-        f"expected the id of one lesson, but {len(fitting)} lessons begin with {name!r}: see `seasoned lessons list`"
-    )
+    count = "more than one lesson" if fitting else "no lesson"
+    raise ConfigError(f"expected the id of one lesson, but {count} begins with {name!r}: see `seasoned lessons list`")
 
 
 def find_attempt(store: Store, name: str) -> Trajectory:
@@ -316,6 +315,8 @@ def find_run(name: str, runs: Path) -> Path:
     fitting = exact or [p for p in there if name in p.name]
     if len(fitting) == 1:
         return fitting[0]
+    if not there:
+        raise ConfigError(f"there is no run {name!r}, and no other in {runs} yet; `seasoned run emoji` makes one")
     if not fitting:
         raise ConfigError(f"there is no run {name!r} in {runs}; `seasoned runs list` shows what there is")
     raise ConfigError(f"{name!r} fits {len(fitting)} runs: {', '.join(p.name for p in fitting[:5])}; give more of it")

@@ -39,7 +39,10 @@ def grant(
     store: Annotated[str, typer.Option("--store", envvar="SEASONED_STORE", help="A postgresql:// address.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Limit a Postgres role to these memories by row-level security; without any, it sees none."""
+    """Limit a Postgres role to some memories.
+
+    Uses row-level security. Without --namespace, the role sees no memory.
+    """
     from seasoned.store.access import allow
 
     if "://" not in store:

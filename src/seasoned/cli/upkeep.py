@@ -70,7 +70,7 @@ def cap(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Disable the least valuable lessons above a limit; pinned ones stay."""
+    """Disable the least valuable lessons above a limit. Pinned ones stay."""
     from seasoned.memory import upkeep
     from seasoned.pool import ExperiencePool
 

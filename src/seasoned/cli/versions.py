@@ -31,7 +31,7 @@ WHEN = "A snapshot's name, a time such as 2026-05-31T12:00 (UTC), or now."
 
 def snapshot(
     name: Annotated[str, typer.Argument(help="The name for the current state.")],
-    why: Annotated[str, typer.Option("--why", help="The reason, kept with it.")] = "",
+    why: Annotated[str, typer.Option("--why", help="The reason, kept with the snapshot.")] = "",
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
     store: StoreOption = STORE,
@@ -70,7 +70,7 @@ def diff(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how the lessons of a pool changed from one state to another."""
+    """Show how the lessons of a pool changed between two states."""
     from seasoned.store.versions import difference
 
     with open_store(store, must_exist=True) as opened:
@@ -88,7 +88,7 @@ def rollback(
     store: StoreOption = STORE,
     as_json: JsonOption = False,
 ) -> None:
-    """Restore an earlier state of a pool as new versions; the history stays."""
+    """Restore an earlier state of a pool. The history stays."""
     from seasoned.store.versions import difference
     from seasoned.trust import mask
 

@@ -1,11 +1,11 @@
-"""Memory: for people who bring their own agent. Guidance before an attempt, its record, and learning from it.
+"""Memory, for people who bring their own agent: guidance before an attempt, the attempt's record, and learning from it.
 
 A namespace has two scopes: "memory/NAME" for attempts and all lessons, "flagged/NAME" for suspected prompt injections.
 Always holds: namespaces are separate; secrets are masked before anything is stored; recall calls no model (unless a
 method of your own does); quarantined lessons are never recalled; an attempt is stored once, when it is finished or when
-its block, its memory or the program ends, and an unfinished one is stored as unknown; the id of an attempt decides what
-is withheld from it. A signal does not finish an attempt: after SIGKILL, or SIGTERM without a handler, open attempts are
-lost.
+its block, its memory or the program ends, and an unfinished one is stored as unknown; an attempt's id decides which
+lessons are withheld. A signal does not finish an attempt: after SIGKILL, or SIGTERM without a handler, open attempts
+are lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An attempt at one task: its record until it is finished, and its guidance.
+"""An attempt at one task: its guidance, and its record until it is finished.
 
 Always holds: an attempt is stored once, when it is finished or when its block, its memory or the program ends; later
 calls are refused; its first guidance is drawn once, before anything else is done with it.
@@ -107,7 +107,7 @@ class Attempt:
     def advise(self) -> Guidance:
         """Recall again during the attempt: guidance for the steps so far, if the method has any (`autoguide` has).
 
-        New guidance is in force from here on, and all of it is stored with the attempt. `guidance` then has the first
+        New guidance counts from here on, and all guidance is stored with the attempt. `guidance` then has the first
         and the newest guidance, or only the newest if both are longer than the memory's cap.
 
         Raises:
@@ -123,7 +123,7 @@ class Attempt:
         return fresh
 
     def messages(self, messages: Iterable[object]) -> None:
-        """Record the conversation, as chat messages have it; see `memory.chat.read_chat`.
+        """Record the conversation from chat messages; see `memory.chat.read_chat`.
 
         A longer list that begins like the last one replaces it; any other list is added. The steps are read from the
         messages unless `step` was used. Anything else is skipped, and counted in `meta["broken_messages"]`.
@@ -143,7 +143,7 @@ class Attempt:
             self._broken = chat.broken if longer else self._broken + chat.broken
 
     def made(self, answer: str = "") -> Trajectory:
-        """The record so far as a check sees it, with the tool calls and their results among the steps."""
+        """The record so far, as a check sees it: the steps have the tool calls and their results."""
         with self._lock:
             return self._trajectory(Outcome(answer=answer))
 
@@ -153,8 +153,8 @@ class Attempt:
         """Store the attempt with its outcome; it survives the end of the process once this returns.
 
         Args:
-            success: True, False, a reward (success from the memory's `success_at` on), a check that decides (see
-                `seasoned.memory.checks`), or None for unknown: a memory with a judge then asks its model.
+            success: True, False, a reward (a success if it reaches the memory's `success_at`), a check that decides
+                (see `seasoned.memory.checks`), or None for unknown; a memory with a judge then asks its model.
             answer: the agent's answer, if any.
             detail: remarks on the outcome.
 

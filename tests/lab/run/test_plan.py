@@ -120,7 +120,7 @@ def test_the_bound_counts_every_retry_of_agents_that_act(recipe):
 
 def test_older_names_of_conditions_are_told_with_the_new_ones(recipe):
     plan = make_plan(recipe(conditions=["disabled", "erl-k3", "erl(k=5)"]))
-    assert plan.idle == ["conditions have new names (the old ones still work): erl-k3 as erl(k=3)"]
+    assert plan.idle == ["short names of conditions: erl-k3 is erl(k=3)"]
     assert [plan.pool(c, plan.blocks[0], 6) for c in plan.conditions] == ["s0f0/disabled", "s0f0/erl", "s0f0/erl"]
 
 

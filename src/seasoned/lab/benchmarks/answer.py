@@ -1,8 +1,8 @@
 """Benchmarks that take one answer, and their environment: THINK, NOTE, RECALL and ANSWER in, a few words back.
 
 Always holds: a task is scored at most once, by its first ANSWER; the right answer is named only after that, and only
-while training; what RECALL finds is the agent's affair, as an environment has no notes; whatever an action holds, a
-step gives Gymnasium's five values and raises nothing.
+while training; RECALL is left to the agent, because an environment has no notes; for any action, a step returns
+Gymnasium's five values and raises nothing.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Score = Callable[[str, Mapping[str, Any]], Scored]
 class AnswerEnvironment:
     """One case at a time: the question, then commands until the answer, then in training a few turns for notes.
 
-    Of the commands in one action the first ANSWER counts, an empty one too. What follows it is not read: it was written
-    without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions follow
-    unless END ends them. After `max_turns` without an answer the case is cut off, and wrong.
+    Of the commands in one action the first ANSWER counts, even an empty one. The text after it is not read, because it
+    was written without the feedback. With `reveal`, the feedback names the right answer, and `note_turns` more actions
+    follow unless END ends them. After `max_turns` without an answer the case ends, and counts as wrong.
     """
 
     score: Score
@@ -59,18 +59,18 @@ class AnswerEnvironment:
     _answered: bool = field(default=False, init=False)
 
     def reset(self, task: Task, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begins a case: the question, and {"choices": [...]} where it offers some. `seed` changes nothing."""
+        """Begins a case: the question, and {"choices": [...]} if it offers some. `seed` changes nothing."""
         self._task, self._turns, self._answered = task, 0, False
         question = str(task.data.get("question") or task.text)
         return question, {"choices": list(task.data["choices"])} if task.data.get("choices") else {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Takes one action, which may hold several commands.
+        """Takes one action, which may contain several commands.
 
         Returns:
             observation, reward (1.0 for a right answer), terminated, truncated, info. `info` has "success" (bool or
-            None) and "answer" in the step that is scored, and "invalid": True where nothing could be done. A case
-            that is cut off has no answer, and so no "success".
+            None) and "answer" in the step that is scored, and "invalid": True if nothing could be done. A case
+            that ends without an answer has no "success".
 
         Raises:
             ContractError: There was no `reset`, or the case has ended.

@@ -66,17 +66,16 @@ class Benchmark:
     `train` and `test` are whole, disjoint pools in a seeded order: a run takes the first tasks of each (`take`).
     `make_env(reveal)` makes a fresh environment; with `reveal`, for training, its feedback names the right answer.
     `source` names the origin of the tasks. `think_hint` and `note_hint` are one sentence each: what to think of, and
-    what to note under which key. `heuristic`, where there is one, is what the first worked case with a wrong
-    answer teaches, or the first of `reflections`, as a trigger and an action: it shows what comes again in these tasks;
-    `rule_begins`, what every such action begins with. `goal` gives of a task's text the part that says what is wanted,
-    where most of it is something else: by that, tasks are compared. `observed` reads notes off an attempt's
-    observations, for the condition of that name.
+    what to note under which key. `heuristic`, if any, is the lesson of the first worked case with a wrong answer, or of
+    the first of `reflections`, as a trigger and an action: it shows what occurs again in these tasks. `rule_begins` is
+    how every such action begins. `goal` returns the part of a task's text that states the goal, if most of the text is
+    something else; tasks are compared by it. `observed` reads notes off the observations of attempts.
 
-    `models` are the other models that take part, of "user" and "judge"; `judged` the ids of tasks whose success a judge
-    decides. `with_models(reveal, models)` makes an environment in which those take part that a recipe names.
+    `models` are the other models that take part ("user", "judge"), and `judged` the ids of tasks whose success a judge
+    decides. `with_models(reveal, models)` makes an environment with the models that a recipe names.
 
-    `manner` is "act" where an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
-    category; `reflections` are failed attempts with what one should have made of them, and `retried` is a success at
+    `manner` is "act" if an agent acts in several steps. Then `trajectories` are worked attempts in our own words, by
+    category; `reflections` are failed attempts with a good reflection on each, and `retried` is a success at
     the task of one of these; `about` describes the family of tasks in a few sentences, for transfer; and `max_turns`
     counts steps. With `programs`, tasks take a program, and `libraries` are what it uses: one,
     or one for each version of it.

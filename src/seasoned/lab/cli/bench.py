@@ -64,9 +64,10 @@ def check(
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a benchmark's data: solve every task with its known solution, and list what is wrong.
+    """Check a benchmark's data.
 
-    Exit code 1 if anything is, or if there is no task.
+    Solves every task with its known solution, and lists what is wrong. Exit code 1 if anything is wrong, or if there is
+    no task.
     """
     from seasoned.lab.benchmarks import find_check
 
@@ -152,7 +153,10 @@ def attack(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Plant attacks in training attempts, and count how often the test attempt obeys them."""
+    """Plant attacks in training attempts.
+
+    Counts how often the test attempt obeys them.
+    """
     import tempfile
     from contextlib import ExitStack
 

@@ -53,7 +53,10 @@ def certify(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Test a run's lessons on held-back tasks, and write a certificate; or check one. Exit code 1 if it fails."""
+    """Test a run's lessons on held-back tasks.
+
+    Writes a certificate, or checks one with --check. Exit code 1 if the certificate is invalid.
+    """
     if (check is None) == (not run):
         raise ConfigError("expected a run, or --check FILE: seasoned certify last")
     if check is not None:
@@ -80,7 +83,10 @@ def audit(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Repeat a run's test with blank, shuffled, foreign and negated lessons: does the gain come from what they say?"""
+    """Test whether a gain comes from the lessons' text.
+
+    Repeats a run's test with blank, shuffled, foreign and negated lessons.
+    """
     from seasoned.lab.report.tables import show
     from seasoned.lab.run.extend import audit as make
 

@@ -11,7 +11,9 @@ from seasoned.lab.cli.run import execute, show_run
 
 
 def demo(store: StoreOption = STORE, runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
-    """Watch an agent learn: it meets private codes that it cannot know, takes notes, and then knows them.
+    """Watch an agent learn.
+
+    It meets made-up codes that it cannot know, takes notes, and then solves more cases with them.
 
     The model is downloaded once (1.1 GB) and runs on this machine, without account or key. A stopped demo resumes; a
     finished one is shown again.

@@ -82,7 +82,7 @@ def run(
         bool, typer.Option("--dry-run", help="Only estimate the cost: episodes, and model calls at most.")
     ] = False,
     on: Annotated[
-        str, typer.Option(help="Who makes the episodes: ray (this machine, or its cluster), or ray://HOST.")
+        str, typer.Option(help="Run the episodes on Ray: ray (this machine, or its cluster), or ray://HOST.")
     ] = "",
     quiet: QuietOption = False,
     store: StoreOption = STORE,
@@ -90,7 +90,7 @@ def run(
     unsafe: UnsafeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an experiment: gather attempts, learn from them, evaluate, and report.
+    """Run an experiment and report the results.
 
     Stop it at any time with Ctrl-C and continue with --resume; no model call is paid for twice. With --until you can
     read and correct the lessons (`seasoned lessons`) before they are judged.
@@ -273,10 +273,10 @@ def _count(recipe: Recipe, as_json: bool) -> None:
     if as_json:
         print_json(counts)
         return
-    about = " in and ".join(f"{count:,}" for count in tokens.values())
+    about = " tokens in and ".join(f"{count:,}" for count in tokens.values())
     price = "the price is unknown" if dollars is None else f"about ${dollars:,.2f}"
     counted = (
-        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {about} tokens out "
+        f"{many(plan.episodes, 'episode')}, at most {many(plan.most_calls, 'model call')}, about {about} out "
         f"if every attempt takes half of its turns; {price}"
     )
     typer.echo(f"{counted}; nothing was run.")

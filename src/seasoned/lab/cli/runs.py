@@ -49,7 +49,8 @@ def list_runs(runs: RunsOption = RUNS, as_json: JsonOption = False) -> None:
     for row in rows:
         cells = (one_line(row["run"], 200), "yes" if row["complete"] else "no", one_line(row["headline"], 1000))
         table.add_row(*map(Text, cells))
-    Console().print(table if rows else Text(one_line(f"no runs in {runs}", 1000)))
+    none = f"There are no runs in {runs} yet: `seasoned run emoji` makes one."
+    Console().print(table if rows else Text(one_line(none, 1000)))
 
 
 @app.command("show")
@@ -71,7 +72,10 @@ def compare(
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare runs condition by condition, with paired tests where they share tasks."""
+    """Compare the conditions of several runs.
+
+    Paired tests are shown where the runs share tasks.
+    """
     from seasoned.lab.report.forms import to_json, to_rich
     from seasoned.lab.report.tables import comparison_table
     from seasoned.lab.run.outputs import read_rows, read_summary
@@ -93,11 +97,11 @@ def compare(
 @app.command("table")
 def table(
     run: RunArgument,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row an episode.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one row per episode.")] = False,
     runs: RunsOption = RUNS,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the table of a run, or all its episodes as rows: --csv or --json."""
+    """Print the table of a run. --csv or --json print all its episodes as rows."""
     from seasoned.lab.report.forms import to_rich
     from seasoned.lab.report.tables import main_table
     from seasoned.lab.run.frames import flat_rows, to_csv

@@ -1,7 +1,7 @@
 """AutoGuide (Fu et al., 2024) as ERL describes it: guidelines for contexts, from a failure beside a success.
 
-Always holds: what is recalled fits the context of the last observation, and where none fits nothing is; a failure gives
-at most one guideline; nothing that comes from an attempt at a task is recalled for that task.
+Always holds: recalled guidelines fit the context of the last observation, and nothing is recalled if none fits; a
+failure gives at most one guideline; nothing that comes from an attempt at a task is recalled for that task.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class AutoGuide:
         worked: attempts with the context and guideline that they should give; see `write_guideline`.
         begins: the words that every guideline begins with; see `write_guideline`.
         goal: extracts the goal from a task's text when most of it is something else, such as a room's furniture.
-        k: guidelines that are shown at a turn.
+        k: guidelines to show at a turn.
         by: how the context is identified: `llm` picks among the known ones; `embedding` takes the nearest ones.
-        least: with `embedding`, how near a context must be at least to fit (cosine).
-        room: tokens that the attempts of a pair may take together in a prompt. None: three quarters of a long window,
+        least: with `embedding`, the least cosine of a context that fits.
+        room: tokens of both attempts of a pair in a prompt. None: three quarters of a long window,
             or 2,400.
-        contexts_room: tokens of known contexts in a prompt; where there are more, the nearest are shown, or the newest
-            where the pool has no embedder. None: three quarters of a long window, or 1,500.
-        max_tokens: of a reply.
+        contexts_room: tokens of known contexts in a prompt; of more, the nearest are shown, or the newest if the pool
+            has no embedder. None: three quarters of a long window, or 1,500.
+        max_tokens: tokens of a reply.
         same_task: recall lessons also for the task that they come from. For recurring work; never in an evaluation.
 
     Raises:
@@ -88,14 +88,14 @@ class AutoGuide:
             worked_pair(self.worked[0])
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Write a guideline for each failure at a task that was solved too, beside the task's first success.
+        """Write a guideline for each failure at a task that was also solved, from it and the task's first success.
 
-        A pair that was learned from is passed over. A guideline of equal words for an equal context is not stored
-        again: its importance rises by one.
+        A pair that was learned from is skipped. An equal guideline for an equal context is not stored again: its
+        importance rises by one.
 
         Raises:
-            LLMError: the model failed otherwise than by its form or its length; what was written before stays.
-            StoreError: when the pool is read-only; no model was called then.
+            LLMError: the model failed other than by a reply's form or a prompt's length; earlier guidelines stay.
+            StoreError: when the pool is read-only; then no model is called.
         """
         pool.writable()
         earlier = attempts_before(trajectories, pool) if self.same_task else ()
@@ -143,7 +143,7 @@ class AutoGuide:
 
         Raises:
             ConfigError: `by="embedding"`, and the pool has no embedder.
-            LLMError: the model failed otherwise than by its form or its length.
+            LLMError: the model failed other than by a reply's form or a prompt's length.
         """
         own = set() if self.same_task else attempts_at(task, pool)
         usable = [lesson for lesson in pool.lessons("guideline") if own.isdisjoint(lesson.sources)]

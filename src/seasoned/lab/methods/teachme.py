@@ -1,7 +1,7 @@
 """TeachMe as ExpNote's baseline (Dalvi et al., 2022): facts of a knowledge base, looked up for the question.
 
-The facts come from a CSV in ConceptNet's form: tab-separated URI, relation, start, end, JSON. Always holds: a line that
-is not of that form is passed over, never guessed at; nothing is learned.
+The facts come from a CSV in ConceptNet's form: tab-separated URI, relation, start, end, JSON. Always holds: a line of
+another form is skipped, never guessed at; nothing is learned.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LITTLE = frozenset(
 
 @dataclass(frozen=True)
 class TeachMe:
-    """Up to k facts of `facts` (a CSV path) whose subject is a word of the task, the weightiest of each in turn."""
+    """Up to k facts of `facts` (a CSV path) about the words of a task, the most important fact of each word first."""
 
     name: ClassVar[str] = "teachme"
     facts: str
@@ -67,10 +67,10 @@ class TeachMe:
     language: str = "en"
 
     def learn(self, trajectories: Sequence[Trajectory], pool: ExperiencePool) -> None:
-        """Nothing: the knowledge base is given."""
+        """Do nothing: the knowledge base is given."""
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
-        """Facts about the words of the task but for such as "the": one of each, weightiest first, then a second one.
+        """Facts about the words of the task, except words such as "the": first one for each word, then a second one.
 
         Raises:
             DataError: if the file is missing or holds no fact of the language.
@@ -91,7 +91,7 @@ class TeachMe:
 
 @cache
 def read_facts(path: str, language: str) -> dict[str, list[tuple[float, str]]]:
-    """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are passed over.
+    """Facts by subject word: {word: [(weight, sentence)]}. Lines of another form or language are skipped.
 
     Raises:
         DataError: if the file cannot be read, is a pickle, or holds no fact of the language.

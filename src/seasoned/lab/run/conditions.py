@@ -202,9 +202,9 @@ def _variant(base: Condition, suffix: str) -> Condition:
 
 
 def renamed(texts: Sequence[str]) -> str:
-    """A sentence that says how older names are written now; "" where there are none."""
-    new = [f"{text} as {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
-    return f"conditions have new names (the old ones still work): {'; '.join(new)}" if new else ""
+    """A sentence that says what older names stand for; "" where there are none."""
+    older = [f"{text} is {ALIASES[text]}" for text in dict.fromkeys(texts) if text in ALIASES]
+    return f"short names of conditions: {'; '.join(older)}" if older else ""
 
 
 def _condition(text: str) -> Condition:

@@ -69,12 +69,12 @@ def run(
         llm: a model to use instead of the recipe's.
         until: the last stage; only a complete run has a summary and a report.
         learner: a model for learning, instead of the recipe's `learner`.
-        on: who makes the episodes: "" this process, "ray" or "ray://HOST" Ray, with models of the recipe alone.
+        on: where the episodes run: "" in this process, "ray" or "ray://HOST" on Ray, with the recipe's models only.
 
     Raises:
         BudgetExceeded: if a limit of the whole run was crossed.
         ConfigError: if the run cannot be resumed with this recipe, data and store, or `limit` comes with a plan.
-        MissingExtraError: if SciPy, which the summary needs, is not installed; no model was called then.
+        MissingExtraError: if SciPy, which the summary needs, is not installed; then no model was called.
         SeasonedError: any other error. Finished work is kept, and a note on the error says how to resume.
     """
     plan = _planned(recipe, limit)

@@ -31,7 +31,7 @@ def flat_rows(directory: Path | str) -> list[dict[str, Any]]:
 
 
 def to_dataframe(directory: Path | str) -> pandas.DataFrame:
-    """The episodes of a run as a pandas DataFrame: what `seasoned.run` made, or a run's directory.
+    """Return the episodes of a run as a pandas DataFrame, from the directory that `seasoned.run` returns.
 
     Raises:
         DataError: when the run's results cannot be read.

@@ -65,15 +65,15 @@ class Recipe(Section):
     """A whole experiment.
 
     `train` and `test` count cases, of which a block (a seed and fold) takes at most `limit`. With `folds` of 2 or more
-    both are taken together, and each fold is judged by what was learned on the others. `curve` lists smaller training
-    counts to evaluate the first learning condition at. `repeats` is how often each test task is run, each time with
-    other seeds of the model. `workers` 0 means one a slot. `learner` is the model that writes insights, heuristics and
-    guidelines, where that is another than the one that acts; no key of `llm` is taken over. `ranker` ranks heuristics,
+    both are taken together, and each fold is tested with what was learned on the others. `curve` lists smaller training
+    counts at which the first learning condition is evaluated. `repeats` is how often each test task is run, each time
+    with another seed of the model. `workers` 0 means one per slot. `learner` is the model that writes insights,
+    heuristics and guidelines, if it is not the acting model; it inherits no key of `llm`. `ranker` ranks heuristics,
     and `longer` gets the prompts that the acting or the learning model refuses as too long (ExpeL, appendix D.5).
-    `user` plays the user where a benchmark has one, `judge` decides about tasks whose success is told in words; both at
-    temperature 0. `tools` says which an agent is offered.
-    `profile` says whether lessons are written as small models need it or as the papers have it; `profiles.py` has the
-    settings that go with it. `fold_outcomes` is a run whose training attempts fold the tasks by how they ended, too.
+    `user` plays the user if a benchmark has one, and `judge` decides tasks whose success is described in words; both
+    use temperature 0. `tools` sets which tools an agent gets.
+    `profile` says whether lessons are written as small models need it or as in the papers; `profiles.py` has its
+    settings. `fold_outcomes` is a run: folds are also balanced by the outcomes of its training attempts.
     With `trust`, lessons whose content stems from an observation alone are not recalled; see `seasoned.trust.lineage`.
     """
 
