@@ -184,6 +184,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
     same = digest(task, [step.model_dump() for step in steps], outcome.model_dump())
     seen[same] += 1
     name = texts(sample.get("id"))
+    whens = sample.get("started_at"), sample.get("completed_at"), evaluation.get("created")
     return make(
         task,
         steps,
@@ -193,7 +194,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
         agent=model,
         messages=chat(turns),
         usage=_usage(sample.get("model_usage")),
-        created=date(sample.get("started_at")) or date(evaluation.get("created")),
+        created=next(filter(None, map(date, whens)), ""),
         occurrence=seen[same] - 1,
         meta={**meta, "trial": int(epoch) - 1, "scores": _scores(sample), "target": texts(sample.get("target"))},
     )
