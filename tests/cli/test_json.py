@@ -20,15 +20,16 @@ NO_DATA = {
 }
 """Commands without --json, and why."""
 ELSEWHERE = {
-    "audit", "bench attack", "bench generate", "bench install", "certify", "demo", "lessons facts", "model pull",
-    "store grant", "transfer",
+    "audit", "bench attack", "bench generate", "bench install", "certify", "demo", "doctor", "lessons facts",
+    "model check", "model pull", "run", "runs compare", "runs export", "runs list", "runs path", "runs show",
+    "runs table", "store grant", "transfer",
 }  # fmt: skip
 """Commands whose JSON a test of their own reads: they take a model's file, an engine, a server or a whole run."""
 TALK = '{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}], "success": true}\n'
 LESSON = '{"kind": "note", "key": "sea", "text": "wet"}\n'
 COMMANDS = """
 attempts
-attempts --limit 1 --store none.db
+attempts --limit 1
 replay tra-1
 replay tra-1 --prompts
 outcome tra-1 --failure --why late
@@ -70,21 +71,10 @@ store copy seasoned.db copied.db
 token add ann
 token list
 token rm ann
-doctor
 model path
-model check
 hook install --project .
 bench list
 bench check lets -c cases=4
-run small.toml -q
-run small.toml --dry-run
-run small.toml --resume last -q
-runs list
-runs show last
-runs compare last last
-runs table last
-runs path last
-runs export last --output log.eval
 """
 
 
@@ -126,15 +116,17 @@ def full(folder):
     (folder / "more.jsonl").write_text(LESSON, encoding="utf-8")
 
 
-def test_each_prints_one_document_and_nothing_else(cli, full, opens, apprentice):
+def test_each_prints_one_document_and_nothing_else(cli, full, opens):
     taught = {"analysis": "x", "trigger": "a sky is named", "action": "look up"}
-    opens(ScriptedModel(lambda m: taught if "look back" in str(m[0]) else apprentice(m), name="apprentice"))
+    opens(ScriptedModel(lambda messages: taught))
+    wrong = []
     for line in COMMANDS.strip().splitlines():
         done = cli(*line.split(), "--json")
         try:
             json.loads(done.out)
         except ValueError:
-            pytest.fail(f"seasoned {line} --json printed {done.out[:300]!r}, and {done.err[:300]!r} as errors")
+            wrong.append(f"seasoned {line} --json printed {done.out[:200]!r}; errors: {done.err[:200]!r}")
+    assert wrong == []
 
 
 def test_a_list_instead_of_lines(cli, full):
