@@ -20,7 +20,7 @@ NO_DATA = {
 }
 """Commands without --json, and why."""
 ELSEWHERE = {
-    "audit", "bench attack", "bench generate", "bench install", "certify", "demo", "doctor", "lessons facts",
+    "audit", "bench attack", "bench generate", "bench install", "certify", "demo", "doctor", "effect", "lessons facts",
     "model check", "model pull", "run", "runs compare", "runs export", "runs list", "runs path", "runs show",
     "runs table", "store grant", "transfer",
 }  # fmt: skip
@@ -34,7 +34,6 @@ replay tra-1
 replay tra-1 --prompts
 outcome tra-1 --failure --why late
 recall sky
-effect
 learn --llm local --dry-run
 learn --llm local
 import talk.jsonl
@@ -51,14 +50,14 @@ lessons add twice
 lessons edit les-1 --text grey
 lessons disable les-1
 lessons enable les-1
-lessons release --all
+lessons release les-3
 lessons snapshot monday
 lessons snapshots
 lessons rm les-2
 lessons diff monday
 lessons rollback monday
-lessons duplicates
-lessons cap --max 50
+lessons duplicates --embedder hashing
+lessons cap --lessons 50
 lessons contradicted
 lessons verify
 lessons export
@@ -105,8 +104,9 @@ def test_every_such_command_is_called_here_or_elsewhere(every):
 
 @pytest.fixture
 def full(folder):
-    """A store with an attempt and two lessons, and files to import."""
+    """A store with an attempt and lessons, one of them in quarantine, and files to import."""
     made = [Lesson(id="les-1", kind="note", key="sky", text="blue"), Lesson(id="les-2", kind="insight", text="Look.")]
+    made.append(Lesson(id="les-3", kind="heuristic", text="Wait.", status="quarantined"))
     with Store("seasoned.db") as store:
         store.add_lessons("memory/default", made, who="model")
     with Memory("seasoned.db", embedder=None) as memory:
@@ -132,11 +132,8 @@ def test_each_prints_one_document_and_nothing_else(cli, full, opens):
 def test_a_list_instead_of_lines(cli, full):
     listed = cli("export", "--json").json
     assert listed == [json.loads(line) for line in cli("export", "--format", "jsonl").out.splitlines()]
-    assert (
-        {one["id"] for one in listed}
-        == {"les-1", "les-2"}
-        == {one["id"] for one in cli("lessons", "export", "--json").json}
-    )
+    assert {one["id"] for one in listed} == {"les-1", "les-2"}
+    assert {one["id"] for one in cli("lessons", "export", "--json").json} == {"les-1", "les-2", "les-3"}
     assert cli("export", "--what", "trajectories", "--json").json[0]["task"] == "Name the sky."
     done = cli("export", "--output", "l.md", "--format", "markdown", "--json")
     assert (done.json, done.err) == ({"file": "l.md", "written": "2 lessons"}, "")
