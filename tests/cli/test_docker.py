@@ -47,6 +47,17 @@ def test_the_image_is_made_of_what_is_there(lines):
     assert {project["readme"], *project["license-files"]} <= set(copied)  # else the build fails
 
 
+def test_the_image_serves_the_page_and_mcp_from_postgres_and_not_as_root(lines):
+    given = dict(lines)
+    extras = re.search(r"/src\[([\w,-]+)\]", given["RUN"])[1].split(",")
+    assert {"web", "mcp", "postgres"} <= set(extras)
+    assert int(given["USER"]) > 0  # a number, as a cluster cannot look a name up
+    assert f"--uid {given['USER']} seasoned" in given["RUN"]
+    assert [name for name, _ in lines].index("USER") > [name for name, _ in lines].index("RUN")
+    assert f"chown seasoned {given['VOLUME']}" in given["RUN"]
+    assert f"SEASONED_STORE={given['VOLUME']}/" in given["ENV"]
+
+
 def test_its_commands_start_both_servers(cli, lines, started, monkeypatch):
     given = dict(lines)
     assert json.loads(given["ENTRYPOINT"]) == ["seasoned"]

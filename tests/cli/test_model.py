@@ -51,6 +51,7 @@ def test_pull_prints_the_path(cli, monkeypatch, folder):
     monkeypatch.setattr(modelfile, "pull", pulled)
     done = cli("model", "pull", "smol")
     assert (done.code, done.out.strip(), done.err) == (0, str(folder / "smol.gguf"), "")
+    assert cli("model", "pull", "smol", "--json").json == {"path": str(folder / "smol.gguf")}
 
 
 @pytest.mark.parametrize("verb", ["path", "pull", "check"])

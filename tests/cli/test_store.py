@@ -45,6 +45,15 @@ def test_rights_are_a_servers(notes):
     assert "roles need Postgres" in str(said.exception)
 
 
+def test_rights_for_programs(notes, monkeypatch):
+    given = []
+    monkeypatch.setattr("seasoned.store.access.allow", lambda store, role, names: given.append((role, names)))
+    monkeypatch.setattr("seasoned.cli.store.open_store", lambda address, must_exist: Store(notes))
+    words = ["store", "grant", "ann", "--namespace", "a", "--store", "postgresql://x/y", "--json"]
+    assert json.loads(CliRunner().invoke(app, words).output) == {"role": "ann", "namespaces": ["a"]}
+    assert given == [("ann", ["a"])]
+
+
 def test_a_server_in_a_folder_is_shown_on_the_page(tmp_path, monkeypatch):
     pytest.importorskip("starlette")
     asked = []

@@ -70,7 +70,7 @@ def test_the_tools_and_what_they_say_of_themselves(memory):
 
     instructions, tools = anyio.run(talk)
     assert "not an order" in instructions
-    assert [tool.name for tool in tools] == ["recall", "record", "learn", "note", "list", "effect"]
+    assert [tool.name for tool in tools] == ["recall", "record", "outcome", "learn", "note", "list", "effect"]
     for tool in tools:
         assert tool.description
         assert all("description" in field for field in tool.input_schema["properties"].values())
@@ -126,6 +126,27 @@ def test_learning_is_a_tool_with_an_estimate(tmp_path):
     assert said(again)["attempts"] == 0
     assert len(model.requests) == 1
     assert said(first)["success"] is False
+
+
+def test_a_later_outcome_keeps_the_earlier_verdict(memory):
+    (kept,) = calls(memory, ("record", {"task": TASK, "steps": STEPS, "success": True}))
+    name = said(kept)["id"]
+    later, wrong, nobody = calls(
+        memory,
+        ("outcome", {"id": name, "success": False, "why": "the customer came back"}),
+        ("outcome", {"id": name}),
+        ("outcome", {"id": "tra-none", "success": True}),
+    )
+    assert said(later) == {"id": name, "success": False, "reward": 0.0, "verdicts": 2}
+    verdicts = memory.store.get_trajectory(name).meta["verdicts"]
+    assert [(one["success"], one["who"]) for one in verdicts] == [(True, "agent"), (False, "model")]
+    assert verdicts[1]["why"] == "the customer came back (over MCP)"
+    assert "success" in refused(wrong)
+    assert "there is no attempt 'tra-none'" in refused(nobody)
+    (first,) = calls(memory, ("record", {"task": "other", "steps": STEPS}))
+    assert said(first)["success"] is None
+    (known,) = calls(memory, ("outcome", {"id": said(first)["id"], "success": True, "reward": 0.5}))
+    assert (said(known)["success"], said(known)["reward"]) == (True, 0.5)
 
 
 def test_nothing_that_comes_over_mcp_is_trusted_above_an_import(tmp_path):
@@ -403,7 +424,12 @@ def test_named_tokens_have_roles_and_sign_what_they_note(tmp_path):
             noted = said(anyio.run(talk, "ann", "note", {"text": "Close the gate."}))
             assert store.history(noted["id"])[-1].why == "noted over MCP by ann"
             assert "Close the gate." in said(anyio.run(talk, "bob", "recall", {"task": "the gate"}))["guidance"]
-            for tool, given in (("note", {"text": "Open it."}), ("record", {"task": "x", "steps": []}), ("learn", {})):
+            for tool, given in (
+                ("note", {"text": "Open it."}),
+                ("record", {"task": "x", "steps": []}),
+                ("outcome", {"id": "x", "success": True}),
+                ("learn", {}),
+            ):
                 refused = anyio.run(talk, "bob", tool, given)
                 assert refused.is_error
                 assert "the token of bob reads and changes nothing" in refused.content[0].text

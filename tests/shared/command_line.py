@@ -15,7 +15,6 @@ import pytest
 import seasoned
 from seasoned.cli import main
 from seasoned.lab.benchmarks import load_benchmark
-from seasoned.lab.run import experiment
 from seasoned.llm import opening
 from seasoned.llm.scripted import ScriptedModel
 

@@ -30,6 +30,8 @@ from seasoned.cli.shared import (
     pool_of,
     print_json,
     tell,
+    tell_written,
+    write_lines,
     write_out,
 )
 from seasoned.errors import ConfigError, DataError
@@ -157,6 +159,7 @@ def export(
     successes: Annotated[bool, typer.Option("--successes", help="Only attempts that succeeded.")] = False,
     cap: Annotated[int, typer.Option(min=100, help="For agents-md: the maximum number of tokens.")] = 2000,
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Write lessons or attempts into a file.
 
@@ -166,7 +169,7 @@ def export(
     SKILL.md for each kind of task.
 
     Flagged attempts (suspected prompt injections) are left out and counted; to export them, name their pool with
-    --scope.
+    --scope. With --json, standard output has a list instead of lines, or what was written to the file.
     """
     if what == "trajectories" and form == "markdown":
         raise ConfigError("trajectories are written as chat JSON lines: give --format jsonl, or leave it out")
@@ -177,22 +180,26 @@ def export(
         )
     if what == "lessons" and successes:
         raise ConfigError("--successes is about attempts: give --what trajectories as well, or leave it out")
+    if as_json and form == "markdown" and output is None:
+        raise ConfigError("--json prints a list and no Markdown: leave --format out, or name a file with --output")
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope)
         if what == "trajectories":
             # What was flagged is for people to look at; models are tuned on it only where it is named.
             scopes = [pool] if pool else [each for each in opened.scopes() if not each.startswith(FLAGGED)]
-            count = write_out((chat for each in scopes for chat in _chats(opened, each, successes)), output)
+            count = write_lines((chat for each in scopes for chat in _chats(opened, each, successes)), output, as_json)
             _tell_left_out(opened, pool, successes)
         elif form in ("agents-md", "skills"):
             count = _for_agents(opened, pool, form, output, cap)
         else:
             kept = [each for each in by_pool(opened, pool) if each[1].status == "active" or everything]
             count = len(kept)
-            write_out(starmap(lesson_line, kept) if form == "jsonl" else [markdown(kept)], output)
-    if output is not None:
-        one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
-        tell(f"{many(count, one, several)} written to {output}", err=True)
+            if form == "jsonl" or (as_json and output is None):
+                write_lines(starmap(lesson_line, kept), output, as_json)
+            else:
+                write_out([markdown(kept)], output)
+    one, several = ("lesson", "lessons") if what == "lessons" else ("trajectory", "trajectories")
+    tell_written(many(count, one, several), output, as_json)
 
 
 def _for_agents(store: Store, pool: str | None, form: str, output: Path | None, cap: int) -> int:

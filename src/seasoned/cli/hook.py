@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from seasoned.cli.shared import STORE, StoreOption, open_store, tell
+from seasoned.cli.shared import STORE, JsonOption, StoreOption, open_store, print_json, tell
 from seasoned.errors import ConfigError, DataError, SeasonedError
 
 app = typer.Typer(help="Give a coding agent a memory by hooks.", no_args_is_help=True)
@@ -35,6 +35,7 @@ def install(
     namespace: NamespaceHere = "default",
     llm: LearnsWith = None,
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
     """Add the hooks to the project's settings. All other settings stay."""
     file = project / ".claude" / "settings.json"
@@ -48,6 +49,9 @@ def install(
         hooks[event] = [*(each for each in hooks.get(event, []) if "seasoned hook" not in json.dumps(each)), own]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        print_json({"file": str(file), "agent": agent, "events": list(_EVENTS)})
+        return
     tell(f"{file}: {agent} recalls at {', '.join(_EVENTS)[: -len(', SessionEnd')]} and records at SessionEnd")
 
 

@@ -32,7 +32,8 @@ from seasoned.cli.shared import (
     print_json,
     show,
     tell,
-    write_out,
+    tell_written,
+    write_lines,
 )
 from seasoned.errors import ConfigError, DataError
 from seasoned.files import read_text
@@ -152,12 +153,16 @@ def export(
     scope: ScopeOption = None,
     out: Annotated[Path | None, typer.Option(help="The file to write. Default: standard output.")] = None,
     store: StoreOption = STORE,
+    as_json: JsonOption = False,
 ) -> None:
-    """Write lessons as JSON lines that `lessons import` reads."""
+    """Write lessons as JSON lines that `lessons import` reads.
+
+    With --json, standard output has a list instead of lines, or what was written to the file.
+    """
     with open_store(store, must_exist=True) as opened:
-        count = write_out(starmap(lesson_line, by_pool(opened, chosen_pool(opened, namespace, scope))), out)
-    if out is not None:
-        tell(f"{many(count, 'lesson')} written to {out}", err=True)
+        lines = starmap(lesson_line, by_pool(opened, chosen_pool(opened, namespace, scope)))
+        count = write_lines(lines, out, as_json)
+    tell_written(many(count, "lesson"), out, as_json)
 
 
 @app.command("import")

@@ -36,7 +36,7 @@ def mcp(
     ] = "127.0.0.1",
     store: StoreOption = STORE,
 ) -> None:
-    """Serve a memory over MCP. Its tools recall, record, learn, note, list and show the effect."""
+    """Serve a memory over MCP. Its tools recall, record, set outcomes, learn, note, list and show the effect."""
     from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory

@@ -33,6 +33,7 @@ _EXTRAS = {
     "postgres": ("psycopg",),
     "web": ("starlette", "uvicorn"),
     "mcp": ("mcp",),
+    "datasets": ("datasets",),
     "inspect": ("zstandard",) if sys.version_info < (3, 14) else (),
     "webshop": ("bm25s", "rapidfuzz"),
     "langgraph": ("langgraph",),

@@ -126,6 +126,23 @@ def write_out(parts: Iterable[str], output: Path | None) -> int:
     return count
 
 
+def write_lines(lines: Iterable[str], output: Path | None, as_json: bool) -> int:
+    """Write JSON lines as `write_out` does; with --json, print them as one list. Returns how many there were."""
+    if output is not None or not as_json:
+        return write_out(lines, output)
+    values = [json.loads(line) for line in lines]
+    print_json(values)
+    return len(values)
+
+
+def tell_written(count: str, output: Path | None, as_json: bool) -> None:
+    """Say what was written to a file; `count` is a number of things."""
+    if output is not None and as_json:
+        print_json({"file": str(output), "written": count})
+    elif output is not None:
+        tell(f"{count} written to {output}", err=True)
+
+
 def check_output(output: Path) -> None:
     """Refuse what cannot be written, and to write over a store or a file that SQLite keeps beside it.
 

@@ -37,7 +37,7 @@ App = Callable[..., Awaitable[None]]
 
 
 def make_server(memory: Memory) -> MCPServer[Any]:
-    """A server with the tools recall, record, learn, note, list and effect over a memory, which stays open.
+    """A server with the tools recall, record, outcome, learn, note, list and effect over a memory, which stays open.
 
     Raises:
         MissingExtraError: when the SDK is not installed.
@@ -50,7 +50,7 @@ def make_server(memory: Memory) -> MCPServer[Any]:
     from seasoned import __version__
 
     tools = Tools(memory)
-    offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record}
+    offered: dict[str, Callable[..., Any]] = {"recall": tools.recall, "record": tools.record, "outcome": tools.outcome}
     offered |= {"learn": tools.learn, "note": tools.note, "list": tools.listed, "effect": tools.effect}
 
     class Server(MCPServer[Any]):

@@ -17,6 +17,7 @@ from seasoned.errors import ConfigError
 from seasoned.memory import Memory
 from seasoned.memory.attempt import outcome_of
 from seasoned.memory.holdout import EffectReport
+from seasoned.memory.verdicts import META
 from seasoned.methods import method_name
 from seasoned.store.tokens import Visitor
 from seasoned.traces.source import task_name
@@ -77,6 +78,15 @@ class Recorded(BaseModel):
     success: bool | None
     flags: list[str]
     unknown: list[str]
+
+
+class Judged(BaseModel):
+    """An attempt with its later outcome; `verdicts` is how many there are in its record."""
+
+    id: str
+    success: bool | None
+    reward: float | None
+    verdicts: int
 
 
 class Taught(BaseModel):
@@ -150,6 +160,20 @@ class Tools:
         kept = self.memory.record(made)
         flags = [str(flag) for flag in kept.meta.get("flags", ())]
         return Recorded(id=kept.id, steps=len(kept.steps), success=kept.outcome.success, flags=flags, unknown=others)
+
+    def outcome(
+        self,
+        id: Annotated[str, Field(description="The id of the attempt, as record gave it.")],
+        success: Annotated[bool, Field(description="Whether it worked after all.")],
+        reward: Annotated[float | None, Field(description="How well it worked, from 0 to 1.")] = None,
+        why: Annotated[str, Field(description="Why, in one line.")] = "",
+    ) -> Judged:
+        """Set or correct the outcome of an attempt that was recorded. Earlier verdicts stay in its record."""
+        by = _editor()
+        told = f"{_bounded('why', why, 1000)} (over MCP{f' by {by}' if by else ''})".strip()
+        made = self.memory.outcome(_bounded("id", id, 200), success, reward, told, "model")
+        ended = made.outcome
+        return Judged(id=made.id, success=ended.success, reward=ended.reward, verdicts=len(made.meta[META]))
 
     def learn(
         self,

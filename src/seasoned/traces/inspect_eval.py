@@ -182,6 +182,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
     epoch = number(sample.get("epoch")) or 1
     outcome = _outcome(sample, answer_of(turns))
     name = texts(sample.get("id"))
+    whens = sample.get("started_at"), sample.get("completed_at"), evaluation.get("created")
     return make(
         task,
         steps,
@@ -191,7 +192,7 @@ def _sample(sample: Any, about: Any, meta: Mapping[str, Any], seen: Counter[str]
         agent=model,
         messages=chat(turns),
         usage=_usage(sample.get("model_usage")),
-        created=date(sample.get("started_at")) or date(evaluation.get("created")),
+        created=next(filter(None, map(date, whens)), ""),
         occurrence=repeats(seen, task, [step.model_dump() for step in steps], outcome.model_dump()),
         meta={**meta, "trial": int(epoch) - 1, "scores": _scores(sample), "target": texts(sample.get("target"))},
     )

@@ -149,6 +149,7 @@ def test_install(cli, monkeypatch):
     assert given == {"name": "alfworld", "python": sys.executable}
     cli("bench", "install", "alfworld", "--python", "python9")
     assert given["python"] == "python9"
+    assert cli("bench", "install", "tau2", "--json").json == {"benchmark": "tau2", "python": "/there/bin/python"}
 
 
 def test_install_of_what_needs_none(cli):
@@ -168,6 +169,8 @@ def test_generate(cli, folder, monkeypatch):
     done = cli("bench", "generate", "alfworld", "--games", 12, "--seed", 1, "--out", "games")
     assert (done.code, done.out) == (0, "12 games in games\n")
     assert done.err.splitlines() == ["10 of 12 games", "12 of 12 games"]
+    told = cli("bench", "generate", "alfworld", "--games", 3, "--seed", 1, "--out", "games", "--json").json
+    assert told == {"folder": "games", "games": 3}
     done = cli("bench", "generate", "emoji", "--out", "games")
     assert done.code == 1
     assert "alfworld" in done.err

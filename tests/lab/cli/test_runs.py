@@ -1,4 +1,4 @@
-"""`seasoned runs`: list, show, compare, path."""
+"""`seasoned runs`: list, show, compare, table, export, path."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from seasoned import traces
 from seasoned.errors import MissingExtraError
 from seasoned.lab.run.frames import to_dataframe
 
@@ -176,6 +177,39 @@ def test_the_episodes_as_rows(cli, two):
     assert (len(mine), sum(row["solved"] for row in mine)) == (shown["n"], shown["successes"])
     assert all(row["calls"] > 0 for row in plain)
     assert "ExpNote" in cli("runs", "table", "one").out
+
+
+def test_a_log_of_inspect_ai_for_each_condition(cli, two):
+    done = cli("runs", "export", "one", "--format", "eval", "--output", "logs.eval", "--json")
+    assert (done.code, done.err) == (0, "")
+    logs = {one["condition"]: one for one in done.json["logs"]}
+    assert {name: (one["file"], one["samples"]) for name, one in logs.items()} == {
+        "disabled": ("logs-disabled.eval", 5),
+        "expnote": ("logs-expnote.eval", 5),
+    }
+    for row in cli("runs", "show", "one", "--json").json["conditions"]:
+        found = traces.read(Path(logs[row["name"]]["file"]))
+        assert (len(found.trajectories), found.successes, found.problems) == (5, row["successes"], ())
+        assert all(len(one.messages) > 2 for one in found.trajectories)
+    assert cli("import", "logs-expnote.eval", "--store", "other.db", "--json").json["added"] == 5
+
+
+def test_one_condition_gets_the_name_as_it_is(cli, two, folder):
+    done = cli("runs", "export", "one", "--output", "e.eval", "--condition", "expnote")
+    assert (done.code, done.out) == (0, "e.eval: 5 samples of expnote\n")
+    for words, says in (
+        (("--output", "e.eval", "--condition", "erl"), "tested no condition 'erl'; it tested disabled, expnote"),
+        (("--output", "no/e.eval"), "there is no folder no"),
+        (("--output", "seasoned.db", "--condition", "expnote"), "is a store"),
+    ):
+        done = cli("runs", "export", "one", *words)
+        assert (done.code, done.out) == (1, "")
+        assert says in done.err
+    (two[0] / "trajectories.jsonl").write_text("{}\n", encoding="utf-8")
+    assert "trajectories.jsonl, line 1, is no attempt" in cli("runs", "export", "one", "--output", "f.eval").err
+    (two[0] / "trajectories.jsonl").unlink()
+    assert "trajectories.jsonl cannot be read" in cli("runs", "export", "one", "--output", "f.eval").err
+    assert sorted(path.name for path in folder.glob("*.eval")) == ["e.eval"]
 
 
 def test_as_a_dataframe(two):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from seasoned.errors import ConfigError, DataError
+from seasoned.lab.benchmarks.hub import is_dataset
 from seasoned.protocols import LLM, Environment
 from seasoned.sandbox import Library
 from seasoned.types import Example, Step, Task, Trajectory
@@ -180,11 +181,17 @@ def _typed(name: str, value: Any, default: Any) -> Any:
 def find_data(benchmark: str, given: str, suffixes: Sequence[str]) -> tuple[Path, ...]:
     """The data files of a benchmark: the option `data`, else those under $SEASONED_DATA/<benchmark>, else none.
 
-    Of a folder, all files are taken that end in one of the suffixes, such as ".csv".
+    Of a folder, all files are taken that end in one of the suffixes, such as ".csv". A Hugging Face dataset, such as
+    "hf:NAME:SPLIT", stands for a file of rows.
 
     Raises:
-        DataError: The place named does not exist, or is a folder without a file that could be read.
+        DataError: The place named does not exist, or is a folder without a file that could be read; or it is a dataset,
+            and the benchmark's data are no rows.
     """
+    if is_dataset(given):
+        if not {".csv", ".jsonl"} & set(suffixes):
+            raise DataError(f"the data of {benchmark} are no rows, so {given} cannot hold them: give a file or folder")
+        return (Path(given),)
     if given:
         path = Path(given).expanduser()
         if not path.exists():

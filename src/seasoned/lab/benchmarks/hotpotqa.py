@@ -52,14 +52,22 @@ def f1(text: str, gold: str) -> float:
     return 2 * common / (len(given.split()) + len(wanted.split()))
 
 
+def _pairs(value: Any) -> Any:
+    """Columns of a dataset, `{"title": [..], "sentences": [..]}`, as the pairs that the published file has."""
+    columns = list(value.values()) if isinstance(value, dict) else []
+    if columns and all(isinstance(column, list) and len(column) == len(columns[0]) for column in columns):
+        return [list(pair) for pair in zip(*columns, strict=True)]
+    return value
+
+
 def _case(values: Mapping[str, Any]) -> Case:
     question, answer = text_of(values, "question"), text_of(values, "answer")
     if not normalized(answer):
         raise DataError(f"answer should have a word in it, but is {answer!r:.60}")
-    context = values.get("context", [])
+    context = _pairs(values.get("context", []))
     if not isinstance(context, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in context):
         raise DataError(f"context should be a list of [title, sentences], but is {context!r:.60}")
-    facts = values.get("supporting_facts", [])
+    facts = _pairs(values.get("supporting_facts", []))
     if not isinstance(facts, list) or not all(isinstance(f, list) and f and isinstance(f[0], str) for f in facts):
         raise DataError(f"supporting_facts should be a list of [title, number], but is {facts!r:.60}")
     given = values.get("id", values.get("_id"))

@@ -23,6 +23,8 @@ from typing import Any
 from seasoned.errors import DataError, MissingExtraError
 from seasoned.lab.benchmarks.base import Benchmark, Check, check_options, find_data, named, split
 from seasoned.lab.benchmarks.code import CODE_OPTIONS, check_references, code_benchmark, is_python, program_task
+from seasoned.lab.benchmarks.hub import is_dataset
+from seasoned.lab.benchmarks.rows import read_lines
 from seasoned.types import Task
 
 OPTIONS = {"data": "", "train_share": 0.5, **CODE_OPTIONS, "drafts": 1, "probes": 0}
@@ -65,8 +67,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         DataError: the file cannot be read, or a row is none.
     """
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            lines = file.read(_MOST).splitlines()
+        lines = [line for _, line in read_lines(path)] if is_dataset(path) else _lines(path)
     except (OSError, UnicodeDecodeError, EOFError) as error:
         raise DataError(f"the file {path} cannot be read: {error}") from error
     rows = []
@@ -82,6 +83,11 @@ def read_rows(path: Path) -> list[dict[str, str]]:
             raise DataError(f"{path}, line {number}: expected an object with the texts {', '.join(wanted)}")
         rows.append(row)
     return rows
+
+
+def _lines(path: Path) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        return file.read(_MOST).splitlines()
 
 
 def _task(row: Mapping[str, str]) -> Task:

@@ -20,6 +20,7 @@ from typing import Any
 from seasoned.errors import ConfigError, DataError
 from seasoned.lab.benchmarks.answer import Scored, answer_benchmark
 from seasoned.lab.benchmarks.base import DATA, Benchmark, Retrieval, check_options, find_data, fresh_id, named
+from seasoned.lab.benchmarks.hub import is_dataset
 from seasoned.lab.benchmarks.rows import read_csv, read_lines
 from seasoned.types import Task
 
@@ -114,7 +115,7 @@ def _generated(words: Sequence[str], cases: int, seed: int) -> list[Task]:
 
 
 def _published(path: Path) -> list[Task]:
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() == ".csv" or is_dataset(path):
         rows = [(line, v["question"], "\t", v["answer"]) for line, v in read_csv(path, ("question", "answer"))]
     else:
         rows = [(line, *raw.partition("\t")) for line, raw in read_lines(path)]

@@ -1,4 +1,6 @@
-"""Safe reading of data files that somebody else wrote: JSON, JSON lines, CSV, lines, and Python literals in a field.
+"""Safe reading of data that somebody else wrote: JSON, JSON lines, CSV, lines, and Python literals in a field.
+
+A path that begins with `hf:` names a Hugging Face dataset, whose rows are read like those of a file.
 
 Always holds: nothing in a file is ever run or unpickled; a file that cannot be read is a `DataError` that names the
 file, the line and what was expected; every text returned is valid Unicode.
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 
 from seasoned.errors import DataError
 from seasoned.files import MAX_FILE_BYTES, read_file, read_text
+from seasoned.lab.benchmarks.hub import dataset_lines, is_dataset
 
 MAX_FIELD = 100_000
 """Characters of one field (CSV) or one line (JSON lines) above which a file is refused."""
@@ -33,7 +36,8 @@ class Row(NamedTuple):
 
 def read_lines(path: Path | str) -> list[tuple[int, str]]:
     """The lines of a text that are not blank, with their numbers from 1. DataError as `read_text`, or without any."""
-    lines = [(n, line) for n, line in enumerate(read_text(Path(path)).split("\n"), 1) if line.strip()]
+    numbered = dataset_lines(path) if is_dataset(path) else enumerate(read_text(Path(path)).split("\n"), 1)
+    lines = [(n, line) for n, line in numbered if line.strip()]
     if not lines:
         raise DataError(f"{path} holds no rows")
     return [(n, line.rstrip("\r")) for n, line in lines]
@@ -96,6 +100,8 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
     Raises:
         DataError: As for `read_lines`; a column is missing (named, with what was found); a line is broken or too long.
     """
+    if is_dataset(path):
+        return [Row(line, {k: _as_text(v) for k, v in values.items()}) for line, values in read_jsonl(path, required)]
     text = read_text(Path(path))
     first = text.lstrip().partition("\n")[0]
     apart = "\t" if "\t" in first and "," not in first else ","
@@ -124,6 +130,11 @@ def read_csv(path: Path | str, required: Sequence[str]) -> list[Row]:
     if not rows:
         raise DataError(f"{path} holds no rows")
     return rows
+
+
+def _as_text(value: Any) -> str:
+    """A value of a dataset as a CSV file would have it."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def read_literal(text: str) -> Any:

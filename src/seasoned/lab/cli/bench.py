@@ -103,13 +103,18 @@ def install(
     python: Annotated[
         str, typer.Option(help="The Python for the environment, such as python3.12. Default: the current one.")
     ] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Install a benchmark's engine into an environment of its own."""
     import sys
 
     from seasoned.lab.benchmarks.install import install as make
 
-    typer.echo(make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable))
+    there = make(name, progress=lambda words: typer.echo(words, err=True), python=python or sys.executable)
+    if as_json:
+        print_json({"benchmark": name, "python": str(there)})
+    else:
+        typer.echo(there)
 
 
 @app.command("generate")
@@ -121,6 +126,7 @@ def generate(
     python: Annotated[
         str, typer.Option(help="A Python that has the engine. Default: the one of `bench install`.")
     ] = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Generate new games, and prove each by playing it to the end."""
     if name != "alfworld":
@@ -130,7 +136,10 @@ def generate(
     from seasoned.lab.benchmarks.alfworld.games import generate as make
 
     made = make(games, seed, out, python=python or None, progress=_counted)
-    tell(f"{len(made)} {'game' if len(made) == 1 else 'games'} in {out}")
+    if as_json:
+        print_json({"folder": str(out), "games": len(made)})
+    else:
+        tell(f"{len(made)} {'game' if len(made) == 1 else 'games'} in {out}")
 
 
 def _counted(done: int, total: int) -> None:

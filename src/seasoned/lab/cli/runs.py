@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from seasoned.cli.shared import RUNS, JsonOption, RunArgument, RunsOption, all_runs, find_run, print_json, write_out
+from seasoned.cli.shared import (
+    RUNS,
+    JsonOption,
+    RunArgument,
+    RunsOption,
+    all_runs,
+    check_output,
+    find_run,
+    many,
+    print_json,
+    tell,
+    write_out,
+)
 from seasoned.errors import ConfigError
 from seasoned.text import one_line
 
@@ -117,6 +129,51 @@ def table(
 
         console = Console()
         console.print(to_rich(main_table(read_summary(directory)), console.width))
+
+
+@app.command("export")
+def export(
+    run: RunArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The log; of several conditions, each log gets its name too.")
+    ],
+    form: Annotated[
+        Literal["eval"], typer.Option("--format", help="The format: eval, the log of inspect-ai.")
+    ] = "eval",
+    condition: Annotated[list[str] | None, typer.Option("--condition", help="Only this one. Repeatable.")] = None,
+    runs: RunsOption = RUNS,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the test attempts of a run as logs of inspect-ai, one for each condition."""
+    from seasoned.lab.report.inspect_log import write_log
+    from seasoned.lab.report.rows import final
+    from seasoned.lab.run.outputs import read_rows, read_summary, read_trajectories
+
+    del form  # there is one so far
+    directory = find_run(run, runs)
+    about = read_summary(directory).run
+    rows = read_rows(directory)
+    tested = final(rows)
+    there = list(dict.fromkeys(row.condition for row in tested))
+    wanted = condition or there
+    if unknown := [name for name in wanted if name not in there]:
+        raise ConfigError(f"the run {directory.name} tested no condition {unknown[0]!r}; it tested {', '.join(there)}")
+    attempts = read_trajectories(directory, {row.trajectory_id for row in tested if row.condition in wanted})
+    logs = []
+    for name in dict.fromkeys(wanted):
+        path = output if len(there) == 1 or condition == [name] else output.with_stem(f"{output.stem}-{_plain(name)}")
+        check_output(path)
+        count = write_log(path, about, name, rows, attempts)
+        logs.append({"condition": name, "file": str(path), "samples": count})
+        if not as_json:
+            tell(f"{path}: {many(count, 'sample')} of {name}")
+    if as_json:
+        print_json({"run": directory.name, "logs": logs})
+
+
+def _plain(condition: str) -> str:
+    """A condition as a part of a file's name."""
+    return "".join(letter if letter.isalnum() or letter in "-_=" else "-" for letter in condition).strip("-")
 
 
 @app.command("path")

@@ -253,6 +253,30 @@ def read_rows(directory: Path) -> list[Row]:
     return [_row(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
 
+def read_trajectories(directory: Path, ids: Container[str]) -> dict[str, Trajectory]:
+    """The attempts with these ids in a run's `trajectories.jsonl`, by id; the others are passed over.
+
+    Raises:
+        ConfigError: if the file is missing or broken.
+    """
+    file = directory / "trajectories.jsonl"
+    try:
+        with file.open(encoding="utf-8") as lines:
+            attempts = [_trajectory(file, number, line, ids) for number, line in enumerate(lines, 1)]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    return {one.id: one for one in attempts if one is not None}
+
+
+def _trajectory(file: Path, number: int, line: str, ids: Container[str]) -> Trajectory | None:
+    try:
+        values = json.loads(line)
+        del values["schema_version"]
+        return Trajectory.model_validate(values) if values["id"] in ids else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ConfigError(f"{file}, line {number}, is no attempt: was the file changed?") from None
+
+
 def _row(file: Path, number: int, line: str) -> Row:
     try:
         return Row.model_validate_json(line)
