@@ -13,6 +13,8 @@ from seasoned.memory.screened import ScreenedPool
 from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.traces.messages import chat_line
+from seasoned.trust.lineage import Trust, attempt_trust
+from seasoned.types import Outcome, Trajectory
 
 TALK = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
 LINE = json.dumps({"messages": TALK, "success": True})
@@ -156,3 +158,12 @@ def test_any_file_is_read_or_refused_in_a_sentence(tmp_path_factory, content):
             traces.read(path, form)
         except DataError as error:
             assert str(path) in str(error)  # noqa: PT017 - it need not be refused
+
+
+def test_a_plugin_that_names_no_source_is_trusted_as_an_import(tmp_path, monkeypatch):
+    made = Trajectory(task_id="t", task="refund order 7", outcome=Outcome(success=True))
+    monkeypatch.setattr(traces, "plugins", lambda kind: ["diary"])
+    monkeypatch.setattr(traces, "load_plugin", lambda kind, name: lambda path: [made])
+    (kept,) = traces.read(tmp_path / "diary.txt", "diary").trajectories
+    assert kept.meta["source"] == "diary"
+    assert attempt_trust(kept) is Trust.IMPORTED

@@ -148,7 +148,7 @@ def _by_plugin(format: str, path: Path) -> Imported:
 
 
 def _imported(format: str, log: Log) -> Imported:
-    masked = tuple(_masked(trajectory) for trajectory in log.trajectories)
+    masked = tuple(_masked(trajectory, format) for trajectory in log.trajectories)
     return Imported(format, masked, tuple(sorted(log.problems, key=_place)), log.repeated)
 
 
@@ -157,9 +157,13 @@ def _place(problem: Problem) -> int:
     return int(number.group()) if number else 0
 
 
-def _masked(trajectory: Trajectory) -> Trajectory:
-    """The trajectory without secrets; its id, a hash, stays. Equal texts are the same task, as in `Memory`."""
+def _masked(trajectory: Trajectory, format: str) -> Trajectory:
+    """The trajectory without secrets; its id, a hash, stays. Equal texts are the same task, as in `Memory`.
+
+    It has a source, also from a plugin that names none: without one, it would be trusted as an own attempt.
+    """
     values = {**mask_value(trajectory.model_dump(exclude={"id"})), "id": trajectory.id}
+    values["meta"] = {**values["meta"], "source": values["meta"].get("source") or format}
     return Trajectory.model_validate({**values, "task_id": values["task_id"] or task_name(values["task"])})
 
 
