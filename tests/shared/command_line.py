@@ -100,6 +100,7 @@ def opens(monkeypatch):
             yield made
 
         monkeypatch.setattr(opening, "open_llm", opened)
+        for module in (experiment, opening):
             monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
         return made
 
