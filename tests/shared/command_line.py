@@ -99,7 +99,12 @@ def opens(monkeypatch):
             yield made
 
         monkeypatch.setattr(opening, "open_llm", opened)
+<<<<<<< HEAD
         monkeypatch.setattr(opening, "check_llm", lambda settings, dry=False: None)
+=======
+        for module in (experiment, opening):
+            monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
+>>>>>>> wt-lab
         return made
 
     return use
