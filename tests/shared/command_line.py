@@ -15,6 +15,7 @@ import pytest
 import seasoned
 from seasoned.cli import main
 from seasoned.lab.benchmarks import load_benchmark
+from seasoned.lab.run import experiment
 from seasoned.llm import opening
 from seasoned.llm.scripted import ScriptedModel
 
@@ -99,12 +100,8 @@ def opens(monkeypatch):
             yield made
 
         monkeypatch.setattr(opening, "open_llm", opened)
-<<<<<<< HEAD
-        monkeypatch.setattr(opening, "check_llm", lambda settings, dry=False: None)
-=======
         for module in (experiment, opening):
             monkeypatch.setattr(module, "check_llm", lambda settings, dry=False: None)
->>>>>>> wt-lab
         return made
 
     return use
