@@ -47,6 +47,20 @@ def _unknown(cli):
     return next(each["id"] for each in cli("attempts", "--json").json if each["task"] == "go home")
 
 
+def test_without_a_method_a_memory_learns_and_recalls_as_it_learned_last(cli):
+    with Memory("seasoned.db", method="expnote", embedder=None) as memory:
+        for key in ("pear", "plum"):
+            with memory.attempt(f"label the {key}") as attempt:
+                attempt.step(action=f"NOTE[{key}]: m2")
+                attempt.finish(success=True)
+            if key == "pear":
+                memory.learn()
+    assert cli("learn", "--json").json["method"] == "expnote"
+    assert "plum: m2" in cli("recall", "label the plum").out
+    assert cli("learn", "--method", "nearest", "--json").json["method"] == "nearest"
+    assert "nothing in memory/default fits this task" in cli("recall", "label the plum", "--method", "erl").out
+
+
 def test_for_programs(cli, scripted, made):
     told = cli("learn", "--llm", "local", "--json").json
     assert (told["attempts"], told["equal"], told["skipped"], told["waiting"]) == (3, 1, {}, {})

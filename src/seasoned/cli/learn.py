@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import STORE, JsonOption, StoreOption, chosen_pool, many, open_store, show
+from seasoned.cli.shared import STORE, JsonOption, MethodOption, StoreOption, chosen_pool, many, open_store, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ def learn(
     llm: Annotated[
         str | None, typer.Option(help="The model that learns and judges: local, or a server's model.")
     ] = None,
-    method: Annotated[str, typer.Option(help="The method that learns.")] = "erl",
+    method: MethodOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate the cost.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also try skipped attempts again.")] = False,
     store: StoreOption = STORE,
@@ -37,9 +37,11 @@ def learn(
     The model first judges attempts with an unknown outcome. Attempts that teach nothing wait, with a reason.
     """
     from seasoned.memory import Memory
+    from seasoned.memory.opening import usual_method
 
     with open_store(store, must_exist=True) as opened:
         chosen_pool(opened, namespace, None)
+        method = method or usual_method(opened, namespace)
         with Memory(
             opened, namespace=namespace, method=method, llm=llm, learn="manual", judge=llm is not None
         ) as memory:

@@ -18,6 +18,7 @@ from seasoned.cli.shared import (
     MEMORY,
     STORE,
     JsonOption,
+    MethodOption,
     NamespaceOption,
     ScopeOption,
     StoreOption,
@@ -271,9 +272,7 @@ def recall(
     text: Annotated[str, typer.Argument(help="The text of a task.")],
     namespace: NamespaceOption = None,
     scope: ScopeOption = None,
-    method: Annotated[
-        str | None, typer.Option(help="The method that recalls a memory's lessons. Default: erl.")
-    ] = None,
+    method: MethodOption = None,
     k: Annotated[int | None, typer.Option(min=1, help="At most this many. Default: the method's.")] = None,
     share: Annotated[
         float | None, typer.Option(min=0.01, max=1, help="The share of a note's key words that must occur; 1 is all.")
@@ -290,12 +289,7 @@ def recall(
     with open_store(store, must_exist=True) as opened:
         pool = chosen_pool(opened, namespace, scope) or _usual(opened)
         guidance = _recalled(opened, pool, text, method, options)
-    show(as_json, guidance.model_dump(mode="json"), guidance.text or _nothing(pool, method))
-
-
-def _nothing(pool: str, method: str | None) -> str:
-    by = f"; this is the method {method or 'erl'}, and --method names another" if pool.startswith(MEMORY) else ""
-    return f"nothing in {pool} fits this task{by}"
+    show(as_json, guidance.model_dump(mode="json"), guidance.text or f"nothing in {pool} fits this task")
 
 
 def _usual(store: Store) -> str:
@@ -308,8 +302,10 @@ def _recalled(store: Store, pool: str, text: str, method: str | None, options: d
     if pool.startswith(MEMORY):
         from seasoned.embed import default_embedder
         from seasoned.memory import Memory
+        from seasoned.memory.opening import usual_method
 
-        name, method = pool.removeprefix(MEMORY), method or "erl"
+        name = pool.removeprefix(MEMORY)
+        method = method or usual_method(store, name)
         with Memory(store, method=method, namespace=name, embedder=default_embedder(), **options) as memory:
             return memory.recall(text)
     if method is not None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from seasoned.cli.shared import STORE, StoreOption
+from seasoned.cli.shared import STORE, MethodOption, StoreOption, open_store
 from seasoned.errors import ConfigError
 
 TOKEN = "SEASONED_MCP_TOKEN"
@@ -20,7 +21,7 @@ PORT = 8765
 
 def mcp(
     namespace: Annotated[str, typer.Option(help="The memory to serve.")] = "default",
-    method: Annotated[str, typer.Option(help="The method that recalls lessons.")] = "erl",
+    method: MethodOption = None,
     llm: Annotated[
         str | None, typer.Option(help="The model that learns in the background from recorded attempts, such as local.")
     ] = None,
@@ -40,11 +41,15 @@ def mcp(
     from seasoned.embed import default_embedder
     from seasoned.mcp import serve_http, serve_stdio
     from seasoned.memory import Memory
+    from seasoned.memory.opening import usual_method
 
     if port is not None and not http:
         raise ConfigError("--port is for --http: add --http, or leave --port out")
     embedder = embedder or default_embedder()
-    with Memory(store, method=method, llm=llm, namespace=namespace, embedder=embedder) as memory:
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_store(store))
+        method = method or usual_method(opened, namespace)
+        memory = stack.enter_context(Memory(opened, method=method, llm=llm, namespace=namespace, embedder=embedder))
         if not http:
             serve_stdio(memory)
             return

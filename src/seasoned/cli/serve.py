@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seasoned.cli.shared import RUNS, STORE, RunsOption, StoreOption, is_missing, open_store
+from seasoned.cli.shared import RUNS, STORE, MethodOption, RunsOption, StoreOption, is_missing, open_store
 
 if TYPE_CHECKING:
     from seasoned.protocols import Embedder
@@ -27,7 +27,7 @@ def serve(
     llm: Annotated[
         str | None, typer.Option(help="The model for the button Learn now: local, or a server's model.")
     ] = None,
-    method: Annotated[str, typer.Option(help="The method that learns.")] = "erl",
+    method: MethodOption = None,
     runs: RunsOption = RUNS,
     store: StoreOption = STORE,
     postgres: Annotated[
@@ -52,7 +52,7 @@ def _serve(
     port: int,
     host: str,
     embedder: str | None,
-    learns: tuple[str | None, str],
+    learns: tuple[str | None, str | None],
     runs: Path,
     store: str,
 ) -> None:

@@ -43,6 +43,9 @@ ScopeOption = Annotated[
 ]
 STORE = "seasoned.db"
 RUNS = Path("runs")
+MethodOption = Annotated[
+    str | None, typer.Option(help="The method. Default: the one that the memory learned with last, else erl.")
+]
 MEMORY, FLAGGED = "memory/", "flagged/"
 """What the pools of a namespace begin with: all that it recalls from, and attempts that were set apart."""
 HOME = f"{MEMORY}default"

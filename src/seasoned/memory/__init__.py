@@ -34,7 +34,7 @@ from seasoned.memory.gate import Try, run_gate
 from seasoned.memory.guidance import complete, framed
 from seasoned.memory.holdout import META, EffectReport, Holdout, Retire, check_shares
 from seasoned.memory.learning import Learned, Learning, learn_new, way_of
-from seasoned.memory.opening import LateModel, check_arguments, judge, open_embedder
+from seasoned.memory.opening import LateModel, check_arguments, judge, keep_method, open_embedder
 from seasoned.memory.screened import Forgotten, ScreenedPool, forget, screen_trajectory
 from seasoned.memory.verdicts import revise
 from seasoned.methods import make_method, method_name
@@ -445,6 +445,7 @@ class Memory:
             if self._judge:
                 judge_unknown(self._model, sides, self._name, way_of(self.method))
             learned = learn_new(self.method, self._name, sides, again=again)
+            keep_method(self.store, self.pool.scope, self._name)
         finally:
             learned.usage = self._model.taken()
             self._ledger.add(learned.usage)

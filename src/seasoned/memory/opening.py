@@ -20,6 +20,7 @@ from seasoned.errors import ConfigError, LLMError
 from seasoned.llm.clients import AnyModel, model_of
 from seasoned.llm.structured import with_parsed
 from seasoned.llm.tools import ask_with_tools
+from seasoned.methods import method_names
 from seasoned.protocols import LLM, Embedder
 from seasoned.store.sql import Store
 from seasoned.text import prompt_line, render_prompt, transcript
@@ -32,6 +33,7 @@ ROOM = 8_000
 """Characters of a record in a prompt; longer ones are shortened, the longest observations first."""
 
 _CAP = 600
+_METHOD = "method"
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"reason": {"type": "string", "maxLength": _CAP}, "done": {"type": "boolean"}},
@@ -57,6 +59,18 @@ def check_arguments(store: object, namespace: object, cap: object, success_at: o
     listed = isinstance(secrets, Sequence) and all(isinstance(each, Secret) for each in secrets)
     if secrets is not None and not listed:
         raise ConfigError(f"secrets are a list of seasoned.trust.Secret(name, pattern), and were {secrets!r:.200}")
+
+
+def keep_method(store: Store, scope: str, name: str) -> None:
+    """Remember which method a memory learned with, unless it is one of somebody's own."""
+    if name in method_names() and store.marked(scope, _METHOD) != name:
+        store.mark(scope, _METHOD, name)
+
+
+def usual_method(store: Store, namespace: str) -> str:
+    """The method that a memory learned with last, or "erl"; for programs that open somebody else's memory."""
+    name = store.marked(f"memory/{namespace}", _METHOD)
+    return name if name in method_names() else "erl"
 
 
 def finite(value: object) -> float | None:

@@ -71,7 +71,7 @@ def make_app(
     host: str = "127.0.0.1",
     warming: Callable[[], AbstractContextManager[object]] = nullcontext,
     llm: AnyModel | None = None,
-    method: str = "erl",
+    method: str | None = None,
 ) -> App:
     """The page as an ASGI application.
 
@@ -84,7 +84,7 @@ def make_app(
         warming: made around the first search by meaning, which reads all vectors in a thread of its own. The app itself
             changes nothing that holds for the whole process.
         llm: what the button "Learn now" learns with; None for no such button.
-        method: how it does so.
+        method: how it does so; None for the one that each memory learned with last, else erl.
 
     Raises:
         ConfigError: the token is too short.

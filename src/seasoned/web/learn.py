@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError, SeasonedError
 from seasoned.memory import Learned, Learning, Memory
+from seasoned.memory.opening import usual_method
 from seasoned.store.pages import attempt_lines
 from seasoned.web.lessons import Missing
 from seasoned.web.show import redirect, show
@@ -30,11 +31,14 @@ _SHOWN = 50  # lessons that were learned, attempts that wait
 
 @dataclass
 class Learner:
-    """The memories that a page learns in: `model` is what they learn with (None: nothing), by the method named."""
+    """The memories that a page learns in.
+
+    `model` is what they learn with (None: nothing), `method` how (None: each as it learned last).
+    """
 
     store: Store
     model: AnyModel | None
-    method: str
+    method: str | None
     embedder: Embedder | None
     _memories: dict[str, Memory] = field(default_factory=dict)
     _learnings: dict[str, Learning] = field(default_factory=dict)
@@ -49,7 +53,7 @@ class Learner:
                 self._memories[namespace] = Memory(
                     self.store,
                     namespace=namespace,
-                    method=self.method,
+                    method=self.method or usual_method(self.store, namespace),
                     llm=self.model,
                     learn="manual",
                     judge=self.model is not None,
