@@ -56,7 +56,7 @@ def remembering(where: Where, *, check: Check | None = None, agent: str = "") ->
             who = agent or getattr(invocation_context.agent, "name", "") or invocation_context.session.app_name
             run = await off_loop(Run, where, _words(invocation_context.user_content), check=check, agent=who)
             runs[name] = _Invocation(run, name, invocation_context.session)
-            run.on_error = lambda error, held=runs[name]: held.note()  # type: ignore[misc]
+            run.on_error = runs[name].note
             # ADK calls no plugin where the caller of a run is cancelled.
             weakref.finalize(invocation_context, _drop, runs, name).atexit = False
 
@@ -91,15 +91,15 @@ class _Invocation:
     name: str
     session: Any
 
-    def note(self) -> list[Any]:
-        """Record the events so far, and return them."""
-        events = [event for event in self.session.events if event.invocation_id == self.name]
-        self.run.attempt.messages(chat(events))
-        return events
+    def events(self) -> list[Any]:
+        return [event for event in self.session.events if event.invocation_id == self.name]
+
+    def note(self, error: BaseException | None = None) -> None:
+        self.run.attempt.messages(chat(self.events()))
 
     def end(self) -> None:
-        answer = _answer(self.note())
-        if answer is not None:
+        self.note()
+        if (answer := _answer(self.events())) is not None:
             self.run.ended(answer)
 
 
@@ -115,7 +115,9 @@ def chat(events: Sequence[Any]) -> Iterator[dict[str, Any]]:
     for event in events:
         for each in event.get_function_responses():
             yield {"role": "tool", "tool_call_id": each.id or "", "content": _result(each)}
-        calls = [{"id": c.id or "", "function": {"name": c.name, "arguments": c.args}} for c in event.get_function_calls()]
+        calls = [
+            {"id": c.id or "", "function": {"name": c.name, "arguments": c.args}} for c in event.get_function_calls()
+        ]
         said = _words(event.content)
         if said or calls:
             role = "user" if event.author == "user" else "assistant"
