@@ -17,12 +17,12 @@ from seasoned.errors import ConfigError, MissingExtraError
 
 pytest.importorskip("google.adk", reason="ADK wants an environment of its own, with older websockets")
 
-from google.adk.agents import LlmAgent, RunConfig, SequentialAgent
+from google.adk.agents import LlmAgent, LoopAgent, RunConfig, SequentialAgent
 from google.adk.agents.run_config import StreamingMode
 from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import InMemoryRunner
-from google.adk.tools import AgentTool, FunctionTool, LongRunningFunctionTool
+from google.adk.tools import AgentTool, FunctionTool, LongRunningFunctionTool, ToolContext, exit_loop
 from google.genai import types
 
 from seasoned.adapters.google_adk import chat, remembering
@@ -201,11 +201,16 @@ def test_a_reply_that_is_an_error_answers_nothing(memory, kept):
 
 
 def test_a_run_that_is_cancelled_is_kept(memory, kept):
-    async def hurried():
-        async with asyncio.timeout(0.3):
-            await talk(runner_of(scripted(LOOK, "wait")[0], remembering(memory)), "refund order 17")
+    agent, told = scripted(LOOK, "wait")
 
-    with pytest.raises(TimeoutError):
+    async def hurried():
+        running = asyncio.create_task(talk(runner_of(agent, remembering(memory)), "refund order 17"))
+        while len(told) < 2:
+            await asyncio.sleep(0.01)
+        running.cancel()
+        await running
+
+    with pytest.raises(asyncio.CancelledError):
         asyncio.run(hurried())
     gc.collect()
     [found] = kept()
@@ -285,6 +290,22 @@ def test_a_transfer_goes_on_with_the_run(taught, kept, rule):
     [found] = kept()
     assert (found.agent, found.outcome.answer) == ("clerk", "refused")
     assert [s.action for s in found.steps] == ['transfer_to_agent({"agent_name": "desk"})', "refused"]
+
+
+def test_a_tool_can_give_the_answer_or_end_a_loop(memory, kept):
+    def quote(tool_context: ToolContext):
+        """Quote the rules."""
+        tool_context.actions.skip_summarization = True
+        return "no refunds"
+
+    run(scripted(call("quote"), tools=[quote])[0], remembering(memory), "refund order 17")
+    writer, _ = scripted("draft", "better", name="writer")
+    critic, _ = scripted("again", call("exit_loop"), name="critic", tools=[exit_loop])
+    run(LoopAgent(name="loop", sub_agents=[writer, critic]), remembering(memory), "write")
+    assert [(t.outcome.reason, t.outcome.answer) for t in kept()] == [
+        ("answered", "no refunds"),
+        ("answered", "better"),
+    ]
 
 
 def test_an_agent_that_is_a_tool_is_a_step(taught, kept, rule):

@@ -135,7 +135,12 @@ def _answer(events: Sequence[Any]) -> Any:
         return None
     if last.output is not None:
         return last.output
-    return _words(last.content) or "\n".join(map(_result, last.get_function_responses()))
+    given = [
+        each for each in last.get_function_responses() if any(v is not None for v in (each.response or {}).values())
+    ]
+    if given:  # of a tool whose result needs no summary
+        return "\n".join(map(_result, given))
+    return next(filter(None, (_words(e.content) for e in reversed(said) if e.author != "user")), "")
 
 
 def _result(response: Any) -> str:
