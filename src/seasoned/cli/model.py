@@ -39,6 +39,7 @@ _EXTRAS = {
     "langgraph": ("langgraph",),
     "openai-agents": ("openai-agents",),
     "pydantic-ai": ("pydantic-ai-slim",),
+    "google-adk": ("google-adk",),
     "smolagents": ("smolagents",),
     "anthropic": ("anthropic",),
     "fast": ("simsimd",),
