@@ -161,7 +161,7 @@ def _items(text: str) -> tuple[str, ...]:
 
 _GOAL = re.compile(r"Your task is to: (?P<goal>[^\n]{1,400})")
 _STATES = {"heat": "hot", "cool": "cold", "clean": "clean"}
-WANTED = {"hot": "heat", "heat": "heat", "cold": "cool", "cool": "cool", "clean": "clean"}
+_WANTED = {"hot": "heat", "heat": "heat", "cold": "cool", "cool": "cool", "clean": "clean"}
 _ELSEWHERE = ("go to ", "close ", "examine ")
 _AT_MOST = 4
 """Things seen that a line names; more of them only cost tokens."""
@@ -224,7 +224,7 @@ class Notebook:
 
     def _due(self) -> frozenset[str]:
         """What the task wants done to a thing before it is put down."""
-        return frozenset(how for word, how in WANTED.items() if word in self._asked())
+        return frozenset(how for word, how in _WANTED.items() if word in self._asked())
 
     def _fits(self, command: str) -> bool:
         """Whether a command serves the task, as far as its words tell.
