@@ -78,8 +78,8 @@ def _done(learned: Learned) -> list[str]:
     from seasoned.cli.listing import beginning
 
     equal = f", {learned.equal:,} of them equal to one that was known" if learned.equal else ""
-    waits = "waits" if len(learned.quarantined) == 1 else "wait"
-    held = f" ({len(learned.quarantined):,} {waits} for review: seasoned lessons release)" if learned.quarantined else ""
+    waiting = len(learned.quarantined)
+    held = f" ({waiting:,} {'waits' if waiting == 1 else 'wait'} for review)" if waiting else ""
     lines = [
         f"Learned from {many(learned.trajectories, 'attempt')}{equal}: {many(len(learned.lessons), 'lesson')}{held}."
     ]
