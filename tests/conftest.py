@@ -2,9 +2,11 @@
 
 import json
 import os
+import random
 import re
 import socket
 import threading
+import uuid
 
 import pytest
 from hypothesis import settings
@@ -44,6 +46,14 @@ def clean_environment(monkeypatch):
         "TAU2_DATA_DIR",
     ):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def fixed_coins(monkeypatch):
+    """Makes ids and a holdout's key the same in every run, and so every coin that is drawn from them."""
+    dice = random.Random(0)
+    monkeypatch.setattr("seasoned.types.uuid.uuid4", lambda: uuid.UUID(int=dice.getrandbits(128), version=4))
+    monkeypatch.setattr("seasoned.memory.holdout.secrets.token_hex", lambda size: dice.randbytes(size).hex())
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ from seasoned.memory import Memory
 from seasoned.store.sql import Store
 from seasoned.types import Outcome, Trajectory
 
+pytestmark = pytest.mark.usefixtures("fixed_coins")
+
 
 @pytest.fixture
 def made():

@@ -30,6 +30,8 @@ from seasoned.mcp.tools import MAX_STEPS, MAX_TEXT  # noqa: E402
 from seasoned.store.sql import Store  # noqa: E402
 from seasoned.store.tokens import Visitor, add_token  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("fixed_coins")
+
 TASK = "refund order 17"
 STEPS = [{"action": "lookup_order(17)", "observation": "shipped"}, {"action": "refund(17)", "thought": "it is late"}]
 

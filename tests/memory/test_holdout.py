@@ -13,6 +13,8 @@ from seasoned.pool import ExperiencePool
 from seasoned.store.sql import Store
 from seasoned.types import Block, Entry, Guidance, Lesson, Outcome, Trajectory
 
+pytestmark = pytest.mark.usefixtures("fixed_coins")
+
 GOOD, HARMFUL = "Look the order up before a refund.", "Promise a date for every refund."
 
 

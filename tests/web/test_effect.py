@@ -5,6 +5,8 @@ import pytest
 from seasoned.memory import Memory
 from seasoned.memory.holdout import META
 
+pytestmark = pytest.mark.usefixtures("fixed_coins")
+
 
 @pytest.fixture
 def made(store):

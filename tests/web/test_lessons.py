@@ -1,10 +1,14 @@
 import threading
 import time
 
+import pytest
+
 from seasoned.memory import Memory
 from seasoned.types import Lesson
 from seasoned.web.show import COMPARED
 from seasoned.web.site import PAGE
+
+pytestmark = pytest.mark.usefixtures("fixed_coins")
 
 
 def test_the_list_shows_newest_first_and_counts(client):

@@ -1,3 +1,4 @@
+import pytest
 from starlette.testclient import TestClient
 
 from seasoned.memory import Memory
@@ -5,6 +6,8 @@ from seasoned.store.overview import Brought, brought, without_outcome
 from seasoned.store.sql import Store
 from seasoned.types import Lesson, Outcome, Trajectory
 from seasoned.web.app import make_app
+
+pytestmark = pytest.mark.usefixtures("fixed_coins")
 
 TOKEN, HOST = "a-token-of-a-test-0123456789", "http://127.0.0.1:8764"
 
