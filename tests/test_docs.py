@@ -1,6 +1,7 @@
 """The pages are true: their Python runs, and their command lines are command lines of the program.
 
 A ```python block that stands right after `<!-- not run -->` is not run: it needs a key, a server or a model's file.
+A ```text block that follows a ```python block is what the example prints; `..` stands for any text.
 """
 
 import importlib.util
@@ -41,16 +42,26 @@ sys.modules[_spec.name] = tool  # dataclasses look their module up
 _spec.loader.exec_module(tool)
 
 
-def python_blocks(text: str) -> list[tuple[int, str]]:
-    """(line, code) of the blocks that are to be run."""
+def python_blocks(text: str) -> list[tuple[int, str, str | None]]:
+    """(line, code, what the page says it prints or None) of the blocks that are to be run."""
     lines = text.splitlines()
+    blocks = tool.split(text)[0]
     found = []
-    for block in tool.split(text)[0]:
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         fence = block.line - 2  # the line of the fence, from 0
         before = lines[fence - 1].strip() if fence else ""
         if block.info.split()[:1] == ["python"] and before != NOT_RUN:
-            found.append((block.line, block.text))
+            end = block.line + block.text.count("\n")  # the line after the closing fence, from 0
+            follows = after and after.info == "text" and not any(map(str.strip, lines[end : after.line - 2]))
+            found.append((block.line, block.text, after.text if follows else None))
     return found
+
+
+def is_printed(expected: str, printed: str) -> bool:
+    """Whether a text was printed, with `..` for any text and without regard to spaces at the ends of lines."""
+    plain = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    pattern = ".*?".join(re.escape(part) for part in expected.strip().split(".."))
+    return bool(re.fullmatch(pattern, plain, re.DOTALL))
 
 
 def commands(text: str) -> list[tuple[int, list[str]]]:
@@ -114,9 +125,12 @@ def test_python_of_a_page_runs_and_prints_what_the_page_says(name, tmp_path, mon
     markdown = (ROOT / name).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {"__name__": "page"}
-    for line, code in python_blocks(markdown):
+    printed = ""
+    for line, code, expected in python_blocks(markdown):
         exec(compile("\n" * (line - 1) + code, name, "exec", dont_inherit=True), space)
-    printed = capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert expected is None or is_printed(expected, out), f"{name}:{line}: this example prints\n{out}"
+        printed += out
     for number, line in enumerate(markdown.splitlines(), start=1):
         for words in promised(line):
             assert words in printed, f"{name}:{number}: no example of this page prints {words!r}"
@@ -165,7 +179,16 @@ def test_a_wrong_command_is_found():
 
 
 def test_a_marked_block_is_not_run():
-    assert python_blocks(f"{NOT_RUN}\n```python\n1 / 0\n```\n\n```python\nx = 1\n```\n") == [(7, "x = 1\n")]
+    assert python_blocks(f"{NOT_RUN}\n```python\n1 / 0\n```\n\n```python\nx = 1\n```\n") == [(7, "x = 1\n", None)]
+
+
+def test_a_text_right_after_an_example_is_what_it_prints():
+    block = "```python\nprint('a')\n```\n"
+    assert python_blocks(f"{block}\n```text\na\n```\n") == [(2, "print('a')\n", "a\n")]
+    assert python_blocks(f"{block}\nAnd:\n\n```text\na\n```\n") == [(2, "print('a')\n", None)]
+    assert is_printed("les-..  a\nb\n", "les-12  a  \nb\n")
+    assert not is_printed("a\n", "a\nb\n")
+    assert not is_printed("a\n..c", "a\nb")
 
 
 def in_code(name: str) -> set[str]:
