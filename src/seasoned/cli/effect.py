@@ -49,11 +49,10 @@ def effect(
 
 
 def _lines(report: EffectReport, store: str) -> list[str]:
-    from seasoned.memory.holdout import in_points
     from seasoned.text import one_line
 
     helps = {"helps": "It helps", "harms": "It harms", "not known yet": "Not known yet"}[report.verdict]
-    effect = f": {in_points(report.overall)}" if report.overall else " from all guidance: none was held back as a whole"
+    effect = f": {report.overall}" if report.overall else " from all guidance: none was held back as a whole"
     lines = [f"{helps}{effect}."]
     if report.off:
         again = f'seasoned effect --namespace {report.namespace} --resume "WHY"{named_store(store)}'
@@ -62,11 +61,15 @@ def _lines(report: EffectReport, store: str) -> list[str]:
         lines.append(f"{report.waiting:,} attempts wait for their outcome; `seasoned outcome ID` gives it.")
     for heading, parts in (("By category", report.categories), ("By month", report.months)):
         if parts:
-            lines += ["", heading, *(f"  {one_line(name, 40)}: {in_points(each)}" for name, each in parts.items())]
+            lines += [
+                "",
+                heading,
+                *(f"  {one_line(name, 40)}: {each or 'not known yet'}" for name, each in parts.items()),
+            ]
     if report.lessons:
         lines += ["", "Lessons, by evidence of harm (retired at the limit)"]
     for lesson in report.lessons:
-        known = f"; {in_points(lesson.effect)}" if lesson.effect else ""
+        known = f"; {lesson.effect}" if lesson.effect else ""
         harm = f"harm {lesson.harm:,.1f} of {lesson.limit:,.0f} after {lesson.uses:,} uses{known}"
         lines.append(f"  {lesson.lesson_id}  {lesson.status}  {harm}  {one_line(lesson.text, 60)}")
     return lines

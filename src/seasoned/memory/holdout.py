@@ -386,14 +386,6 @@ def seal(key: bytes, attempt_id: str) -> str:
     return hmac.new(key, f"seal\n{attempt_id}".encode(), hashlib.sha256).hexdigest()[:12]
 
 
-def in_points(estimate: Effect | None) -> str:
-    """An effect in words: "+12 points (-3 to +27) from 90 attempts with guidance and 10 without"."""
-    if estimate is None:
-        return "not known yet"
-    value, low, high = (f"{round(100 * each):+d}" for each in (estimate.value, estimate.low, estimate.high))
-    return f"{value} points ({low} to {high}) from {estimate.shown:,} attempts with and {estimate.withheld:,} without"
-
-
 def _scopes(scope: str) -> tuple[str, str, str]:
     """The scopes of marks: the key and the switch, attempts, evidence. The purpose comes first: names are arbitrary."""
     return f"holdout/{scope}", f"holdout-attempts/{scope}", f"holdout-evidence/{scope}"

@@ -41,7 +41,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect (0.1 is ten points) with its always-valid interval, and the number of attempts behind it."""
+    """An effect (0.1 is ten points) with its always-valid interval, and the attempts behind it; as text, in points."""
 
     value: float
     low: float
@@ -53,6 +53,10 @@ class Effect:
     def verdict(self) -> str:
         """The interval's verdict: "helps", "harms" or "not known yet"."""
         return "helps" if self.low > 0 else "harms" if self.high < 0 else "not known yet"
+
+    def __str__(self) -> str:
+        value, low, high = (f"{round(100 * each):+d}" for each in (self.value, self.low, self.high))
+        return f"{value} points ({low} to {high}) from {self.shown:,} attempts with and {self.withheld:,} without"
 
 
 def is_withheld(key: bytes, attempt: str, share: float, what: str = "") -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
 from seasoned.memory import Memory
-from seasoned.memory.holdout import in_points, read_effect, resume_guidance
+from seasoned.memory.holdout import read_effect, resume_guidance
 from seasoned.web.attempts import scope_of
 from seasoned.web.show import redirect, show
 from seasoned.web.site import form, namespace_of, namespaces, site_of, visitor
@@ -45,7 +45,6 @@ def effect_page(request: Request) -> Response:
         lessons=report.lessons[:_SHOWN] if report else (),
         parts=parts,
         bar=_bar,
-        in_points=in_points,
     )
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from seasoned.errors import ConfigError
-from seasoned.memory.holdout import EffectReport, in_points, read_effect
+from seasoned.memory.holdout import EffectReport, read_effect
 from seasoned.store import pages
 from seasoned.store.overview import brought, without_outcome
 from seasoned.web.show import show
@@ -47,7 +47,6 @@ def overview(request: Request) -> Response:
         off=[(name, report.off) for name, report in reports if report and report.off],
         reports=[(name, report) for name, report in reports if report],
         names=names,
-        in_points=in_points,
     )
 
 
