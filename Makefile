@@ -36,7 +36,7 @@ install: $(VENV)/.dev  ## install everything for working on Seasoned into .venv
 test: $(VENV)/.dev  ## run all tests, on up to four cores
 	@$(PY) -m pytest -n auto --maxprocesses=4 --dist worksteal $(ARGS)
 
-check: $(VENV)/.dev  ## lint, formatting, types, floors of imports, documents, the tour's length, the papers
+check: $(VENV)/.dev  ## lint, formatting, types, import rules, documents, the tour's length, the papers
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
