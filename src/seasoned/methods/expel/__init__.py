@@ -132,14 +132,7 @@ class ExpeL:
         if self.first:
             trajectories = [trajectory for trajectory in trajectories if not trajectory.meta.get("trial", 0)]
         if self.human:
-            known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
-            texts: dict[str, str] = {}
-            for text in self.human:
-                texts.setdefault(same_words(text), prompt_line(text, longest))
-                if len(prompt_line(text, 2 * longest)) > longest:
-                    pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {longest} characters are kept")
-            fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
-            pool.add(fresh, why="written by a person", who="person")
+            self._add_human(pool, longest)
             return
         calls = plan_calls(
             trajectories,
@@ -186,6 +179,17 @@ class ExpeL:
             pool.passed_over(cut)
         book.write(pool)
         skip_unused(pool, trajectories, calls, {name: why for name, why in unused.items() if name not in taught})
+
+    def _add_human(self, pool: ExperiencePool, longest: int) -> None:
+        """Add the insights that a person wrote, instead of the model's."""
+        known = {same_words(lesson.text) for lesson in pool.lessons("insight", status=None)}
+        texts: dict[str, str] = {}
+        for text in self.human:
+            texts.setdefault(same_words(text), prompt_line(text, longest))
+            if len(prompt_line(text, 2 * longest)) > longest:
+                pool.passed_over(f"Of the insight {prompt_line(text, 60)!r} only {longest} characters are kept")
+        fresh = [_insight(text, origin="person") for words, text in texts.items() if words and words not in known]
+        pool.add(fresh, why="written by a person", who="person")
 
     def recall(self, task: Task, pool: ExperiencePool, progress: Trajectory | None = None) -> Guidance:
         """All insights, most important first, and fitting demonstrations (algorithm 3).
