@@ -63,7 +63,7 @@ def test_the_message_says_what_and_how_much_and_what_to_do():
     meter = Metered(Priced(Usage(calls=1, prompt_tokens=1203)), Budget(tokens=1000), scope="run")
     meter.chat(ASK)
     with pytest.raises(
-        BudgetExceeded, match=r"run's budget allows 1,000 tokens.* 1,203 tokens are used: raise `tokens`"
+        BudgetExceeded, match=r"run's budget of 1,000 tokens is used up \(1,203 tokens so far\): raise `tokens`"
     ):
         meter.chat(ASK)
 

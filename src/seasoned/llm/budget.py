@@ -151,8 +151,7 @@ class Metered:
             limit = getattr(self.budget, name)
             if limit is not None and amount >= limit:
                 raise BudgetExceeded(
-                    f"the {self.scope}'s budget allows {_amount(name, limit)}, of which {_amount(name, amount)} "
-                    f"are used: raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
+                    f"the {self.scope}'s budget of {_amount(name, limit)} is used up ({_amount(name, amount)} so far): raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
                     f"-c {self.scope}_limits.{name}=..)",
                     self.scope,
                 )
@@ -179,4 +178,4 @@ class Metered:
 def _amount(name: str, value: float) -> str:
     if name == "cost":
         return f"${value:.4f}"
-    return f"{value:,.2f} seconds" if name == "seconds" else f"{value:,} {name}"
+    return f"{value:,.2f} seconds" if name == "seconds" else f"{value:,} {name if value != 1 else name[:-1]}"

@@ -93,7 +93,7 @@ def test_limit_and_resume_and_redo(cli, model, apprentice):
 def test_a_cost_limit_of_nothing_stops_before_the_first_call(cli, model, apprentice):
     done = cli("run", "small.toml", "--cost-limit", "0")
     assert done.code == 1
-    assert "budget allows $0.0000" in done.err
+    assert "budget of $0.0000 is used up" in done.err
     assert "Go on with: seasoned run --resume runs/" in done.err
     assert apprentice.calls == 0
     place = done.err.split("--resume ")[1].strip()

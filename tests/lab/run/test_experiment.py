@@ -168,7 +168,7 @@ def test_limit_is_kept_in_the_run(recipe, go, apprentice):
 
 @pytest.mark.parametrize("limit", [{"calls": 11}, {"tokens": 4000}])
 def test_a_limit_of_the_run_stops_it_and_a_higher_one_goes_on(recipe, go, apprentice, store, tmp_path, limit):
-    with pytest.raises(BudgetExceeded, match="the run's budget allows") as caught:
+    with pytest.raises(BudgetExceeded, match="the run's budget of") as caught:
         go(recipe(run_limits=limit, workers=1))
     (directory,) = (tmp_path / "runs").iterdir()
     assert f"--resume {directory}" in caught.value.__notes__[0]

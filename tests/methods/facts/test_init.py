@@ -110,6 +110,13 @@ def test_without_a_library_nothing_is_run(pool):
     assert method.verify(pool).skipped == 1
 
 
+def test_facts_with_a_word_of_the_task_come_first(pool):
+    steps = [Step(action=f">>> dumps({each})", observation=f"'{each}'") for each in ("3", "(3, 4)", "[1]", "[None, 5]")]
+    Facts().learn([Trajectory(id="tra-1", task_id="1", task="", steps=tuple(steps))], pool)
+    assert "None" not in Facts(each=2).recall(Task(id="2", text="dumps"), pool).text
+    assert ">>> dumps([None, 5])" in Facts(each=2).recall(Task(id="3", text="How does dumps write None?"), pool).text
+
+
 def test_verify_puts_aside_what_no_longer_holds(pool):
     Facts(library=library(), explore=60).learn([HINT], pool)
     now = Facts(library=library("2", factor=3), explore=60)

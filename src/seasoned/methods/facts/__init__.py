@@ -9,7 +9,7 @@ longer holds is disabled, with the new result; what a person wrote, pinned or de
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -30,6 +30,7 @@ HEADING = (
 FIXED = "Lines that had to be changed before, and what worked:"
 STALE = "it no longer holds"
 _USED_OF = 6
+_WORD = re.compile(r"[A-Za-z_]\w{0,80}")
 
 
 @dataclass(frozen=True)
@@ -94,11 +95,11 @@ class Facts:
         """The facts of the functions that the task names; during an attempt, also of those that its drafts use."""
         drafts = [step.action for step in progress.steps] if progress is not None else []
         book = pool.derived(_by_function, "fact")
-        words = dict.fromkeys(re.findall(r"[A-Za-z_]\w{0,80}", "\n".join([*drafts[::-1], task.text])[:20_000]))
+        words = dict.fromkeys(_WORD.findall("\n".join([*drafts[::-1], task.text])[:20_000]))
         lessons: list[Lesson] = []
         entries: list[Entry] = []
         for function in [word for word in words if word in book][: self.functions]:
-            lessons_of_function = choose(book[function], self.each)
+            lessons_of_function = choose(book[function], self.each, words.keys() - book.keys())
             lessons += lessons_of_function
             text = "\n".join(dict.fromkeys(lesson.text for lesson in lessons_of_function))
             entries.append(Entry(text=text, lesson_ids=tuple(lesson.id for lesson in lessons_of_function)))
@@ -197,16 +198,17 @@ def read_facts(text: str) -> list[Fact]:
     return [*read_doctests(text), *read_pytest(text)]
 
 
-def choose(lessons: Sequence[Lesson], most: int) -> list[Lesson]:
+def choose(lessons: Sequence[Lesson], most: int, words: Set[str] = frozenset()) -> list[Lesson]:
     """The most informative facts of one function: different forms of outcomes first, then of calls.
 
-    If some show how it is used, only two of those are chosen. If no call returned anything, the most informative error
-    is chosen.
+    Facts whose call has one of the `words`, such as the name of a parameter or None, come before others. If some show
+    how it is used, only two of those are chosen. If no call returned anything, the most informative error is chosen.
     """
     facts = [(lesson, fact_of(lesson)) for lesson in lessons]
     bare = [pair for pair in facts if not pair[1].setup or len(pair[1].setup) > 1]
     gave = sorted(
-        (pair for pair in bare if not pair[1].error and not pair[1].usage and pair[1].value != "None"), key=_size
+        (pair for pair in bare if not pair[1].error and not pair[1].usage and pair[1].value != "None"),
+        key=lambda pair: (words.isdisjoint(_WORD.findall(pair[1].call)), _size(pair)),
     )
     raised = sorted((pair for pair in facts if pair[1].error), key=lambda pair: (-len(pair[1].error), _size(pair)))
     chosen: list[tuple[Lesson, Fact]] = []
