@@ -73,7 +73,7 @@ def test_cost():
     meter.chat(ASK)
     meter.chat(ASK)
     assert meter.cost_known
-    with pytest.raises(BudgetExceeded, match=r"allows \$0.5000, of which \$0.6000"):
+    with pytest.raises(BudgetExceeded, match=r"of \$0.5000 is used up \(\$0.6000 so far\)"):
         meter.chat(ASK)
 
 

@@ -151,7 +151,8 @@ class Metered:
             limit = getattr(self.budget, name)
             if limit is not None and amount >= limit:
                 raise BudgetExceeded(
-                    f"the {self.scope}'s budget of {_amount(name, limit)} is used up ({_amount(name, amount)} so far): raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
+                    f"the {self.scope}'s budget of {_amount(name, limit)} is used up ({_amount(name, amount)} so far): "
+                    f"raise `{name}` in the budget of the {self.scope} to go on (of an experiment: "
                     f"-c {self.scope}_limits.{name}=..)",
                     self.scope,
                 )
