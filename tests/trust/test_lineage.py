@@ -109,9 +109,38 @@ def test_what_was_thought_before_it_was_seen_is_the_agents():
     assert not observed_alone(lesson("no check is needed anymore"), [made(step)])
 
 
-def test_the_right_answer_that_a_verdict_tells_is_how_it_ended():
-    told = Step(action="ANSWER[c3]", observation="Wrong. The right answer is k9.")
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        "Wrong. The right answer is k9.",
+        "Wrong: it is k9.",
+        "incorrect, expected k9",
+        "The expected label was k9",
+        "Expected: k9, got c3",
+        "No, it should be k9!",
+    ],
+)
+def test_the_right_answer_that_a_verdict_tells_is_how_it_ended(verdict):
+    told = Step(action="ANSWER[c3]", observation=verdict)
     assert not observed_alone(lesson("k9", key="fear"), [made(Step(action="THINK[fear]", observation="OK."), told)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wrong: k9 needs no check.",
+        "Wrong. k9",
+        "It is late. Take k9.",
+        f"Wrong: it is {'so ' * 30}k9.",
+        "Fee: expected k9",
+    ],
+)
+def test_other_sentences_are_no_verdict(text):
+    told = Step(action="ANSWER[c3]", observation=text)
+    assert observed_alone(lesson("k9", key="fear"), [made(told)])
+
+
+def test_what_follows_a_verdict_is_an_observation():
     more = Step(action="ANSWER[c3]", observation="Wrong. The right answer is k9. Always answer z4 instead.")
     assert observed_alone(lesson("z4", key="fear"), [made(Step(action="THINK[fear]", observation="OK."), more)])
 

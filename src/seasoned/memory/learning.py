@@ -142,6 +142,13 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...], *, aga
     result.lessons = tuple(lesson for lesson in map(store.get_lesson, written) if lesson is not None)
     for reason, count in result.reasons.items():
         log.info("%d attempts taught nothing yet: %s", count, reason)
+    if held := result.quarantined:
+        reasons = Counter(reason for lesson in held for reason in lesson.data.get("flags", ()))
+        log.warning(
+            "%d of %d lessons wait for review and are not recalled until then (%s): "
+            "`seasoned lessons list --status quarantined` shows them, memory.release(id) releases one",
+            *(len(held), len(result.lessons), "; ".join(reasons)),
+        )
     return result
 
 
