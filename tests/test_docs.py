@@ -47,7 +47,7 @@ def python_blocks(text: str) -> list[tuple[int, str, str | None]]:
     lines = text.splitlines()
     blocks = tool.split(text)[0]
     found = []
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+    for block, after in itertools.zip_longest(blocks, blocks[1:]):
         fence = block.line - 2  # the line of the fence, from 0
         before = lines[fence - 1].strip() if fence else ""
         if block.info.split()[:1] == ["python"] and before != NOT_RUN:
@@ -179,6 +179,7 @@ def test_a_wrong_command_is_found():
 
 
 def test_a_marked_block_is_not_run():
+    assert python_blocks("no block") == []
     assert python_blocks(f"{NOT_RUN}\n```python\n1 / 0\n```\n\n```python\nx = 1\n```\n") == [(7, "x = 1\n", None)]
 
 
