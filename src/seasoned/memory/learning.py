@@ -146,7 +146,7 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...], *, aga
         reasons = Counter(reason for lesson in held for reason in lesson.data.get("flags", ()))
         log.warning(
             "%d of %d lessons wait for review and are not recalled until then (%s): "
-            "`seasoned lessons list --status quarantined` shows them, memory.release(id) releases one",
+            "`seasoned lessons list --status quarantined` shows them, `seasoned lessons release` releases them",
             *(len(held), len(result.lessons), "; ".join(reasons)),
         )
     return result
