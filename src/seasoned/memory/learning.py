@@ -141,7 +141,10 @@ def learn_new(method: Method, name: str, sides: tuple[ScreenedPool, ...], *, aga
         written.update(dict.fromkeys(lesson.id for lesson in sides[0].reconsider()))
     result.lessons = tuple(lesson for lesson in map(store.get_lesson, written) if lesson is not None)
     for reason, count in result.reasons.items():
-        log.info("%d attempts taught nothing yet: %s", count, reason)
+        if reason == NO_MODEL:
+            log.warning("nothing was learned: %s (attempts that wait: %d); open it with llm=..", reason, count)
+        else:
+            log.info("%d attempts taught nothing yet: %s", count, reason)
     if held := result.quarantined:
         reasons = Counter(reason for lesson in held for reason in lesson.data.get("flags", ()))
         log.warning(
