@@ -58,7 +58,7 @@ def read(text: str) -> Iterator[Row]:
         pair = discordant(before, int(found[1]), tasks, p[2], below=bool(p[1]))
         if pair:
             more = cells[0].removeprefix("the same").strip(" ,:")
-            named = f"{benchmark}: {more}" if more and more != benchmark else benchmark
+            named = f"{benchmark.partition(':')[0]}: {more}" if more and more != benchmark else benchmark
             yield Row(named, cells[1], tasks, *pair)
 
 
