@@ -8,7 +8,6 @@ import random
 from pathlib import Path
 
 from seasoned import Memory
-from seasoned.memory.holdout import in_points
 
 for file in Path().glob("is_it_helping.db*"):  # so that the example begins anew; leave this out in an agent of yours
     file.unlink()
@@ -30,11 +29,11 @@ with Memory("is_it_helping.db", method="expnote", embedder="hashing", **coins) a
             with memory.attempt("refund an order") as attempt:
                 attempt.finish(success=my_agent(attempt.guidance.text))
         report = memory.effect()
-        print(f"day {day:>2}: {report.verdict}, {in_points(report.overall)}")
+        print(f"day {day:>2}: {report.verdict}, {report.overall}")
         if not retired and not memory.lessons(query="Promise a date"):
             retired = True
             change = memory.store.history(harmful.id)[-1]
             print(f"        {change.lesson.text!r} was {change.why}")
 
     for lesson in memory.effect().lessons:
-        print(f"{lesson.status:>8}: {lesson.text} {in_points(lesson.effect)}")
+        print(f"{lesson.status:>8}: {lesson.text} {lesson.effect}")

@@ -249,7 +249,7 @@ def test_what_the_learner_uses_counts_against_the_limits_of_the_run(played, read
     played(actor, teacher, **only)
     total = len(actor.requests) + len(teacher.requests)
     played(actor, teacher, **only, run_limits={"calls": total})
-    with pytest.raises(BudgetExceeded, match=f"allows {total - 1} calls"):
+    with pytest.raises(BudgetExceeded, match=f"budget of {total - 1} calls"):
         played(actor, teacher, **only, run_limits={"calls": total - 1})
 
 

@@ -136,7 +136,7 @@ def test_a_limit_that_is_crossed_before_the_agent_begins_is_an_outcome_too(attem
 
     made = attempt(model, guide=guided("episode"))
     assert (made.outcome.success, made.outcome.reason) == (False, "budget")
-    assert "allows 0 calls" in made.outcome.detail
+    assert "budget of 0 calls" in made.outcome.detail
     with pytest.raises(BudgetExceeded):
         attempt(model, guide=guided("run"), key="s0f0/zero-shot/2")
 
