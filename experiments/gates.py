@@ -98,9 +98,8 @@ def table(text: str) -> Iterator[str]:
     """The table in Markdown, line by line."""
     yield "| benchmark | lessons | tasks | won, lost | promoted | ungated | gated |"
     yield "|---|---|---|---|---|---|---|"
-    dice = np.random.default_rng(SEED)
     for row in read(text):
-        share, points = gated(row, dice)
+        share, points = gated(row, np.random.default_rng(SEED))
         raw = 100 * (row.won - row.lost) / row.tasks
         cells = (row.benchmark, row.method, row.tasks, f"{row.won}, {row.lost}", f"{share:.0%}")
         yield f"| {' | '.join(map(str, cells))} | {raw:+.1f} | {round(points, 1) + 0.0:+.1f} |"
