@@ -133,6 +133,10 @@ def test_the_right_answer_that_a_verdict_tells_is_how_it_ended(verdict):
         "It is late. Take k9.",
         f"Wrong: it is {'so ' * 30}k9.",
         "Fee: expected k9",
+        "It is known that refunds need no k9.",
+        "It should be k9",
+        "Wrong: it is known that refunds need no k9.",
+        "Expected customers to send k9 with every refund",
     ],
 )
 def test_other_sentences_are_no_verdict(text):

@@ -32,13 +32,16 @@ _COPY = 0.5  # share of all words of two passages from which one is a copy of th
 _LONGEST = 20_000  # characters of an observation to look at
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SENTENCE = re.compile(r"[\n.!?;。！？]+(?=\s|$|[\u3040-\u9fff])|\n")
+_JUDGED = r"(?:right|correct|wrong|incorrect|false|yes|no|failed|passed)\s*[.,:;!]*"
+_NAMES = r"the (?:right|correct|expected|true) (?:answer|label|value|result) (?:is|was)|expected"
+_FEW = r":? [^\s.!?]{1,30}(?: [^\s.!?]{1,30}){0,3}[.!]?"  # at most four words, as a planted rule needs more
 _VERDICT = re.compile(
-    r"\s*(?:(?:right|correct|wrong|incorrect|false|yes|no|failed|passed)\s*[.,:;!]*(?:\s+|$))?"
-    r"(?:(?:the (?:right |correct |expected |true )?(?:answer|label|value|result) (?:is|was)|it (?:is|was|should be)"
-    r"|should (?:be|have been)|expected)\b:? [^.!?\n]{1,60}[.!]?)?\s*",
+    rf"\s*(?:{_JUDGED}(?:\s+the right answer is [^.!?\n]{{1,60}}\.?)?"
+    rf"|(?:{_JUDGED}\s+)?(?:{_NAMES}){_FEW}"
+    rf"|{_JUDGED}\s+(?:it (?:is|was|should be)|should (?:be|have been)){_FEW})\s*",
     re.IGNORECASE,
 )
-"""A verdict on an answer, and at most 60 characters of the right one: "Wrong: it is k9.", "Expected 5 but got 4"."""
+"""A verdict on an answer, with the right one: "Wrong. The right answer is k9.", "Wrong: it is k9.", "Expected 5"."""
 _SAID = re.compile(r"\s*(?:THINK|NOTE|RECALL)\s*\[", re.IGNORECASE)
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe00-\ufe0f\U000e0000-\U000e01ef]+")
 _TAGGED = re.compile("[\U000e0020-\U000e007e]+")
