@@ -3,7 +3,8 @@
 It prints its port and serves until its standard input ends. Always holds: it listens on loopback alone; what it answers
 follows from the request alone, so that two runs of one recipe get the same; each answer is numbered, and its number is
 the model's name in it, which a client keeps with the reply. POST /set takes {"pause": seconds, "share": of requests
-that fail}; GET /asked gives [number, digest of the request] for each request so far; GET /faults counts the failures.
+that fail}; GET /asked gives [number, digest of the request] for each request so far; GET /faults counts the failures;
+GET /open counts the other connections that are open.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 KINDS = ("429 with Retry-After", "429", "500", "503", "reset", "cut body", "HTML with 200", "no choices", "empty body")
 _state: dict[str, float] = {"pause": 0.0, "share": 0.0}
 _asked: list[tuple[int, str]] = []
+_open: set[Any] = set()
 _failed: Counter[str] = Counter()
 _numbers, _chance, _lock = count(), random.Random(5), threading.Lock()
 _HTML = b"<html><body><h1>Bad gateway</h1></body></html>"
@@ -65,8 +67,9 @@ class Chat(BaseHTTPRequestHandler):
             self._send(json.dumps({**answer, "usage": used}).encode())
 
     def do_GET(self) -> None:
-        """What was asked, or how often each failure came."""
-        self._send(json.dumps(_asked if self.path.endswith("/asked") else _failed).encode())
+        """What was asked, how often each failure came, or how many other connections are open."""
+        told = {"asked": _asked, "open": len(_open) - 1}.get(self.path.rpartition("/")[2], _failed)
+        self._send(json.dumps(told).encode())
 
     def _fail(self, fault: str) -> None:
         if fault == "reset":
@@ -94,6 +97,28 @@ class Chat(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
+
+
+class Server(ThreadingHTTPServer):
+    """Knows which connections are open; they are accepted in the order in which they were made."""
+
+    request_queue_size = 512
+    daemon_threads = True
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Count it, then answer in a thread."""
+        _open.add(client_address)
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer until the client is gone."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            _open.discard(client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: clients are killed here."""
 
 
 def _words(asked: Any) -> str:
@@ -132,10 +157,7 @@ def _two(chance: random.Random) -> str:
 
 def main() -> None:
     """Serve until standard input ends."""
-    ThreadingHTTPServer.request_queue_size = 512
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
-    server.daemon_threads = True
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients are killed here
+    server = Server(("127.0.0.1", 0), Chat)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)
     sys.stdin.read()

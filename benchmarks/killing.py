@@ -54,6 +54,11 @@ class Server:
         """The requests that it answered or was answering: number and digest."""
         return [(int(number), str(digest)) for number, digest in self._ask("asked")]
 
+    def settle(self) -> None:
+        """Wait until it has counted all that a process sent which was killed: its connections are then closed."""
+        while self._ask("open"):
+            time.sleep(0.01)
+
     def faults(self) -> dict[str, int]:
         """How many requests failed, by the kind of failure."""
         return dict(self._ask("faults"))
@@ -112,10 +117,11 @@ def outcome(folder: Path) -> dict[str, Any]:
     }
 
 
-def killed(work: Callable[[], None], seconds: float, most: int) -> int:
+def killed(work: Callable[[], None], seconds: float, most: int, server: Server | None = None) -> int:
     """Do some work in a forked process, again and again, each killed within so many seconds, until it is done.
 
-    After `most` kills it is left alone. Gives the number of kills.
+    After `most` kills it is left alone. The next process begins when the server has counted what the last one sent.
+    Gives the number of kills.
     """
     kills = 0
     while True:
@@ -126,9 +132,10 @@ def killed(work: Callable[[], None], seconds: float, most: int) -> int:
                 time.sleep(0.002)
             if child not in _done:
                 os.kill(child, signal.SIGKILL)
-                time.sleep(0.1)  # what it had sent, the server counts before the next one begins
         status = _done.pop(child, None)
         status = os.waitpid(child, 0)[1] if status is None else status
+        if server is not None:
+            server.settle()
         if status == 0:
             return kills
         if status != signal.SIGKILL:
@@ -215,7 +222,7 @@ def runs(folder: Path, kills: int) -> list[dict[str, Any]]:
             server.set(pause=0.01)
             place, own = folder / f"run{number}", recipe(url, seeds=settings.seeds)
             most = min(kills - total["kills"], max(kills // 5, 1))
-            total["kills"] += killed(lambda own=own, place=place: start(own, place), seconds / 3, most)  # type: ignore[misc]
+            total["kills"] += killed(lambda own=own, place=place: start(own, place), seconds / 3, most, server)  # type: ignore[misc]
             found = outcome(place)
             total.update(paid_twice(server, place))
         total["lost"] += len(right["episodes"].keys() - found["episodes"].keys())
@@ -242,7 +249,7 @@ def _learning(folder: Path, kills: int) -> dict[str, Any]:
             place = folder / f"learn{number}"
             shutil.copytree(folder / "gathered", place)
             since, most = 1 + max(number for number, _ in server.asked()), min(kills - total["kills"], 10)
-            total["kills"] += killed(lambda place=place: start(settings, place, "learn"), seconds / 2, most)  # type: ignore[misc]
+            total["kills"] += killed(lambda place=place: start(settings, place, "learn"), seconds / 2, most, server)  # type: ignore[misc]
             found = outcome(place)
             total["other lessons"] += found["lessons"] != right["lessons"]
             total["problems"] += len(found["problems"])

@@ -157,7 +157,7 @@ def test_runs_are_killed_and_nothing_is_paid_twice(faults, tmp_path):
         settings = killing.recipe(url, seeds=[0], conditions=["disabled", "expnote"], train=8, test=8)
         killing.start(settings, tmp_path / "right")
         place = tmp_path / "killed"
-        kills = killing.killed(lambda: killing.start(settings, place), 1.5, 3)
+        kills = killing.killed(lambda: killing.start(settings, place), 1.5, 3, server)
         right, found = killing.outcome(tmp_path / "right"), killing.outcome(place)
         assert found == right
         assert len(right["episodes"]) == 8 + 2 * 8
